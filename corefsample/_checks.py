@@ -1,0 +1,119 @@
+"""Checks of parameters and of flat document columns; each failure is one line of parameter, rule, value."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._check_kernels import OK, check_antecedents
+from corefsample.errors import ParameterError
+
+Ints = npt.NDArray[np.int64]
+
+MAX_MENTIONS = np.iinfo(np.int32).max
+
+
+def integers(name: str, values: npt.ArrayLike) -> Ints:
+    """Return a new one-dimensional int64 array, or refuse what is not whole numbers."""
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be whole numbers in one dimension, got {_described(array)}")
+    return array.astype(np.int64)
+
+
+def floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return a new one-dimensional float64 array, or refuse what is not numbers."""
+    array = np.asarray(values)
+    if array.size == 0 and array.ndim == 1:
+        return np.zeros(0, np.float64)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ParameterError(f"{name} must be numbers in one dimension, got {_described(array)}")
+    return array.astype(np.float64)
+
+
+def mentions(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Return a new one-dimensional int32 array of mention indices, or refuse what cannot be one."""
+    array = np.asarray(values)
+    if array.dtype == np.int32 and array.ndim == 1:
+        return array.copy()
+    wide = integers(name, array)
+    outside = np.flatnonzero((wide < 0) | (wide > MAX_MENTIONS))
+    if outside.size:
+        raise ParameterError(f"{name} must be mentions, from 0 to {MAX_MENTIONS}, got {wide[outside[0]]}")
+    return wide.astype(np.int32)
+
+
+def _described(array: npt.NDArray[Any]) -> str:
+    return f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
+
+
+def whole(name: str, value: object, at_least: int) -> int:
+    """Return `value` as an int, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+        raise ParameterError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    return int(value)
+
+
+def at_most(name: str, value: int, limit: int) -> None:
+    """Refuse a value over its limit."""
+    if value > limit:
+        raise ParameterError(f"{name} must be at most {limit}, got {value}")
+
+
+def probability(name: str, value: object, *, below_one: bool = False, above_zero: bool = False) -> float:
+    """Return `value` as a float in [0, 1], the ends left out where asked, or refuse it."""
+    rule = f"{'(' if above_zero else '['}0, 1{')' if below_one else ']'}"
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 <= float(value) <= 1.0
+    if not good or (below_one and value == 1) or (above_zero and value == 0):
+        raise ParameterError(f"{name} must lie in {rule}, got {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def seed(value: object) -> int:
+    """Return a seed that fits the generator's 64 bits, or refuse it."""
+    number = whole("seed", value, 0)
+    at_most("seed", number, 2**64 - 1)
+    return number
+
+
+def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `allowed`, or refuse it."""
+    if value not in allowed:
+        raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def antecedent_fault(
+    indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]
+) -> str | None:
+    """Describe the first candidate of one document that breaks a rule, or return None."""
+    bounds = np.array([0, indptr.shape[0] - 1], np.int64)
+    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    check_antecedents(bounds, indptr, antecedents, scores, codes, places)
+    if codes[0] == OK:
+        return None
+    return describe_candidate(int(codes[0]), int(places[0]), indptr, antecedents, scores)
+
+
+def describe_candidate(
+    code: int,
+    place: int,
+    indptr: Ints,
+    antecedents: npt.NDArray[np.int32],
+    scores: npt.NDArray[np.float64],
+    first_mention: int = 0,
+) -> str:
+    """Say which rule the candidate at a flat `place` breaks; mentions count from `first_mention`."""
+    row = int(np.searchsorted(indptr, place, side="right")) - 1
+    i, k = row - first_mention, place - int(indptr[row])
+    value = int(antecedents[place])
+    if code == 1:
+        return f"antecedents[{i}][{k}] must be a mention before {i}, got {value}"
+    if code == 2:
+        return f"antecedents[{i}] must be distinct, got {value} twice"
+    return f"scores[{i}][{k}] must be finite, got {float(scores[place])}"

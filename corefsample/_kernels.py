@@ -1,0 +1,263 @@
+"""Compiled loops of the sampler and the exact recursions: plain arrays in, plain arrays filled.
+
+Legend of dimensions and names
+    i, j : mention, in text order           n : number of mentions
+    k    : candidate antecedent (a mention) m : number of candidates of one mention
+    s    : sample                           r : first mention of an entity (its label)
+    indptr[i]:indptr[i+1] : the candidates of mention i in the flat arrays `antecedents` and `probs`,
+                            ascending in k. NEW is stored beside them, in `new_probs[i]`.
+Alias tables append NEW to the candidates, so the table of mention i begins at indptr[i] + i.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._jit import inlined, kernel, kernel_without_nan
+
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+Values = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+
+# Constants of SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators").
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+U0 = np.uint64(0)
+U1 = np.uint64(1)
+U27 = np.uint64(27)
+U30 = np.uint64(30)
+U31 = np.uint64(31)
+U32 = np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+TWO_32 = 4294967296.0
+
+# Samples drawn before moving on: the labels of a block (n * 128 * 4 bytes) stay in the second-level cache.
+BLOCK = 128
+
+
+# --- random words ------------------------------------------------------------------------------------------
+
+
+@inlined
+def _mix(z):  # type: ignore[no-untyped-def]
+    z = (z ^ (z >> U30)) * MIX_1
+    z = (z ^ (z >> U27)) * MIX_2
+    return z ^ (z >> U31)
+
+
+@kernel
+def splitmix64(key: np.uint64, start: int, words: Words) -> None:
+    """Fill `words` with outputs start, start+1, ... of SplitMix64 seeded with `key`."""
+    first = np.uint64(key) + np.uint64(start + 1) * GAMMA
+    for s in range(words.shape[0]):
+        words[s] = _mix(first + np.uint64(s) * GAMMA)
+
+
+# --- probabilities -----------------------------------------------------------------------------------------
+
+
+@kernel_without_nan
+def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats) -> None:
+    """Subtract from the scores of each mention their maximum with NEW's 0, so that exp cannot overflow."""
+    for i in range(indptr.shape[0] - 1):
+        largest = 0.0
+        for c in range(indptr[i], indptr[i + 1]):
+            largest = max(largest, scores[c])
+        shifts[i] = -largest
+        for c in range(indptr[i], indptr[i + 1]):
+            shifted[c] = scores[c] - largest
+
+
+@kernel
+def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
+    """Divide the weights of each mention, NEW's among them, by their sum, in place."""
+    for i in range(indptr.shape[0] - 1):
+        total = new_weights[i]
+        for c in range(indptr[i], indptr[i + 1]):
+            total += weights[c]
+        new_weights[i] /= total
+        for c in range(indptr[i], indptr[i + 1]):
+            weights[c] /= total
+
+
+# --- sampling ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def alias_tables(
+    indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, cells: Words, values: Values
+) -> None:
+    """Build one alias table a mention (Walker 1977; Vose 1991).
+
+    values[t] is the mention that cell t stands for, i itself for NEW; cells[t] holds the cell's threshold in its
+    high 32 bits and the mention of its alias in its low 32.
+    """
+    n = indptr.shape[0] - 1
+    widest = 0
+    for i in range(n):
+        widest = max(widest, indptr[i + 1] - indptr[i] + 1)
+    mass = np.empty(widest, np.float64)
+    needy_cells = np.empty(widest, np.int64)
+    donors = np.empty(widest, np.int64)
+    for i in range(n):
+        m = indptr[i + 1] - indptr[i] + 1
+        base = indptr[i] + i
+        for c in range(m - 1):
+            mass[c] = probs[indptr[i] + c] * m
+            values[base + c] = antecedents[indptr[i] + c]
+        mass[m - 1] = new_probs[i] * m
+        values[base + m - 1] = i
+        n_needy, n_donors = 0, 0
+        for c in range(m):  # split without a branch: which way a cell goes cannot be foretold
+            cells[base + c] = (LOW_32 << U32) | np.uint64(values[base + c])  # keeps all its mass: its own alias
+            needy_cells[n_needy] = c
+            donors[n_donors] = c
+            full = np.int64(mass[c] >= 1.0)
+            n_donors += full
+            n_needy += 1 - full
+        donor = 0
+        left = mass[donors[0]] if n_donors > 0 else 0.0  # what the donor still has
+        for t in range(n_needy):
+            cell = needy_cells[t]
+            need = mass[cell]
+            # A donor that gave too much becomes needy itself and is served by the next one. Where no donor is left
+            # there is rounding alone to mend: such a cell has all but 1e-13 of its mass, and keeps itself.
+            while donor < n_donors:
+                threshold = np.uint64(need * TWO_32)
+                cells[base + cell] = (threshold << U32) | np.uint64(values[base + donors[donor]])
+                left -= 1.0 - need
+                if left >= 1.0:
+                    break
+                cell, need = donors[donor], left
+                donor += 1
+                left = mass[donors[donor]] if donor < n_donors else 0.0
+
+
+@kernel
+def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, first: int, labels: Labels) -> None:
+    """Draw antecedents and copy labels: labels[i, s] = labels[a_i, s], or i for NEW, whose cell says i.
+
+    Mentions outside, samples inside, in blocks; word s of mention i is output `first + s` of SplitMix64 seeded
+    with output i of SplitMix64 seeded with `key`. Its high half picks the cell, its low half cell or alias.
+    """
+    n = labels.shape[0]
+    n_samples = labels.shape[1]
+    block = np.empty(n * BLOCK, np.int32)
+    words = np.empty(BLOCK, np.uint64)
+    for start in range(0, n_samples, BLOCK):
+        size = min(BLOCK, n_samples - start)
+        for i in range(n):
+            begin = indptr[i] + i
+            m = indptr[i + 1] - indptr[i] + 1
+            width = np.uint64(m)
+            mention_cells = cells[begin : begin + m]
+            mention_values = values[begin : begin + m]
+            state = _mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + start + 1) * GAMMA
+            for s in range(size):
+                words[s] = _mix(state + np.uint64(s) * GAMMA)
+            row = i * BLOCK
+            for s in range(size):
+                block[row + s] = i
+            for s in range(size):
+                word = words[s]
+                cell_index = ((word >> U32) * width) >> U32
+                cell = mention_cells[cell_index]
+                own = np.uint64(mention_values[cell_index])
+                take_alias = U0 - np.uint64((word & LOW_32) >= (cell >> U32))  # all ones, or none
+                mention = own ^ ((own ^ (cell & LOW_32)) & take_alias)
+                block[row + s] = block[mention * np.uint64(BLOCK) + np.uint64(s)]
+            target = labels[i]
+            for s in range(size):
+                target[start + s] = block[row + s]
+
+
+# --- exact inference ---------------------------------------------------------------------------------------
+
+
+@kernel
+def map_labels(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels) -> None:
+    """Label by each mention's likeliest antecedent; ties go to NEW, then to the nearest."""
+    for i in range(labels.shape[0]):
+        best = new_probs[i]
+        labels[i] = i
+        for c in range(indptr[i + 1] - 1, indptr[i] - 1, -1):
+            if probs[c] > best:
+                best = probs[c]
+                labels[i] = labels[antecedents[c]]
+
+
+@kernel
+def link_marginals(indptr: Ints, antecedents: Labels, probs: Floats, marginals: Floats) -> None:
+    """marginals[j, :j] = sum over k of P(a_j = k) marginals[k, :j]; symmetric, unit diagonal."""
+    n = marginals.shape[0]
+    for j in range(n):
+        row = marginals[j]
+        for i in range(j):
+            row[i] = 0.0
+        for c in range(indptr[j], indptr[j + 1]):
+            p = probs[c]
+            source = marginals[antecedents[c]]
+            for i in range(j):
+                row[i] += p * source[i]
+        row[j] = 1.0
+        for i in range(j):
+            # A sum of at most n terms that are at most 1 in all: rounding alone can pass 1.
+            row[i] = min(row[i], 1.0)
+            marginals[i, j] = row[i]
+
+
+@kernel
+def root_posterior(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, roots: Floats) -> None:
+    """roots[i, r] = sum over k of P(a_i = k) roots[k, r], and P(a_i = NEW) for r = i."""
+    n = roots.shape[0]
+    for i in range(n):
+        row = roots[i]
+        for r in range(n):
+            row[r] = 0.0
+        for c in range(indptr[i], indptr[i + 1]):
+            p = probs[c]
+            k = antecedents[c]
+            source = roots[k]
+            for r in range(k + 1):
+                row[r] += p * source[r]
+        for r in range(i):
+            row[r] = min(row[r], 1.0)
+        row[i] = new_probs[i]
+
+
+@kernel
+def clustering_log_prob(
+    indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels
+) -> float:
+    """Sum over mentions of log P(NEW) for a first mention, else of log P(an antecedent of the same cluster)."""
+    total = 0.0
+    for i in range(labels.shape[0]):
+        p = 0.0
+        if labels[i] == i:
+            p = new_probs[i]
+        else:
+            for c in range(indptr[i], indptr[i + 1]):
+                if labels[antecedents[c]] == labels[i]:
+                    p += probs[c]
+        if p <= 0.0:
+            return -np.inf
+        total += math.log(min(p, 1.0))
+    return total
+
+
+@kernel
+def poisson_binomial(probs: Floats, pmf: Floats) -> None:
+    """pmf[c] = P(c successes) of independent trials, by convolving one trial after another."""
+    pmf[0] = 1.0
+    for t in range(probs.shape[0]):
+        p = probs[t]
+        pmf[t + 1] = pmf[t] * p
+        for c in range(t, 0, -1):
+            pmf[c] = pmf[c] * (1.0 - p) + pmf[c - 1] * p
+        pmf[0] *= 1.0 - p
