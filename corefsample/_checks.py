@@ -1,4 +1,4 @@
-"""Checks of parameters and of flat document columns; each failure is one line of parameter, rule, value."""
+"""Checks of parameters; each failure is one line of parameter, rule, value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._check_kernels import OK, check_antecedents
 from corefsample.errors import ParameterError
 
 Ints = npt.NDArray[np.int64]
@@ -86,34 +85,3 @@ def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ParameterError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
     return value
-
-
-def antecedent_fault(
-    indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]
-) -> str | None:
-    """Describe the first candidate of one document that breaks a rule, or return None."""
-    bounds = np.array([0, indptr.shape[0] - 1], np.int64)
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    check_antecedents(bounds, indptr, antecedents, scores, codes, places)
-    if codes[0] == OK:
-        return None
-    return describe_candidate(int(codes[0]), int(places[0]), indptr, antecedents, scores)
-
-
-def describe_candidate(
-    code: int,
-    place: int,
-    indptr: Ints,
-    antecedents: npt.NDArray[np.int32],
-    scores: npt.NDArray[np.float64],
-    first_mention: int = 0,
-) -> str:
-    """Say which rule the candidate at a flat `place` breaks; mentions count from `first_mention`."""
-    row = int(np.searchsorted(indptr, place, side="right")) - 1
-    i, k = row - first_mention, place - int(indptr[row])
-    value = int(antecedents[place])
-    if code == 1:
-        return f"antecedents[{i}][{k}] must be a mention before {i}, got {value}"
-    if code == 2:
-        return f"antecedents[{i}] must be distinct, got {value} twice"
-    return f"scores[{i}][{k}] must be finite, got {float(scores[place])}"

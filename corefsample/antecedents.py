@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks, _kernels
+from corefsample import _checks, _faults, _kernels
 from corefsample._check_kernels import sort_rows
 from corefsample.errors import ParameterError
 
@@ -126,7 +126,7 @@ class AntecedentDistribution:
         if candidates.shape != log_scores.shape:
             raise ParameterError(f"scores must be as long as antecedents ({candidates.size}), got {log_scores.size}")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        fault = _checks.antecedent_fault(starts, candidates, log_scores)
+        fault = _faults.antecedent_fault(starts, candidates, log_scores)
         if fault is not None:
             raise ParameterError(fault)
         return cls._from_valid(starts, candidates, log_scores)

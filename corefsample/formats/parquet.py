@@ -1,0 +1,111 @@
+"""Pre-scored mention files as Parquet: one document a row, lists in list columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corefsample.document_batch import SCHEMA, VERSION, DocumentBatch, Rejected, shown
+from corefsample.errors import InputError
+
+__all__ = ["ParquetReader", "ParquetWriter"]
+
+_VERSION_KEY = b"corefsample.version"
+_REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+_ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
+
+
+class ParquetReader:
+    """Stream of record batches from one Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        Names of the columns to read, None for all; the others come out as absent.
+
+    Attributes
+    ----------
+    bytes_read
+        How far the file is read, in bytes of the file, going by its rows.
+    """
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+        self.path = path
+        self.bytes_read = 0
+        try:
+            self._file = pq.ParquetFile(path, memory_map=False)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"{path}: file must be Parquet, got: {_one_line(error)}") from None
+        schema = self._file.schema_arrow
+        version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
+        if version != str(VERSION).encode():
+            raise InputError(f"{path}: schema metadata: corefsample.version must be {VERSION}, got {shown(version)}")
+        for name in _REQUIRED:
+            if name not in schema.names:
+                raise InputError(f"{path}: column {name} must be there, got {', '.join(schema.names)}")
+        self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
+
+    def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
+        """Yield record batches of up to `size` documents, with their places."""
+        n_bytes, n_rows, row = os.path.getsize(self.path), max(self._file.metadata.num_rows, 1), 0
+        try:
+            for table in self._file.iter_batches(batch_size=size, columns=self._columns):
+                places = [f"row {row + i + 1}" for i in range(table.num_rows)]
+                row += table.num_rows
+                self.bytes_read = n_bytes * row // n_rows
+                yield self._canonical(table), places, []
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"{self.path}: row {row + 1}: data must be readable, got: {_one_line(error)}") from None
+
+    def _canonical(self, table: pa.RecordBatch) -> pa.RecordBatch:
+        """Cast to the schema; columns not read are null."""
+        columns = []
+        for field in SCHEMA:
+            if field.name not in table.schema.names:
+                columns.append(pa.nulls(table.num_rows, field.type))
+                continue
+            column = table.column(field.name)
+            try:
+                columns.append(column if column.type == field.type else column.cast(field.type))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                raise InputError(
+                    f"{self.path}: column {field.name} must be {field.type}, got {column.type}: {_one_line(error)}"
+                ) from None
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+class ParquetWriter:
+    """Writes batches to a new Parquet file, in row groups of a few hundred documents."""
+
+    def __init__(self, path: str) -> None:
+        # Scores hardly repeat: a dictionary of them would cost time and save nothing.
+        strings = [f"tokens.{name}.list.element" for name in ("text", "lemma", "upos", "dep")]
+        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
+        self._pending: list[pa.RecordBatch] = []
+        self._n_pending = 0
+
+    def write(self, batch: DocumentBatch) -> None:
+        """Append the documents of one batch."""
+        self._pending.append(batch.table)
+        self._n_pending += len(batch)
+        if self._n_pending >= _ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._n_pending:
+            self._writer.write_table(pa.Table.from_batches(self._pending, SCHEMA), row_group_size=_ROW_GROUP)
+        self._pending, self._n_pending = [], 0
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._flush()
+        self._writer.close()
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
