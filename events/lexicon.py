@@ -7,7 +7,7 @@ import difflib
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample.errors import InputError, ParameterError
-from events._lexicon_file import Alias, Entry, LexiconContent, normalised, read_content
+from events._lexicon_content import Alias, LexiconContent, normalised
+from events._lexicon_file import SHIPPED, read_content
 
 __all__ = ["Lexicon", "LexiconMatches", "load_lexicon"]
-
-SHIPPED = "countries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +85,16 @@ class _Table:
 class Lexicon:
     """Names of countries, and the rule by which a document's tokens match them.
 
-    An alias matches a run of whole tokens whose texts, put together without white space, spell it; so "U.S." is
-    found as one token and as "U." "S.". Tokens may meet where the alias has white space or beside its
-    punctuation, but not inside of a word: "I ran" is not Iran, and "U" "S" is not US. Both sides are compared in
-    NFKC with plain apostrophes and hyphens; upper and lower case are one, except for the aliases that the file
-    lists as cased. The leftmost match goes first and the longest wins; matches never overlap. A name listed
-    under `not_countries` takes its tokens and names nothing.
+    An alias matches a run of whole tokens whose texts, put together without white space, spell it; so
+    "U.S." is found as one token and as "U." "S.". Tokens may meet where the alias has white space or beside
+    its punctuation, but not inside of a word: "I" "ran" is not Iran, "to" "go" not Togo, "U" "S" not US.
+    Both sides are compared in NFKC with plain apostrophes and hyphens; upper and lower case are one, except
+    for the aliases that the file lists as cased. The leftmost match goes first and the longest wins;
+    matches never overlap. A name listed under `not_countries` takes its tokens and names nothing.
 
-    Dates choose between the codes that hold an alias: the codes valid on the document's date are left, and one
-    left is the match, several are ambiguous, none is no match. An alias of one code names it at any date: text
-    of 2010 can speak of Yugoslavia.
+    Dates choose between the codes that hold an alias: those valid on the document's date are left. One of
+    them is the match, several are ambiguous, none is no match. An alias of a single code names it at any
+    date: text of 2010 can speak of Yugoslavia.
 
     Attributes
     ----------
@@ -108,12 +107,12 @@ class Lexicon:
     """
 
     source: str
-    names: Mapping[str, str]
-    kinds: Mapping[str, str]
-    _validity: Mapping[str, tuple[datetime.date, datetime.date]]
-    _folded: _Table
-    _cased: _Table
-    _starts: tuple[frozenset[str], frozenset[str]]
+    names: Mapping[str, str] = field(repr=False)
+    kinds: Mapping[str, str] = field(repr=False)
+    _validity: Mapping[str, tuple[datetime.date, datetime.date]] = field(repr=False)
+    _folded: _Table = field(repr=False)
+    _cased: _Table = field(repr=False)
+    _starts: tuple[frozenset[str], frozenset[str]] = field(repr=False)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -135,10 +134,8 @@ class Lexicon:
             *(by_name[name] for name in difflib.get_close_matches(text.casefold(), by_name, n=2)),
             *difflib.get_close_matches(text.upper(), self.names, n=3),
         ]
-        meant = " or ".join(f"{code} ({self.names[code]})" for code in dict.fromkeys(close))
-        hint = (
-            f"did you mean {meant}?" if meant else f"{self.source} has {len(self.names)} codes, none like it"
-        )
+        meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
+        hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is like it"
         raise ParameterError(f"unknown country code {code!r}: {hint}")
 
     def match(self, text: Sequence[str], heads: Sequence[int], date: datetime.date | None) -> LexiconMatches:
@@ -150,7 +147,7 @@ class Lexicon:
             Texts of the document's n_tokens tokens.
         heads
             n_tokens offsets of the tokens' syntactic heads, negative for a root. A span counts at the token
-            whose head lies outside of it; if there are several, at the last of them that holds a letter or digit.
+            whose head lies outside of it; of several, at the last that holds a letter or digit.
         date
             Date of the document; None counts every code as valid.
 
@@ -194,7 +191,7 @@ class Lexicon:
     def _longest(
         self, plain: Sequence[str], folded: Sequence[str], start: int
     ) -> tuple[int, tuple[str, ...]]:
-        """End and holders of the longest alias at a token; the token alone, held by none, where there is none."""
+        """End and holders of the longest alias at a token, or the token alone, held by no code."""
         found = self._folded.longest(folded, start)
         cased = self._cased.longest(plain, start)
         if found is None or cased is None:
@@ -239,7 +236,7 @@ def _shipped() -> LexiconContent:
 
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:
-    entries: list[Entry] = [content.entries[code] for code in sorted(content.entries)]
+    entries = [content.entries[code] for code in sorted(content.entries)]
     held = [
         *((alias, (entry.code,)) for entry in entries for alias in entry.aliases),
         *content.ambiguous.values(),
@@ -251,7 +248,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         source,
         {entry.code: entry.name for entry in entries},
         {entry.code: entry.kind for entry in entries},
-        {e.code: (e.start or datetime.date.min, e.end or datetime.date.max) for e in entries},
+        {entry.code: entry.validity for entry in entries},
         folded,
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),

@@ -17,7 +17,7 @@ from corefsample.schemes import SCHEMES, Scheme
 
 __all__ = ["Example", "Rule", "load_rules", "shipped_rules"]
 
-_FOLDER = "rules"
+_FOLDER = "data/rules"
 DEFAULT_PRESET = "paper"
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]

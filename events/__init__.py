@@ -1,0 +1,44 @@
+"""Events on top of entity clusterings: rules, lexicons, posterior counts.
+
+Names load where they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from events.counter import EventCounter as EventCounter
+    from events.counts import CountTally as CountTally
+    from events.counts import EventCounts as EventCounts
+    from events.lexicon import Lexicon as Lexicon
+    from events.lexicon import load_lexicon as load_lexicon
+    from events.rules import Rule as Rule
+    from events.rules import load_rules as load_rules
+    from events.simulate import simulate_documents as simulate_documents
+
+_MODULES = {
+    "CountTally": "counts",
+    "EventCounter": "counter",
+    "EventCounts": "counts",
+    "Lexicon": "lexicon",
+    "Rule": "rules",
+    "load_lexicon": "lexicon",
+    "load_rules": "rules",
+    "simulate_documents": "simulate",
+}
+
+__all__ = sorted(_MODULES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

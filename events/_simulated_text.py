@@ -1,0 +1,230 @@
+"""What simulated news is made of: invented countries' affairs, noun phrases and sentences, each with its UD v2 parse.
+
+Notation, read by `events._simulated_story`. Items stand apart by blanks, each with the item that is its head:
+
+``attacked=attack/V``          word=lemma/part of speech; without a label it is the root
+``held=hold/V/ccomp``          with a label, attached to the root
+``heavy/J/amod/fighting``      attached to the item of that word (or slot); each word once a template
+``the``, ``of``, ``had``, ``.``    function words know their label and find their head themselves
+``{A}/nsubj``                  the slot of a role, filled with a noun phrase; ``{A's}`` possessive, ``{A!}`` no pronoun
+``[a bridge/N/obj]``           a mention that no slot makes
+
+In noun phrases ``@`` is the noun and {name}, {adj}, {people}, {abbr}, {adj2}, {name2} are words for the countries.
+Every event is invented; the countries' names are real so that a lexicon can know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ATTACKS", "ATTACKS_OF_OTHERS", "COUNTRIES", "FUNCTION_WORDS", "KINDS", "PRONOUNS", "TOPICS", "Kind"]
+
+# word: (lemma, part of speech, label, what it attaches to: the next noun or slot, the next verb, or the root)
+FUNCTION_WORDS: Mapping[str, tuple[str, str, str, str]] = {
+    **{w: (w, "DET", "det", "noun") for w in "the a this these some every many".split()},
+    **{
+        w: (w, "ADP", "case", "noun")
+        for w in "of in on at from near over with by for against between after before during into toward to".split()
+    },
+    **{w: (w, "CCONJ", "cc", "noun") for w in "and or".split()},
+    **{w: (w, "SCONJ", "mark", "verb") for w in "that because while if".split()},
+    **{w: (w, "AUX", "aux", "verb") for w in "will would could might should".split()},
+    **{w: (lemma, "AUX", "aux", "verb") for w, lemma in {"had": "have", "has": "have", "did": "do"}.items()},
+    **{w: ("be", "AUX", "aux:pass", "verb") for w in "was were been".split()},
+    "not": ("not", "PART", "advmod", "verb"),
+    ".": (".", "PUNCT", "punct", "root"),
+}
+
+# agreement: (subject, object, possessive, lemma)
+PRONOUNS: Mapping[str, tuple[str, str, str, str]] = {
+    "they": ("they", "them", "their", "they"),
+    "it": ("it", "it", "its", "it"),
+    "he": ("he", "him", "his", "he"),
+    "she": ("she", "her", "her", "she"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Entities that are spoken of alike.
+
+    Attributes
+    ----------
+    pronoun
+        What refers to one: they, it, person (he or she), or nothing for none.
+    nouns
+        Choices for ``@``, by blanks.
+    first, later
+        Noun phrases that bring one up, and that come back to it, by bars.
+    """
+
+    pronoun: str
+    nouns: str
+    first: str
+    later: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "force": Kind(
+        "they",
+        "forces=force troops=troop soldiers=soldier warplanes=warplane tanks=tank commandos=commando gunners=gunner",
+        "{adj}/amod @/N|the {adj}/amod @/N|@/N of {name}/nmod|@/N from {name}/nmod|{name's}/nmod:poss @/N"
+        "|{abbr}/compound @/N|{adj}/amod @/N",
+        "the @/N|the @/N|the @/N|{adj}/amod @/N|the {adj}/amod @/N|the @/N in {name2}/nmod",
+    ),
+    "joint": Kind(
+        "they",
+        "forces=force troops=troop warplanes=warplane",
+        "{adj}/amod and {adj2}/conj/adj @/N",
+        "the @/N|the allied/J/amod @/N|{adj}/amod and {adj2}/conj/adj @/N",
+    ),
+    "people": Kind("they", "fighters=fighter crews=crew", "{people}", "{people}|the {adj}/amod @/N|the @/N"),
+    "country": Kind("it", "country", "{name}", "{name}|{name}|{name}|{abbr}|the @/N"),
+    "official": Kind(
+        "person",
+        "president minister general ambassador envoy spokesman commander",
+        "the @/N of {name}/nmod|the {adj}/amod @/N|{name's}/nmod:poss @/N|a {adj}/amod @/N",
+        "the @/N|the @/N|the {adj}/amod @/N",
+    ),
+    "body": Kind(
+        "it",
+        "parliament government cabinet ministry court senate",
+        "the {adj}/amod @/N|the @/N of {name}/nmod|{name's}/nmod:poss @/N",
+        "the @/N|the @/N|the {adj}/amod @/N",
+    ),
+    "rebels": Kind(
+        "they",
+        "rebels=rebel guerrillas=guerrilla gunmen=gunman insurgents=insurgent militiamen=militiaman",
+        "@/N|armed/J/amod @/N|some @/N",
+        "the @/N|the @/N|@/N",
+    ),
+    "civilians": Kind(
+        "they",
+        "villagers=villager refugees=refugee residents=resident farmers=farmer families=family",
+        "@/N|hundreds=hundred/N of @/N/nmod|some @/N",
+        "the @/N|the @/N|these @/N",
+    ),
+    "town": Kind(
+        "it",
+        "Marvik Tolna Karsa Osreda Velk Dunharrow Selmet Orrin Pasko Lirva Tamsin Bredal Quorum Halden Zerat Norvo",
+        "the town/N of @/PN/nmod|@/PN|the city/N of @/PN/nmod",
+        "@/PN|@/PN|the town/N",
+    ),
+    "feature": Kind(
+        "it",
+        "river border valley airport harbor barracks=barracks highway ridge depot refinery hospital",
+        "the @/N|a @/N|the main/J/amod @/N",
+        "the @/N",
+    ),
+    "day": Kind("", "Monday Tuesday Wednesday Thursday Friday Saturday Sunday", "@/PN", "@/PN"),
+    "company": Kind(
+        "it",
+        "bank airline steelmaker retailer shipyard brewer insurer",
+        "a {adj}/amod @/N|a large/J/amod @/N in {name}/nmod|the @/N",
+        "the @/N|the @/N|the company/N",
+    ),
+    "traders": Kind(
+        "they",
+        "traders=trader investors=investor brokers=broker lenders=lender exporters=exporter",
+        "@/N|many @/N|foreign/J/amod @/N",
+        "the @/N|@/N|these @/N",
+    ),
+    "expert": Kind(
+        "person",
+        "analyst economist professor historian engineer",
+        "a @/N|a veteran/J/amod @/N|a {adj}/amod @/N",
+        "the @/N",
+    ),
+    "measure": Kind(
+        "it",
+        "index currency bond budget tariff tax contract",
+        "the @/N|a new/J/amod @/N|the {adj}/amod @/N",
+        "the @/N",
+    ),
+    "party": Kind("it", "party coalition union opposition", "the @/N|a small/J/amod @/N", "the @/N"),
+    "crowd": Kind(
+        "they",
+        "voters=voter students=student miners=miner teachers=teacher nurses=nurse supporters=supporter",
+        "@/N|some @/N|many @/N",
+        "the @/N|the @/N|these @/N",
+    ),
+    "storm": Kind("it", "storm flood drought blizzard", "a @/N|a severe/J/amod @/N", "the @/N"),
+    "forecasters": Kind(
+        "they", "forecasters=forecaster engineers=engineer rescuers=rescuer", "@/N|local/J/amod @/N", "the @/N"
+    ),
+    "team": Kind(
+        "it",
+        "team side squad",
+        "the {adj}/amod @/N|{name's}/nmod:poss @/N|the young/J/amod @/N",
+        "the @/N|the {adj}/amod @/N",
+    ),
+    "player": Kind("person", "captain goalkeeper striker coach referee", "the @/N|a @/N", "the @/N"),
+    "accused": Kind("person", "dealer banker driver clerk accountant", "a @/N|a former/J/amod @/N", "the @/N"),
+    "jurist": Kind("person", "judge lawyer prosecutor witness", "a @/N|the @/N", "the @/N"),
+    "science": Kind(
+        "they", "researchers=researcher doctors=doctor biologists=biologist", "@/N|{adj}/amod @/N", "the @/N|@/N"
+    ),
+    "drug": Kind("it", "drug vaccine study treatment", "a @/N|an experimental/J/amod @/N", "the @/N"),
+    "patients": Kind("they", "patients=patient children=child volunteers=volunteer", "@/N|older/J/amod @/N", "the @/N"),
+    "animal": Kind("it", "dog bear bull", "a @/N|a large/J/amod @/N", "the @/N"),
+    "critics": Kind("they", "critics=critic neighbors=neighbor youths=youth", "@/N|some @/N", "the @/N"),
+}
+
+_CONFLICT = """
+{A}/nsubj advanced=advance/V on {P}/obl on {T}/obl .
+{G}/nsubj said=say/V that {A}/nsubj/held held=hold/V/ccomp {Q}/obj/held .
+{B}/nsubj withdrew=withdraw/V from {P}/obl after [heavy/J/amod/fighting fighting/N/obl] .
+{V}/nsubj fled=flee/V toward {Q}/obl because {B}/nsubj/shelled shelled=shell/V/advcl {P}/obj/shelled .
+{H}/nsubj accused=accuse/V {C}/obj of [a breach/N/obl of [the truce/N/nmod/breach]] .
+{R}/nsubj seized=seize/V [a bridge/N/obj near {P}/nmod/bridge] before {A}/nsubj/arrived arrived=arrive/V/advcl .
+{D}/nsubj asked=ask/V {C}/obj to end/V/xcomp [the siege/N/obj/end of {P}/nmod/siege] .
+[the fighting/N/nsubj near {P}/nmod/fighting] killed=kill/V [40/#/nummod/people people=person/N/obj] .
+{G}/nsubj said=say/V in [a statement/N/obl] that {B}/nsubj/left had left=leave/V/ccomp {P}/obj/left .
+{E}/nsubj crossed=cross/V {Q}/obj with [old/J/amod/rifles rifles=rifle/N/obl] .
+[{A's}/nmod:poss/commander commander/N/nsubj] met=meet/V {H}/obj in {P}/obl on {T}/obl .
+[the attack/N/nsubj on {Q}/nmod/attack] lasted=last/V for [two/#/nummod/hours hours=hour/N/obl] .
+{P}/nsubj:pass was attacked=attack/V overnight/R/advmod .
+{V}/nsubj said=say/V that {R}/nsubj/burned had burned=burn/V/ccomp [a school/N/obj/burned] .
+{A}/nsubj surrounded=surround/V {R}/obj near {Q}/obl and captured=capture/V/conj [20/#/nummod/men men=man/N/obj/captured] .
+{B}/nsubj fired=fire/V on {V}/obl while {A}/nsubj/watched watched=watch/V/advcl .
+{D}/nsubj rejected=reject/V [a proposal/N/obj of {G}/nmod/proposal] on {T}/obl .
+{B}/nsubj and {R!}/conj/B exchanged=exchange/V [prisoners=prisoner/N/obj] near {Q}/obl .
+[{B's}/nmod:poss/supplies supplies=supply/N/nsubj] would not reach/V {P}/obj before {T}/obl .
+"""
+
+# Each of these has an agent of "attack" that the paper's rule sees.
+ATTACKS = """
+{A}/nsubj attacked=attack/V {P}/obj on {T}/obl .
+{A}/nsubj attacked=attack/V {B}/obj near {P}/obl .
+{A}/nsubj attacked=attack/V {Q}/obj before {V}/nsubj/left could left=leave/V/advcl .
+{P}/nsubj:pass was attacked=attack/V by {A}/obl:agent on {T}/obl .
+{B}/nsubj:pass had been attacked=attack/V near {Q}/obl by {A}/obl .
+{G}/nsubj said=say/V that {A}/nsubj/attacked attacked=attack/V/ccomp {P}/obj/attacked .
+{H}/nsubj said=say/V that {A}/nsubj/attacked had attacked=attack/V/ccomp {V}/obj/attacked near {Q}/obl/attacked .
+{G}/nsubj said=say/V that {A}/nsubj/attack did not attack/V/ccomp {P}/obj/attack .
+{A}/nsubj might attack/V {Q}/obj before {T}/obl .
+[a convoy/N/nsubj attacked=attack/V/acl/convoy by {A}/obl:agent/attacked] reached=reach/V {P}/obj .
+{C}/nsubj attacked=attack/V {D}/obj on {T}/obl .
+{A!}/nsubj and {R!}/conj/A attacked=attack/V {P}/obj .
+"""
+
+# Attacks by others, and those that only a wider rule sees.
+ATTACKS_OF_OTHERS = """
+{R}/nsubj attacked=attack/V {A}/obj near {P}/obl .
+{R}/nsubj attacked=attack/V {P}/obj on {T}/obl .
+{B}/nsubj attacked=attack/V {A}/obj on {T}/obl .
+{A}/nsubj crossed=cross/V {Q}/obj and attacked=attack/V/conj {P}/obj/attacked .
+{A}/nsubj tried=try/V to attack/V/xcomp {P}/obj/attack on {T}/obl .
+{A!}/nsubj that/PR/nsubj/attacked attacked=attack/V/acl:relcl/A {P}/obj/attacked withdrew=withdraw/V to {Q}/obl .
+{R!}/nsubj and {A!}/conj/R attacked=attack/V {Q}/obj .
+[the attacking=attack/V/amod/columns columns=column/N/nsubj] reached=reach/V {Q}/obj on {T}/obl .
+"""
+
+_MARKETS = """
+{X}/nsubj rose=rise/V [2/#/nummod/percent percent/N/obj] on {T}/obl .
+{N}/nsubj sold=sell/V [shares=share/N/obj of {M}/nmod/shares] after [weak/J/amod/results results=result/N/obl] .
+{K}/nsubj said=say/V that {M}/nsubj/borrow would borrow/V/ccomp from {N}/obl/borrow .
+{M}/nsubj closed=close/V [a plant/N/obj in {P}/nmod/plant] .
+{C}/nsubj lowered=lower/V [its/PR... 
+"""

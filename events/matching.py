@@ -1,0 +1,198 @@
+"""Rules against one parse: which mentions are described as which country, and which fill the roles of an event.
+
+Done once a document. What is left for each sampled clustering is boolean (see `events.evaluation`).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.documents import Tokens
+from corefsample.errors import InputError
+from corefsample.paths import ParseView, follow
+from corefsample.schemes import SCHEMES, fitting_schemes
+from events.lexicon import Lexicon
+from events.rules import Rule
+
+__all__ = ["MentionMatches", "match_document", "readable_schemes"]
+
+_LONGEST_DESCRIPTION = 4  # steps from a country's word up to the mention's head: of -> nmod -> conj -> conj
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MentionMatches:
+    """What a rule and a lexicon see in one document.
+
+    Attributes
+    ----------
+    countries
+        Codes described by any mention, sorted.
+    described_mentions, described_countries
+        int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may come several times.
+    instances
+        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger.
+    triggers
+        int32 (n_instances,): token of the trigger.
+    n_ambiguous
+        Names in the text that the lexicon declares ambiguous.
+    """
+
+    countries: tuple[str, ...]
+    described_mentions: npt.NDArray[np.int32]
+    described_countries: npt.NDArray[np.int32]
+    instances: npt.NDArray[np.int32]
+    triggers: npt.NDArray[np.int32]
+    n_ambiguous: int = 0
+
+    @property
+    def possible(self) -> bool:
+        """Whether any clustering could hold an event."""
+        return bool(len(self.countries) and len(self.instances))
+
+    def _compared(self) -> tuple[object, ...]:
+        pairs = zip(self.described_mentions.tolist(), self.described_countries.tolist(), strict=True)
+        return self.countries, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
+
+    def agrees(self, other: MentionMatches) -> bool:
+        """Whether the other matches come to the same events: equal, or no event possible in either."""
+        return not (self.possible or other.possible) or self._compared() == other._compared()
+
+
+def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
+    """Names of the schemes to read a document by, from its labels or as told.
+
+    Raises
+    ------
+    InputError
+        If the labels fit no scheme, or not the one told.
+    """
+    distinct = sorted(set(labels))
+    fitting = fitting_schemes(distinct)
+    if scheme is None and not fitting:
+        raise InputError(f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_misfits(distinct)}")
+    if scheme is not None and scheme not in fitting:
+        strange = [label for label in distinct if SCHEMES[scheme].reads(label) is None]
+        raise InputError(f"tokens.dep must fit the scheme {scheme}, got {', '.join(map(repr, strange[:5]))}")
+    return fitting if scheme is None else (scheme,)
+
+
+def _misfits(labels: list[str]) -> str:
+    closest = min(SCHEMES.values(), key=lambda s: sum(s.reads(label) is None for label in labels))
+    strange = [label for label in labels if closest.reads(label) is None]
+    return f"{', '.join(map(repr, strange[:5]))} (not in {closest.name}, the closest)"
+
+
+def match_document(
+    tokens: Tokens,
+    mentions: npt.NDArray[np.int32],
+    rule: Rule,
+    lexicon: Lexicon,
+    date: datetime.date | None,
+    scheme: str | None = None,
+) -> MentionMatches:
+    """Match a rule and a lexicon against a parse.
+
+    Parameters
+    ----------
+    tokens, mentions
+        Of one document; mentions int32 (n_mentions, 3): start, end, head.
+    rule, lexicon
+        What to look for.
+    date
+        Chooses between countries that share a name.
+    scheme
+        Name of the dependency scheme, or None to tell it from the labels.
+
+    Raises
+    ------
+    InputError
+        If the labels fit no scheme, or several that see different events.
+    """
+    schemes = readable_schemes(tokens.dep, scheme)
+    found = lexicon.match(tokens.text, tokens.head.tolist(), date)
+    matches = [_match(tokens, mentions, rule, found.codes, name, found.n_ambiguous) for name in schemes]
+    if not all(matches[0].agrees(other) for other in matches[1:]):
+        raise InputError(
+            f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(schemes)}, which see "
+            "different events (choose with --scheme)"
+        )
+    return matches[0]
+
+
+def _match(
+    tokens: Tokens,
+    mentions: npt.NDArray[np.int32],
+    rule: Rule,
+    codes: Mapping[int, str],
+    scheme: str,
+    n_ambiguous: int,
+) -> MentionMatches:
+    view = ParseView(tokens, SCHEMES[scheme])
+    by_head: dict[int, list[int]] = {}
+    for mention, head in enumerate(mentions[:, 2].tolist()):
+        by_head.setdefault(head, []).append(mention)
+    described = sorted(_described(view, by_head, rule.described[scheme], codes))
+    countries = tuple(sorted({code for _, code in described}))
+    number = {code: c for c, code in enumerate(countries)}
+    instances, triggers = _instances(view, by_head, rule, scheme)
+    return MentionMatches(
+        countries=countries,
+        described_mentions=np.array([m for m, _ in described], np.int32),
+        described_countries=np.array([number[code] for _, code in described], np.int32),
+        instances=np.array(instances, np.int32).reshape(-1, len(rule.event)),
+        triggers=np.array(triggers, np.int32),
+        n_ambiguous=n_ambiguous,
+    )
+
+
+def _described(
+    view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
+) -> set[tuple[int, str]]:
+    """Pairs of a mention and a country that a description path of its head leads to."""
+    near: set[int] = set()  # heads that a country's word could describe: the word and those above it
+    for token in codes:
+        above = token
+        for _ in range(_LONGEST_DESCRIPTION + 1):
+            near.add(above)
+            above = view.heads[above]
+            if above < 0:
+                break
+    return {
+        (mention, codes[token])
+        for head in near & by_head.keys()
+        for path in paths
+        for token in follow(path, view, head)
+        if token in codes
+        for mention in by_head[head]
+    }
+
+
+def _instances(
+    view: ParseView, by_head: Mapping[int, list[int]], rule: Rule, scheme: str
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Every way to fill the event's roles at every trigger, each once, in the order of the text."""
+    instances, triggers = [], []
+    for token, lemma in enumerate(view.lemma):
+        if lemma.lower() not in rule.lemmas or view.upos[token] not in rule.upos:
+            continue
+        fillers = [
+            sorted(
+                {
+                    mention
+                    for path in rule.roles[role][scheme]
+                    for head in follow(path, view, token)
+                    for mention in by_head.get(head, ())
+                }
+            )
+            for role in rule.event
+        ]
+        for instance in product(*fillers):
+            instances.append(instance)
+            triggers.append(token)
+    return instances, triggers

@@ -1,0 +1,63 @@
+"""Periods of time as whole numbers, counted as pandas counts them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Calendar"]
+
+_NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
+
+
+class Calendar:
+    """The periods of one length.
+
+    Parameters
+    ----------
+    period
+        year, quarter, month, week, day, or a period alias of pandas ("W-SUN", "Q-NOV"). No multiples.
+
+    Raises
+    ------
+    ParameterError
+        If pandas knows no such period.
+    """
+
+    def __init__(self, period: str = "quarter") -> None:
+        import pandas as pd
+
+        self.period = period
+        alias = _NAMES.get(period, period)
+        try:
+            example = pd.Period("2000-01-01", freq=alias)
+        except (ValueError, TypeError, AttributeError):
+            example = None
+        if example is None or example.freq.n != 1 or example.freqstr[0] not in "YAQMWD":
+            raise ParameterError(
+                f"period must be one of {', '.join(_NAMES)} or a pandas alias like W-SUN or Q-NOV, got {period!r}"
+            )
+        self.freq: str = example.freqstr
+
+    def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> npt.NDArray[np.int64]:
+        """Number of the period of each date: int64 (n,)."""
+        import pandas as pd
+
+        days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
+        periods = pd.PeriodIndex.from_ordinals(days, freq="D").asfreq(self.freq)
+        return np.asarray(periods.astype("int64"))
+
+    def index(self, numbers: npt.ArrayLike) -> pd.PeriodIndex:
+        """Periods of these numbers."""
+        import pandas as pd
+
+        return pd.PeriodIndex.from_ordinals(np.asarray(numbers, dtype=np.int64), freq=self.freq)
