@@ -188,6 +188,12 @@ class DocumentBatch:
         starts = indptr[first : last + 1] - indptr[first]
         return AntecedentDistribution._from_valid(starts, antecedents[rows].copy(), scores[rows].copy())
 
+    def spans(self, row: int) -> npt.NDArray[np.int32]:
+        """Mentions of one document: int32 (n_mentions, 3)."""
+        bounds, *columns = self.mentions
+        rows = slice(bounds[row], bounds[row + 1])
+        return np.stack([column[rows] for column in columns], axis=1)
+
     def tokens(self, row: int) -> Tokens | None:
         """Tokens of one document, or None."""
         if not self.has_tokens[row]:
@@ -199,14 +205,12 @@ class DocumentBatch:
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
-        bounds, *columns = self.mentions
-        rows = slice(bounds[row], bounds[row + 1])
         date = self.table.column("date")[row].as_py()
         gold = self.table.column("gold")[row].as_py()
         metadata = self.table.column("metadata")[row].as_py()
         return ScoredDocument(
             doc_id=self.doc_ids[row],
-            mentions=np.stack([column[rows] for column in columns], axis=1),
+            mentions=self.spans(row),
             antecedents=self.antecedents(row),
             date=None if date is None else datetime.date.fromisoformat(date),
             tokens=self.tokens(row),

@@ -222,9 +222,58 @@ ATTACKS_OF_OTHERS = """
 """
 
 _MARKETS = """
-{X}/nsubj rose=rise/V [2/#/nummod/percent percent/N/obj] on {T}/obl .
+{X}/nsubj rose=rise/V [2/#/nummod/percent percent/N/obl] on {T}/obl .
 {N}/nsubj sold=sell/V [shares=share/N/obj of {M}/nmod/shares] after [weak/J/amod/results results=result/N/obl] .
 {K}/nsubj said=say/V that {M}/nsubj/borrow would borrow/V/ccomp from {N}/obl/borrow .
 {M}/nsubj closed=close/V [a plant/N/obj in {P}/nmod/plant] .
-{C}/nsubj lowered=lower/V [its/PR... 
+{C}/nsubj lowered=lower/V [{C's}/nmod:poss/rates interest/N/compound/rates rates=rate/N/obj] on {T}/obl .
+{O}/nsubj changed=change/V {X}/obj after [talks=talk/N/obl with {N}/nmod/talks] .
+{M}/nsubj bought=buy/V [a rival/N/obj in {D}/nmod/rival] for [90/#/nummod/million million/N/obl] .
+{N}/nsubj feared=fear/V that {O}/nsubj/raise would raise/V/ccomp {X}/obj/raise .
+[exports=export/N/nsubj from {C}/nmod/exports to {D}/nmod/exports] fell=fall/V in [the spring/N/obl] .
+{K}/nsubj praised=praise/V {M}/obj and [{M's}/nmod:poss/workers workers=worker/N/conj/M] .
+{W}/nsubj left=leave/V [the plant/N/obj in {P}/nmod/plant] because {M}/nsubj/cut had cut/V/advcl [wages=wage/N/obj/cut] .
 """
+
+_POLITICS = """
+{G}/nsubj met=meet/V {H}/obj in {P}/obl on {T}/obl .
+{O}/nsubj passed=pass/V {X}/obj after [a long/J/amod/debate debate/N/obl] .
+{L}/nsubj won=win/V [30/#/nummod/seats seats=seat/N/obj] in [the election/N/obl] .
+{C}/nsubj and {D!}/conj/C signed=sign/V [a treaty/N/obj on [fishing/N/compound/rights rights=right/N/nmod/treaty]] .
+{G}/nsubj said=say/V that {O}/nsubj/change should change/V/ccomp {X}/obj/change .
+{U}/nsubj blamed=blame/V {L}/obj for [high/J/amod/prices prices=price/N/obl] .
+{K}/nsubj said=say/V that {U}/nsubj/trusted trusted=trust/V/ccomp {G}/obj/trusted .
+{H}/nsubj rejected=reject/V [a proposal/N/obj by {G}/nmod/proposal] .
+[{L's}/nmod:poss/leaders leaders=leader/N/nsubj] asked=ask/V {U}/obj to wait/V/xcomp until/P/case/T {T}/obl/wait .
+{X}/nsubj:pass was attacked=attack/V in [the press/N/obl] .
+[the attack/N/nsubj on {X}/nmod/attack] surprised=surprise/V {G}/obj .
+{D}/nsubj recalled=recall/V [{D's}/nmod:poss/envoys envoys=envoy/N/obj] from {C}/obl on {T}/obl .
+"""
+
+_WEATHER = """
+{S}/nsubj reached=reach/V {P}/obj on {T}/obl .
+{F}/nsubj warned=warn/V {V}/obj that {S}/nsubj/return would return/V/ccomp .
+{V}/nsubj left=leave/V [{V's}/nmod:poss/homes homes=home/N/obj] near {Q}/obl .
+{Q}/nsubj:pass was closed=close/V by {S}/obl:agent .
+{O}/nsubj sent=send/V [blankets=blanket/N/obj] to {P}/obl for {V}/obl .
+[the rain/N/nsubj] damaged=damage/V [the roads=road/N/obj to {P}/nmod/roads] .
+{F}/nsubj found=find/V {V}/obj on [a roof/N/obl in {P}/nmod/roof] .
+{C}/nsubj asked=ask/V {D}/obj for [tents=tent/N/obl and [clean/J/amod/water water/N/conj/tents]] .
+[the water/N/nsubj] fell=fall/V after {S}/nsubj/weakened weakened=weaken/V/advcl .
+{V}/nsubj thanked=thank/V {F}/obj in [a letter/N/obl] .
+"""
+
+_SPORT = """
+{M}/nsubj beat/V {N}/obj in [the final/N/obl in {P}/nmod/final] on {T}/obl .
+{Y}/nsubj scored=score/V [two/#/nummod/goals goals=goal/N/obj] against {N}/obl .
+{U}/nsubj cheered=cheer/V {Y}/obj after [the match/N/obl] .
+{Z}/nsubj said=say/V that {M}/nsubj/lost had lost=lose/V/ccomp [the ball/N/obj/lost] in [midfield/N/obl/lost] .
+{M}/nsubj:pass was beaten=beat/V by {N}/obl:agent in [the first/J/amod/round round/N/obl] .
+[{M's}/nmod:poss/defense defense/N/nsubj] stopped=stop/V {Y}/obj .
+{N}/nsubj missed=miss/V [a penalty/N/obj] while {U}/nsubj/sang sang=sing/V/advcl .
+{Y}/nsubj and {Z!}/conj/Y left=leave/V {P}/obj before {T}/obl .
+{C}/nsubj will play/V {D}/obj on {T}/obl in {P}/obl .
+{Z}/nsubj blamed=blame/V [the referee's/N/nmod:poss/watch 
+"""
+
+_COURT = """

@@ -128,10 +128,14 @@ class Lexicon:
         if code in self.names:
             return code
         text = str(code)
-        by_name = {name.casefold(): code for code, name in self.names.items()}
+        by_name = {name.casefold(): known for known, name in self.names.items()}
         close = [
+            *(known for known in (text.upper(), f"X-{text.upper()}") if known in self.names),
             *self.match([text], [-1], None).codes.values(),
-            *(by_name[name] for name in difflib.get_close_matches(text.casefold(), by_name, n=2)),
+            *(
+                by_name[name]
+                for name in difflib.get_close_matches(text.casefold(), by_name, n=2, cutoff=0.75)
+            ),
             *difflib.get_close_matches(text.upper(), self.names, n=3),
         ]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])

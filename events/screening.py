@@ -119,11 +119,8 @@ class Screen:
         tokens = batch.tokens(row)
         if tokens is None:
             raise InputError("tokens must be there, got none")
-        bounds, *columns = batch.mentions
-        rows = slice(bounds[row], bounds[row + 1])
-        mentions = np.stack([column[rows] for column in columns], axis=1)
         date = batch.dates[row].item()
-        return match_document(tokens, mentions, self._rule, self._lexicon, date, self._scheme)
+        return match_document(tokens, batch.spans(row), self._rule, self._lexicon, date, self._scheme)
 
 
 def _any_token(batch: DocumentBatch, flags: Flags) -> Flags:

@@ -1,0 +1,112 @@
+"""Pictures of event counts; they draw finished tables and compute nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["event_band", "event_bands", "save_figure"]
+
+# Blue and vermilion of Okabe & Ito's palette: apart for colour-blind readers, and in grey.
+BAND = "#0072B2"
+ONE_BEST = "#D55E00"
+_COLUMNS = 2
+_MOST_PANELS = 10
+
+
+def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
+    """Draw one country's counts: credible interval shaded, posterior mean, one best as a thin line.
+
+    Parameters
+    ----------
+    ax
+        Where to draw.
+    counts
+        Rows of one country of `events.counts.EventCounts.to_frame`.
+    title
+        Above the panel.
+    """
+    x = counts["period_start"].to_numpy().astype("datetime64[D]")
+    level = float(counts["level"].iloc[0])
+    marker: dict[str, Any] = {"marker": "."} if len(counts) < 3 else {}
+    ax.fill_between(
+        x, counts["lower"], counts["upper"], color=BAND, alpha=0.25, linewidth=0, label=f"{level:.0%} credible interval"
+    )
+    ax.plot(x, counts["mean"], color=BAND, linewidth=1.6, label="posterior mean", **marker)
+    ax.plot(x, counts["one_best"], color=ONE_BEST, linewidth=0.7, linestyle=(0, (4, 1.5)), label="one best", **marker)
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_ylim(bottom=min(0.0, float(counts["lower"].min())))
+    ax.margins(x=0.01)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    return ax
+
+
+def event_bands(
+    counts: pd.DataFrame,
+    countries: Sequence[str] | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw counts by country in small multiples.
+
+    Parameters
+    ----------
+    counts
+        As `events.counts.EventCounts.to_frame` returns them.
+    countries
+        Which to draw, in this order; by default those with most documents in all, at most ten.
+    names
+        Names for the panels' titles, by code.
+
+    Raises
+    ------
+    ParameterError
+        If a country is not in the table.
+    """
+    from matplotlib.figure import Figure
+
+    if countries is None:
+        totals = counts.groupby("country")["mean"].sum().sort_values(ascending=False, kind="stable")
+        countries = list(totals.index[:_MOST_PANELS])
+    absent = set(countries) - set(counts["country"])
+    if absent:
+        raise ParameterError(f"countries must be in the table, got {', '.join(sorted(absent))}")
+    rows = max(1, -(-len(countries) // _COLUMNS))
+    columns = _COLUMNS if len(countries) > 1 else 1
+    figure = Figure(figsize=(5.2 * columns, 1.9 * rows + 0.8), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    for ax, country in zip(axes, countries, strict=False):
+        name = (names or {}).get(country)
+        event_band(ax, counts[counts["country"] == country], f"{name} ({country})" if name else country)
+    for ax in axes[len(countries) :]:
+        ax.set_visible(False)
+    if not len(countries):
+        axes[0].set_visible(True)
+        axes[0].set_axis_off()
+        axes[0].text(0.5, 0.5, "No document holds an event.", ha="center", va="center")
+        return figure
+    if len(countries) % _COLUMNS and len(countries) > 1:
+        axes[len(countries) - _COLUMNS].xaxis.set_tick_params(labelbottom=True)
+        axes[-_COLUMNS - 1].xaxis.set_tick_params(labelbottom=True)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    figure.supylabel("documents with an event", fontsize=10)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as its file name's ending says, the same bytes for the same figure."""
+    import matplotlib as mpl
+
+    is_svg = os.fspath(path).endswith(".svg")
+    with mpl.rc_context({"svg.hashsalt": "corefsample", "svg.fonttype": "none"}):
+        figure.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)

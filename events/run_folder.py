@@ -1,0 +1,183 @@
+"""The folder of one run: written beside its place, and put there when it is whole."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from corefsample.document_batch import DocumentBatch, Rejected
+from corefsample.errors import OutputError, ParameterError
+from corefsample.formats.parquet import ParquetWriter
+from events.evidence import EVIDENCE_SCHEMA, EvidenceRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RunFolder"]
+
+_RECORD = "run.json"
+_NEAR_HALF = 100
+
+
+class RunFolder:
+    """Collects the files of a run; use as a context manager.
+
+    Parameters
+    ----------
+    path
+        The folder. It appears when the run is whole; a run that fails leaves nothing.
+    overwrite
+        Whether an earlier run's folder may be replaced; a folder of anything else never is.
+
+    Raises
+    ------
+    ParameterError
+        If the folder is in use.
+    OutputError
+        If it cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        self.path = Path(path)
+        self._overwrite = overwrite
+        self._refuse_in_use()
+        self._evidence: pq.ParquetWriter | None = None
+        self._documents: ParquetWriter | None = None
+        self._quarantine: Any = None
+        self._near: list[tuple[float, int, EvidenceRow]] = []
+        self._n_rows = 0
+
+    def _refuse_in_use(self) -> None:
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise ParameterError(f"out must be a folder, got the file {self.path}")
+        if any(self.path.iterdir()):
+            if not (self.path / _RECORD).exists():
+                raise ParameterError(f"out must be a new or empty folder or an earlier run's, got {self.path} with other files")
+            if not self._overwrite:
+                raise ParameterError(f"out must be a new or empty folder (--overwrite replaces it), got {self.path}")
+
+    def __enter__(self) -> RunFolder:
+        try:
+            parent = self.path.absolute().parent
+            parent.mkdir(parents=True, exist_ok=True)
+            self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-partial-", dir=parent))
+            os.chmod(self._partial, 0o755)
+            self._evidence = pq.ParquetWriter(self._partial / "evidence.parquet", EVIDENCE_SCHEMA)
+            self._documents = ParquetWriter(str(self._partial / "documents.parquet"))
+        except OSError as error:
+            raise self._failure(error) from None
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            self._close()
+            if error is None:
+                if self.path.exists():
+                    shutil.rmtree(self.path)
+                os.replace(self._partial, self.path)
+        except OSError as failure:
+            raise self._failure(failure) from None
+        finally:
+            shutil.rmtree(self._partial, ignore_errors=True)
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise self._failure(error) from None
+
+    def _failure(self, error: OSError) -> OutputError:
+        return OutputError(f"{self.path}: output must be writable, got: {error.strerror or error}")
+
+    def _close(self) -> None:
+        for stream in (self._evidence, self._documents, self._quarantine):
+            if stream is not None:
+                stream.close()
+        self._evidence = self._documents = self._quarantine = None
+
+    def file(self, name: str) -> Path:
+        """Where to write a file of the run."""
+        return self._partial / name
+
+    def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:
+        """Append evidence, and remember what is nearest one half."""
+        if not rows or self._evidence is None:
+            return
+        columns = [pa.array(column, kind.type) for column, kind in zip(zip(*map(astuple, rows), strict=True), EVIDENCE_SCHEMA, strict=True)]
+        self._evidence.write_batch(pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA))
+        for row in rows:
+            self._n_rows += 1
+            # A heap of the nearest, the farthest of them on top; the earlier row wins a tie.
+            entry = (-abs(row.probability - 0.5), -self._n_rows, row)
+            if len(self._near) < _NEAR_HALF:
+                heapq.heappush(self._near, entry)
+            else:
+                heapq.heappushpop(self._near, entry)
+
+    def add_documents(self, batch: DocumentBatch) -> None:
+        """Append documents that have evidence, whole, for a report."""
+        if self._documents is not None:
+            self._documents.write(batch)
+
+    def set_aside(self, rejected: Rejected) -> None:
+        """Append a bad document with its reason."""
+        if self._quarantine is None:
+            self._quarantine = open(self._partial / "quarantine.jsonl", "w", encoding="utf-8")  # noqa: SIM115
+        content = {
+            "source": rejected.source,
+            "place": rejected.place,
+            "doc_id": rejected.doc_id,
+            "reason": rejected.reason,
+            "document": rejected.document,
+        }
+        self._quarantine.write(json.dumps(content, ensure_ascii=True) + "\n")
+
+    def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
+        """Write the tables: counts, comparisons, evidence as CSV, and the documents nearest one half."""
+        counts.to_csv(self.file("counts.csv"), index=False)
+        pq.write_table(pa.Table.from_pandas(counts, _COUNTS_SCHEMA, preserve_index=False), self.file("counts.parquet"))
+        if comparison is not None:
+            comparison.to_csv(self.file("comparisons.csv"), index=False)
+        self._close()
+        options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
+        with pa.csv.CSVWriter(self.file("evidence.csv"), EVIDENCE_SCHEMA, write_options=options) as writer:
+            for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches():
+                writer.write_batch(batch)
+        nearest = [row for _, _, row in sorted(self._near, reverse=True)]
+        columns = [[getattr(row, name) for row in nearest] for name in EVIDENCE_SCHEMA.names]
+        table = pa.Table.from_arrays(
+            [pa.array(c, f.type) for c, f in zip(columns, EVIDENCE_SCHEMA, strict=True)], schema=EVIDENCE_SCHEMA
+        )
+        pa.csv.write_csv(table, self.file("near_half.csv"), options)
+
+    def finish_record(self, record: dict[str, Any]) -> None:
+        """Write the run record."""
+        self.file(_RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+_COUNTS_SCHEMA = pa.schema(
+    [
+        ("country", pa.string()),
+        ("period", pa.string()),
+        ("period_start", pa.date32()),
+        ("n_docs", pa.int64()),
+        ("mean", pa.float64()),
+        ("mean_mc_se", pa.float64()),
+        ("sd", pa.float64()),
+        ("lower", pa.float64()),
+        ("upper", pa.float64()),
+        ("level", pa.float64()),
+        ("interval", pa.string()),
+        ("n_samples", pa.int64()),
+        ("one_best", pa.int64()),
+    ]
+)

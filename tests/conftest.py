@@ -1,0 +1,33 @@
+"""What every run needs: hypothesis profiles, the marker of kernel tests, and the real file where it is there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import numba
+import pytest
+
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+GUM = Path(__file__).parents[2] / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "kernels: runs compiled loops on input small enough for plain Python (NUMBA_DISABLE_JIT=1)"
+    )
+    if numba.config.DISABLE_JIT:
+        # Compiled, unsigned numbers wrap around in silence, as they should; NumPy's scalars warn of it.
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+@pytest.fixture(scope="session")
+def gum_path() -> Path:
+    """237 real documents with scores."""
+    if not GUM.exists():
+        pytest.skip(f"the real corpus is not there: {GUM.name}")
+    return GUM
