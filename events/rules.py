@@ -15,7 +15,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.paths import check_path
 from corefsample.schemes import SCHEMES, Scheme
 
-__all__ = ["Example", "Rule", "load_rules", "shipped_rules"]
+__all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "paper"
@@ -102,7 +102,7 @@ class _Example(msgspec.Struct, forbid_unknown_fields=True):
 class _RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     name: Name
     trigger: _Trigger
-    presets: dict[Name, _Preset]
+    presets: Annotated[dict[Name, _Preset], msgspec.Meta(min_length=1)]
     version: int = 1
     description: str = ""
     event: Annotated[list[str], msgspec.Meta(min_length=1, max_length=2)] = msgspec.field(
@@ -139,6 +139,17 @@ def load_rules(source: str | os.PathLike[str] = "attack", preset: str = DEFAULT_
     -----
     The file's inline examples are carried along, and checked by `events.examples.check_examples`.
     """
+    file, name = _file(source)
+    return _rule(file, preset, name)
+
+
+def load_presets(source: str | os.PathLike[str]) -> list[Rule]:
+    """Load all presets of a rule; raises as `load_rules` does."""
+    file, name = _file(source)
+    return [_rule(file, preset, name) for preset in file.presets]
+
+
+def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
     name = os.fspath(source)
     if Path(name).suffix in (".yaml", ".yml") or os.sep in name:
         try:
@@ -149,7 +160,9 @@ def load_rules(source: str | os.PathLike[str] = "attack", preset: str = DEFAULT_
         text = (resources.files("events") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     else:
         raise ParameterError(f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}")
-    return _rule(_decoded(text, name), preset, name)
+    file = _decoded(text, name)
+    _validate(file, name)
+    return file, name
 
 
 def _decoded(text: str, source: str) -> _RuleFile:
@@ -167,7 +180,6 @@ def _decoded(text: str, source: str) -> _RuleFile:
 
 
 def _rule(file: _RuleFile, preset: str, source: str) -> Rule:
-    _validate(file, source)
     if preset not in file.presets:
         raise ParameterError(f"preset must be one of {', '.join(file.presets)} ({source}), got {preset!r}")
     chosen = file.presets[preset]

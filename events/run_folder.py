@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import OutputError, ParameterError
+from corefsample.formats import QuarantineFile
 from corefsample.formats.parquet import ParquetWriter
 from events.evidence import EVIDENCE_SCHEMA, EvidenceRow
 
@@ -54,7 +55,7 @@ class RunFolder:
         self._refuse_in_use()
         self._evidence: pq.ParquetWriter | None = None
         self._documents: ParquetWriter | None = None
-        self._quarantine: Any = None
+        self._quarantine: QuarantineFile | None = None
         self._near: list[tuple[float, int, EvidenceRow]] = []
         self._n_rows = 0
 
@@ -131,15 +132,8 @@ class RunFolder:
     def set_aside(self, rejected: Rejected) -> None:
         """Append a bad document with its reason."""
         if self._quarantine is None:
-            self._quarantine = open(self._partial / "quarantine.jsonl", "w", encoding="utf-8")  # noqa: SIM115
-        content = {
-            "source": rejected.source,
-            "place": rejected.place,
-            "doc_id": rejected.doc_id,
-            "reason": rejected.reason,
-            "document": rejected.document,
-        }
-        self._quarantine.write(json.dumps(content, ensure_ascii=True) + "\n")
+            self._quarantine = QuarantineFile(str(self.file("quarantine.jsonl")))
+        self._quarantine(rejected)
 
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents nearest one half."""

@@ -1,7 +1,7 @@
 """Slow, obvious versions of what the library does fast. Nothing here is taken from the library.
 
-A distribution is a list of rows, one a mention: row i maps each candidate antecedent to its probability, and i
-itself to the probability of NEW. A clustering is a tuple of labels, each the first mention of its entity.
+A distribution is a list of rows, one a mention: row i maps each candidate antecedent to its probability, and
+i itself to the probability of NEW. A clustering is a tuple of labels, each the first mention of its entity.
 """
 
 from __future__ import annotations

@@ -7,14 +7,17 @@ The format, version 1, is described in the README.
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
 import pyarrow as pa
 
@@ -25,7 +28,15 @@ from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.formats.jsonl import JsonLinesReader, JsonLinesWriter
 from corefsample.formats.parquet import ParquetReader, ParquetWriter
 
-__all__ = ["DocumentStream", "convert", "input_paths", "read_documents", "write_documents"]
+__all__ = [
+    "DocumentStream",
+    "QuarantineFile",
+    "convert",
+    "input_paths",
+    "quarantine_file",
+    "read_documents",
+    "write_documents",
+]
 
 PathLike = str | os.PathLike[str]
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
@@ -282,6 +293,44 @@ def write_documents(
             writer.write(from_documents(chunk))
             count += len(chunk)
     return count
+
+
+class QuarantineFile:
+    """Sets bad documents aside in a file of JSON Lines, which exists once there is one.
+
+    Each line has source, place, doc_id, reason, and the document as it came.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.count = 0
+        self._stream: TextIO | None = None
+
+    def __call__(self, rejected: Rejected) -> None:
+        """Append one document."""
+        if self._stream is None:
+            self._stream = open(self.path, "w", encoding="utf-8")  # noqa: SIM115
+        self.count += 1
+        self._stream.write(json.dumps(dataclasses.asdict(rejected)) + "\n")
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+@contextmanager
+def quarantine_file(beside: PathLike | None) -> Iterator[QuarantineFile | None]:
+    """Open `beside`.quarantine.jsonl for bad documents; None for None."""
+    if beside is None:
+        yield None
+        return
+    quarantine = QuarantineFile(f"{os.fspath(beside)}.quarantine.jsonl")
+    try:
+        yield quarantine
+    finally:
+        quarantine.close()
 
 
 def convert(
