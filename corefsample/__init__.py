@@ -53,7 +53,7 @@ _MODULES = {
     "write_documents": "formats",
 }
 
-__all__ = sorted(_MODULES)  # noqa: PLE0605
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

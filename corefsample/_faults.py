@@ -25,9 +25,7 @@ from corefsample._check_kernels import (
 Ints = npt.NDArray[np.int64]
 
 
-def antecedent_fault(
-    indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]
-) -> str | None:
+def antecedent_fault(indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> str | None:
     """Describe the first candidate of one document that breaks a rule, or return None."""
     bounds = np.array([0, indptr.shape[0] - 1], np.int64)
     codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
@@ -58,13 +56,13 @@ def describe_candidate(
 
 def mention_fault(mentions: npt.NDArray[np.int32], n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
-    columns = [np.ascontiguousarray(mentions[:, c]) for c in range(3)]
+    starts, ends, heads = (np.ascontiguousarray(mentions[:, c]) for c in range(3))
     codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
     limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
-    check_mentions(np.array([0, len(mentions)], np.int64), *columns, limits, codes, places)
+    check_mentions(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits, codes, places)
     if codes[0] == OK:
         return None
-    return describe_mention(int(codes[0]), int(places[0]), *columns, int(limits[0]))
+    return describe_mention(int(codes[0]), int(places[0]), starts, ends, heads, int(limits[0]))
 
 
 def describe_mention(

@@ -118,7 +118,7 @@ def alias_tables(
             cells[base + c] = (LOW_32 << U32) | np.uint64(values[base + c])  # keeps all its mass: its own alias
             needy_cells[n_needy] = c
             donors[n_donors] = c
-            full = np.int64(mass[c] >= 1.0)
+            full = int(mass[c] >= 1.0)
             n_donors += full
             n_needy += 1 - full
         donor = 0
@@ -232,9 +232,7 @@ def root_posterior(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: 
 
 
 @kernel
-def clustering_log_prob(
-    indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels
-) -> float:
+def clustering_log_prob(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels) -> float:
     """Sum over mentions of log P(NEW) for a first mention, else of log P(an antecedent of the same cluster)."""
     total = 0.0
     for i in range(labels.shape[0]):

@@ -1,13 +1,13 @@
-"""Many documents as columns: one Arrow schema behind every file format, and its checks.
+"""Many documents as columns: one Arrow schema behind every file format.
 
-Readers turn lines or rows into record batches of `SCHEMA`; `checked` sets aside the documents that break a rule; what
-is left is a `DocumentBatch`, whose flat arrays the batch job scans before any document becomes a Python object.
+Readers turn lines or rows into record batches of `SCHEMA`; `corefsample.batch_checks` sets aside the documents that
+break a rule; what is left is a `DocumentBatch`, whose flat arrays the batch job scans before any document becomes a
+Python object.
 """
 
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,11 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corefsample import _check_kernels, _faults
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS, ScoredDocument, Tokens
 
-__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "Rejected", "checked", "from_documents"]
+__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "Rejected", "flat_lists", "from_documents"]
 
 VERSION = 1
 
@@ -31,12 +30,12 @@ _TOKENS = pa.struct(
     [(name, pa.list_(pa.string())) for name in STRING_COLUMNS]
     + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS]
 )
-_SPANS = ("start", "end", "head")
+SPAN_COLUMNS = ("start", "end", "head")
 SCHEMA = pa.schema(
     [
         ("doc_id", pa.string()),
         ("date", pa.string()),
-        ("mentions", pa.struct([(name, pa.list_(pa.int32())) for name in _SPANS])),
+        ("mentions", pa.struct([(name, pa.list_(pa.int32())) for name in SPAN_COLUMNS])),
         ("antecedents", pa.list_(pa.list_(pa.int32()))),
         ("scores", pa.list_(pa.list_(pa.float64()))),
         ("tokens", _TOKENS),
@@ -46,7 +45,6 @@ SCHEMA = pa.schema(
     ],
     metadata={"corefsample.version": str(VERSION)},
 )
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SHOWN = 60
 
 Ints = npt.NDArray[np.int64]
@@ -88,7 +86,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _flat(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
+def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     """Bounds (n + 1) of each list and the values of all; a null list is empty."""
     values = lists.flatten()
     if lists.null_count:
@@ -133,17 +131,17 @@ class DocumentBatch:
     @cached_property
     def mentions(self) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Bounds of each document's mentions, and start, end and head of all."""
-        columns = [_flat(part) for part in self.table.column("mentions").flatten()]
+        columns = [flat_lists(part) for part in self.table.column("mentions").flatten()]
         starts, ends, heads = (values.to_numpy() for _, values in columns)
         return columns[0][0], starts, ends, heads
 
     @cached_property
     def candidates(self) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.float64]]:
         """Bounds of each mention's candidates, and candidates and scores of all."""
-        _, rows = _flat(self.table.column("antecedents"))
-        indptr, antecedents = _flat(rows)
-        _, score_rows = _flat(self.table.column("scores"))
-        _, scores = _flat(score_rows)
+        _, rows = flat_lists(self.table.column("antecedents"))
+        indptr, antecedents = flat_lists(rows)
+        _, score_rows = flat_lists(self.table.column("scores"))
+        _, scores = flat_lists(score_rows)
         return indptr, antecedents.to_numpy(), scores.to_numpy()
 
     @cached_property
@@ -155,19 +153,20 @@ class DocumentBatch:
     @cached_property
     def token_bounds(self) -> Ints:
         """Bounds of each document's tokens in the flat token columns."""
-        return _flat(self._token_lists["text"])[0]
+        return flat_lists(self.token_lists["text"])[0]
 
     @cached_property
-    def _token_lists(self) -> dict[str, pa.ListArray]:
+    def token_lists(self) -> dict[str, pa.ListArray]:
+        """Lists of each token column, empty where a document has no tokens."""
         return dict(zip((*STRING_COLUMNS, *INTEGER_COLUMNS), self.table.column("tokens").flatten(), strict=True))
 
     def token_strings(self, name: str) -> pa.StringArray:
         """Flat strings of one token column: text, lemma, upos or dep."""
-        return _flat(self._token_lists[name])[1]
+        return flat_lists(self.token_lists[name])[1]
 
     def token_integers(self, name: str) -> npt.NDArray[np.int32]:
         """Flat integers of one token column: head or sent."""
-        flat: npt.NDArray[np.int32] = _flat(self._token_lists[name])[1].to_numpy()
+        flat: npt.NDArray[np.int32] = flat_lists(self.token_lists[name])[1].to_numpy()
         return flat
 
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
@@ -198,8 +197,8 @@ class DocumentBatch:
         """Tokens of one document, or None."""
         if not self.has_tokens[row]:
             return None
-        strings = {name: self._token_lists[name][row].as_py() for name in STRING_COLUMNS}
-        integers = {name: self._token_lists[name][row].values.to_numpy() for name in INTEGER_COLUMNS}
+        strings = {name: self.token_lists[name][row].as_py() for name in STRING_COLUMNS}
+        integers = {name: self.token_lists[name][row].values.to_numpy() for name in INTEGER_COLUMNS}
         extra = self.table.column("tokens_extra")[row].as_py()
         return Tokens(**strings, **integers, extra=msgspec.json.decode(extra) if extra else {})
 
@@ -219,181 +218,6 @@ class DocumentBatch:
         )
 
 
-# --- checks ------------------------------------------------------------------------------------------------
-
-
-def checked(
-    source: str, table: pa.RecordBatch, places: Sequence[str], needs: Iterable[str] = ()
-) -> tuple[DocumentBatch, dict[int, str]]:
-    """Set aside the documents that break a rule of the format.
-
-    Parameters
-    ----------
-    source, table, places
-        As of `DocumentBatch`, not yet known to be valid.
-    needs
-        Fields that must not be absent: "date", "tokens", "gold".
-
-    Returns
-    -------
-    batch, reasons
-        The valid documents, and for each other row of `table` the first rule that it breaks.
-    """
-    batch = DocumentBatch(source, table, places)
-    reasons = _shape_faults(batch, tuple(needs))
-    rows = [row for row in range(len(batch)) if row not in reasons]
-    if reasons:
-        batch = batch.take(rows)
-    faults = _content_faults(batch)
-    if faults:
-        reasons |= {rows[row]: reason for row, reason in faults.items()}
-        batch = batch.take([row for row in range(len(batch)) if row not in faults])
-    return batch, reasons
-
-
-def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> dict[int, str]:
-    """Faults that would put the flat columns out of step: absent fields, nulls, lists of unlike length."""
-    table, faults = batch.table, {}
-
-    def refuse(rows: npt.ArrayLike, say: Any) -> None:
-        for row in np.asarray(rows).tolist():
-            if row not in faults:
-                faults[row] = say(row)
-
-    for row, doc_id in enumerate(batch.doc_ids):
-        if not doc_id:
-            faults[row] = f"doc_id must be a non-empty string, got {doc_id!r}"
-    for row, date in enumerate(table.column("date").to_pylist()):
-        if row not in faults and (date is not None or "date" in needs):
-            reason = _date_fault(date)
-            if reason:
-                faults[row] = reason
-    for name in ("mentions", "antecedents", "scores", *(n for n in needs if n != "date")):
-        column = table.column(name)
-        if column.null_count:
-            refuse(np.flatnonzero(column.is_null()), lambda _, name=name: f"{name} must be there, got none")
-    spans = dict(zip(_SPANS, table.column("mentions").flatten(), strict=True))
-    for name in _SPANS[1:]:
-        _refuse_unlike(refuse, spans["start"], spans[name], f"mentions.{name}", "mentions.start")
-    for name in ("antecedents", "scores"):
-        _refuse_unlike(refuse, spans["start"], table.column(name), name, "mentions")
-    tokens = batch._token_lists
-    for name in (*STRING_COLUMNS[1:], *INTEGER_COLUMNS):
-        _refuse_unlike(refuse, tokens["text"], tokens[name], f"tokens.{name}", "tokens.text")
-    _refuse_unlike(refuse, spans["start"], table.column("gold"), "gold", "mentions", where=table.column("gold"))
-    for name, column in [*((f"mentions.{n}", c) for n, c in spans.items()), *((f"tokens.{n}", c) for n, c in tokens.items())]:
-        _refuse_nulls(refuse, column, name)
-    for name in ("antecedents", "scores"):
-        _refuse_nulls(refuse, table.column(name), name)
-        _refuse_inner_nulls(refuse, table.column(name), name)
-    _refuse_unlike_rows(refuse, table, [row for row in range(len(batch)) if row not in faults])
-    return faults
-
-
-def _date_fault(date: str | None) -> str | None:
-    if date is None:
-        return "date must be there, got none"
-    try:
-        if _ISO_DATE.fullmatch(date):
-            datetime.date.fromisoformat(date)
-            return None
-    except ValueError:
-        pass
-    return f"date must be an ISO date (YYYY-MM-DD), got {shown(date)}"
-
-
-def _lengths(lists: pa.ListArray) -> Ints:
-    lengths: Ints = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return lengths
-
-
-def _refuse_unlike(
-    refuse: Any, model: pa.ListArray, lists: pa.ListArray, name: str, like: str, where: pa.Array = None
-) -> None:
-    wanted, found = _lengths(model), _lengths(lists)
-    unlike = wanted != found
-    if where is not None:
-        unlike &= where.is_valid().to_numpy(zero_copy_only=False)
-    refuse(
-        np.flatnonzero(unlike),
-        lambda row: f"{name} must be as long as {like} ({wanted[row]}), got {found[row]}",
-    )
-
-
-def _refuse_nulls(refuse: Any, lists: pa.ListArray, name: str) -> None:
-    bounds, values = _flat(lists)
-    if values.null_count:
-        places = np.flatnonzero(values.is_null())
-        rows = np.searchsorted(bounds, places, side="right") - 1
-        first = dict(zip(rows[::-1].tolist(), places[::-1].tolist(), strict=True))
-        refuse(sorted(first), lambda row: f"{name}[{first[row] - bounds[row]}] must not be null, got null")
-
-
-def _refuse_inner_nulls(refuse: Any, nested: pa.ListArray, name: str) -> None:
-    bounds, rows = _flat(nested)
-    inner, values = _flat(rows)
-    if values.null_count:
-        mentions = np.searchsorted(inner, np.flatnonzero(values.is_null()), side="right") - 1
-        for m in mentions.tolist():
-            row = int(np.searchsorted(bounds, m, side="right")) - 1
-            refuse([row], lambda row, m=m: f"{name}[{m - bounds[row]}] must not hold null, got null")
-
-
-def _refuse_unlike_rows(refuse: Any, table: pa.RecordBatch, rows: list[int]) -> None:
-    """Refuse documents whose scores are not as long as the antecedents, mention by mention."""
-    part = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
-    bounds, antecedents = _flat(part.column("antecedents"))
-    wanted, found = _lengths(antecedents), _lengths(_flat(part.column("scores"))[1])
-    for m in np.flatnonzero(wanted != found).tolist():
-        row = int(np.searchsorted(bounds, m, side="right")) - 1
-        i = m - bounds[row]
-        refuse(
-            [rows[row]],
-            lambda _, i=i, m=m: f"scores[{i}] must be as long as antecedents[{i}] ({wanted[m]}), got {found[m]}",
-        )
-
-
-def _content_faults(batch: DocumentBatch) -> dict[int, str]:
-    """Faults of values, found by the kernels in one pass over the flat columns."""
-    n = len(batch)
-    bounds, starts, ends, heads = batch.mentions
-    indptr, antecedents, scores = batch.candidates
-    token_bounds = batch.token_bounds
-    token_heads, sents = batch.token_integers("head"), batch.token_integers("sent")
-    n_tokens = np.where(batch.has_tokens, np.diff(token_bounds), -1)
-    faults: dict[int, str] = {}
-
-    def note(codes: npt.NDArray[np.int8], describe: Any) -> None:
-        for row in np.flatnonzero(codes).tolist():
-            faults.setdefault(row, describe(row))
-
-    codes, places = np.zeros(n, np.int8), np.zeros(n, np.int64)
-    _check_kernels.check_mentions(bounds, starts, ends, heads, n_tokens, codes, places)
-    note(
-        codes,
-        lambda d: _faults.describe_mention(
-            codes[d], places[d], starts, ends, heads, int(n_tokens[d]), int(bounds[d])
-        ),
-    )
-    link_codes, link_places = np.zeros(n, np.int8), np.zeros(n, np.int64)
-    _check_kernels.check_antecedents(bounds, indptr, antecedents, scores, link_codes, link_places)
-    note(
-        link_codes,
-        lambda d: _faults.describe_candidate(
-            link_codes[d], link_places[d], indptr, antecedents, scores, int(bounds[d])
-        ),
-    )
-    token_codes, token_places = np.zeros(n, np.int8), np.zeros(n, np.int64)
-    _check_kernels.check_parses(token_bounds, token_heads, sents, token_codes, token_places)
-    note(
-        token_codes,
-        lambda d: _faults.describe_token(
-            token_codes[d], token_places[d], token_heads, sents, int(n_tokens[d]), int(token_bounds[d])
-        ),
-    )
-    return faults
-
-
 # --- to and from Python ------------------------------------------------------------------------------------
 
 
@@ -410,7 +234,7 @@ def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
         if fields["tokens_extra"]:
             document["tokens"] |= msgspec.json.decode(fields["tokens_extra"])
     spans = fields["mentions"] or {}
-    document["mentions"] = list(zip(*(spans.get(name) or [] for name in _SPANS), strict=False))
+    document["mentions"] = list(zip(*(spans.get(name) or [] for name in SPAN_COLUMNS), strict=False))
     document["antecedents"] = fields["antecedents"]
     document["scores"] = fields["scores"]
     if fields["gold"] is not None:
@@ -438,14 +262,15 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
 
     tokens = [d.tokens for d in documents]
     missing = pa.array([t is None for t in tokens], pa.bool_())
-    strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], pa.list_(pa.string())) for n in STRING_COLUMNS]
+    words = pa.list_(pa.string())
+    strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], words) for n in STRING_COLUMNS]
     empty = np.zeros(0, np.int32)
     integers = [lists([empty if t is None else getattr(t, n) for t in tokens], pa.int32()) for n in INTEGER_COLUMNS]
     columns = [
         pa.array([d.doc_id for d in documents], pa.string()),
         pa.array([None if d.date is None else d.date.isoformat() for d in documents], pa.string()),
         pa.StructArray.from_arrays(
-            [lists([d.mentions[:, c] for d in documents], pa.int32()) for c in range(3)], _SPANS
+            [lists([d.mentions[:, c] for d in documents], pa.int32()) for c in range(3)], SPAN_COLUMNS
         ),
         nested([d.antecedents for d in distributions], pa.int32()),
         nested([d.scores for d in distributions], pa.float64()),

@@ -141,9 +141,7 @@ def map_clustering(antecedents: AntecedentDistribution) -> npt.NDArray[np.int32]
         The first mention of each mention's entity.
     """
     labels = np.empty(antecedents.n_mentions, np.int32)
-    _kernels.map_labels(
-        antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, labels
-    )
+    _kernels.map_labels(antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, labels)
     return labels
 
 

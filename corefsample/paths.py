@@ -158,7 +158,9 @@ def _tests(conditions: str, path: str) -> tuple[Test, ...]:
     for condition in conditions[1:-1].split(","):
         match = _CONDITION.fullmatch(condition.strip())
         if not match:
-            raise ParameterError(f"path condition must be one of those in corefsample.paths, got {condition!r} in {path!r}")
+            raise ParameterError(
+                f"path condition must be one of those in corefsample.paths, got {condition!r} in {path!r}"
+            )
         tests.append(_test(*match.groups()))
     return tuple(tests)
 

@@ -49,7 +49,8 @@ class ClusteringSamples:
 
     def n_entities(self) -> npt.NDArray[np.int64]:
         """Count the entities of each sample: int64 (n_samples,)."""
-        return np.count_nonzero(self.labels == np.arange(self.n_mentions), axis=1)
+        counts: npt.NDArray[np.int64] = np.count_nonzero(self.labels == np.arange(self.n_mentions), axis=1)
+        return counts
 
     def link_frequency(self, i: int, j: int) -> float:
         """Share of samples in which mentions i and j belong to one entity; exact: `link_marginals`."""

@@ -55,7 +55,8 @@ _UD_SHARED = (
     "expl goeswith iobj list mark nmod nummod parataxis punct reparandum vocative"
 )
 _UD_SHARED_SUBTYPES = (
-    "acl:relcl cc:preconj compound:prt det:predet nmod:poss nmod:tmod nmod:npmod nmod:of nmod:by advmod:emph nsubj:xsubj advcl:relcl"
+    "acl:relcl advcl:relcl cc:preconj compound:prt det:predet nmod:poss nmod:tmod nmod:npmod nmod:of nmod:by "
+    "advmod:emph nsubj:xsubj"
 )
 _UD_CONJOINED_MODIFIERS = (
     ">amod>conj+",
@@ -84,7 +85,9 @@ def _roles(
         "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
         "shared_subject": (shared, f"{shared}>conj+"),
         "relative_subject": tuple(
-            f"{start}[lemma={_RELATIVE}]<{subject}<{relative}{tail}" for start in (direct, shared) for tail in ("", ">conj+")
+            f"{start}[lemma={_RELATIVE}]<{subject}<{relative}{tail}"
+            for start in (direct, shared)
+            for tail in ("", ">conj+")
         ),
         "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),
         "object": (f">{iobj_or_obj.split('|')[0]}",),
@@ -128,9 +131,7 @@ def _ud1() -> Scheme:
     return Scheme(
         name="ud1",
         title="Universal Dependencies version 1",
-        bases=frozenset(
-            (_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()
-        ),
+        bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
         subtypes=frozenset((_UD_SHARED_SUBTYPES + " nmod:agent").split()),
         paths={
             "head": ("",),
@@ -157,9 +158,52 @@ def _clearnlp() -> Scheme:
         name="clearnlp",
         title="ClearNLP (spaCy's English pipelines)",
         bases=frozenset(
-            "acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj csubj csubjpass "
-            "dative dep det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp pobj "
-            "poss preconj predet prep prt punct quantmod relcl xcomp".split()
+            [
+                "acl",
+                "acomp",
+                "advcl",
+                "advmod",
+                "agent",
+                "amod",
+                "appos",
+                "attr",
+                "aux",
+                "auxpass",
+                "case",
+                "cc",
+                "ccomp",
+                "compound",
+                "conj",
+                "csubj",
+                "csubjpass",
+                "dative",
+                "dep",
+                "det",
+                "dobj",
+                "expl",
+                "intj",
+                "mark",
+                "meta",
+                "neg",
+                "nmod",
+                "npadvmod",
+                "nsubj",
+                "nsubjpass",
+                "nummod",
+                "oprd",
+                "parataxis",
+                "pcomp",
+                "pobj",
+                "poss",
+                "preconj",
+                "predet",
+                "prep",
+                "prt",
+                "punct",
+                "quantmod",
+                "relcl",
+                "xcomp",
+            ]
         ),
         subtypes=frozenset(),
         paths={

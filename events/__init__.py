@@ -29,7 +29,7 @@ _MODULES = {
     "simulate_documents": "simulate",
 }
 
-__all__ = sorted(_MODULES)  # noqa: PLE0605
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -82,21 +82,18 @@ class LexiconContent:
     """What a lexicon's file says, laid over what it extends."""
 
     entries: Mapping[str, Entry]  # by code
-    not_countries: Mapping[str, Alias]  # by key
+    not_countries: tuple[Alias, ...]  # some share a key: "Korean Airlines", "Korean Air Lines"
     ambiguous: Mapping[str, tuple[Alias, tuple[str, ...]]]  # by key: the alias and its codes, sorted
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
-    """The content without some codes; an ambiguous alias that this leaves to one code becomes that code's."""
-    entries = {code: entry for code, entry in content.entries.items() if code not in removed}
+    """The content without some codes; an ambiguous alias of which one code is left is ambiguous no more."""
     ambiguous = {}
-    for key, (alias, holders) in content.ambiguous.items():
-        left = tuple(code for code in holders if code in entries)
-        if len(left) > 1:
+    for key, (alias, codes) in content.ambiguous.items():
+        left = tuple(code for code in codes if code not in removed)
+        if left:
             ambiguous[key] = (alias, left)
-        elif left:
-            entry = entries[left[0]]
-            entries[left[0]] = replace(entry, aliases=(*entry.aliases, alias))
+    entries = {code: entry for code, entry in content.entries.items() if code not in removed}
     return LexiconContent(entries, content.not_countries, ambiguous)
 
 
@@ -109,7 +106,7 @@ def laid_over(base: LexiconContent, own: LexiconContent) -> LexiconContent:
     for entry in own.entries.values():
         for alias in entry.aliases:
             spoken[alias.key].append((alias, entry.code))
-    for alias in (*own.not_countries.values(), *(alias for alias, _ in own.ambiguous.values())):
+    for alias in (*own.not_countries, *(alias for alias, _ in own.ambiguous.values())):
         spoken[alias.key].append((alias, None))
 
     def kept(entry: Entry) -> tuple[Alias, ...]:
@@ -125,10 +122,8 @@ def laid_over(base: LexiconContent, own: LexiconContent) -> LexiconContent:
         entries[code] = replace(entry, aliases=(*before, *entry.aliases))
     return LexiconContent(
         entries,
-        {key: alias for key, alias in base.not_countries.items() if key not in spoken}
-        | dict(own.not_countries),
-        {key: declared for key, declared in base.ambiguous.items() if key not in spoken}
-        | dict(own.ambiguous),
+        (*(alias for alias in base.not_countries if alias.key not in spoken), *own.not_countries),
+        {key: declared for key, declared in base.ambiguous.items() if key not in spoken} | dict(own.ambiguous),
     )
 
 
@@ -148,10 +143,10 @@ def check_claims(source: str, content: LexiconContent) -> None:
                 found = f"{', '.join(codes)} without {entry.code}"
                 rule = "codes must list every code that has the alias"
                 raise InputError(f"{source}: ambiguous {alias.written!r}: {rule}, got {found}")
-    for key, alias in content.not_countries.items():
-        holders = {entry.code for _, entry in claims.get(key, ())} | {
-            *content.ambiguous.get(key, ("", ()))[1]
-        }
+    for alias in content.not_countries:
+        holders = {entry.code for _, entry in claims.get(alias.key, ())}
+        if alias.key in content.ambiguous:
+            holders.update(content.ambiguous[alias.key][1])
         if holders:
             found = ", ".join(sorted(holders))
             raise InputError(

@@ -49,30 +49,26 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
     for i, raw in enumerate(entries):
         entry = _entry(f"{source}: entries[{i}]", raw, base.entries, {*own, *removed})
         own[entry.code] = entry
-    aliases = [_alias(source, f"not_countries[{i}]", raw) for i, raw in enumerate(nothing)]
+    aliases = tuple(_alias(source, f"not_countries[{i}]", raw) for i, raw in enumerate(nothing))
     ambiguous: dict[str, tuple[Alias, tuple[str, ...]]] = {}
     for i, raw in enumerate(declared):
         alias, codes = _declaration(f"{source}: ambiguous[{i}]", raw, {*base.entries, *own})
         if alias.key in ambiguous:
             _refuse(f"{source}: ambiguous[{i}]", "alias", "must be declared once", alias.written)
         ambiguous[alias.key] = (alias, codes)
-    content = laid_over(base, LexiconContent(own, {alias.key: alias for alias in aliases}, ambiguous))
+    content = laid_over(base, LexiconContent(own, aliases, ambiguous))
     check_claims(source, content)
     return content
 
 
-def _base(
-    source: str, top: Mapping[str, Any], removed: list[Any], shipped: LexiconContent | None
-) -> LexiconContent:
+def _base(source: str, top: Mapping[str, Any], removed: list[Any], shipped: LexiconContent | None) -> LexiconContent:
     """What the file starts from: nothing, or the shipped lexicon without the codes removed."""
     if "extends" not in top:
         if removed:
             _refuse(source, "remove", "needs extends", removed)
         if not top.get("entries"):
-            _refuse(
-                source, "entries", "must hold an entry unless the file extends another", top.get("entries")
-            )
-        return LexiconContent({}, {}, {})
+            _refuse(source, "entries", "must hold an entry unless the file extends another", top.get("entries"))
+        return LexiconContent({}, (), {})
     if shipped is None or top["extends"] != SHIPPED:
         _refuse(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", top["extends"])
     for i, code in enumerate(removed):
@@ -133,9 +129,7 @@ def _yaml(source: str, data: bytes) -> object:
         keys = [getattr(key, "value", None) for key, _ in node.value]
         for i, (key, _) in enumerate(node.value):
             if keys[i] in keys[:i]:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {keys[i]!r} appears twice", problem_mark=key.start_mark
-                )
+                raise yaml.MarkedYAMLError(problem=f"key {keys[i]!r} appears twice", problem_mark=key.start_mark)
         return loader.construct_mapping(node, deep=True)
 
     loader: Any = type("LexiconLoader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
@@ -144,9 +138,7 @@ def _yaml(source: str, data: bytes) -> object:
         return yaml.load(data, loader)
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(
-            f"{source}{line}: must be YAML: {_one_line(error.problem or error.context)}"
-        ) from error
+        raise InputError(f"{source}{line}: must be YAML: {_one_line(error.problem or error.context)}") from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 1999-02-30
         raise InputError(f"{source}: must be YAML in UTF-8: {_one_line(error)}") from error
 

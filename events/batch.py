@@ -235,7 +235,9 @@ class _Job:
                 raise
         if not self.tally.n_documents:
             aside = f", {self.n_quarantined} set aside, first: {self.first_reason}" if self.n_quarantined else ""
-            raise InputError(f"{', '.join(self.stream.paths)}: a corpus must hold at least one document, got none{aside}")
+            raise InputError(
+                f"{', '.join(self.stream.paths)}: a corpus must hold at least one document, got none{aside}"
+            )
 
     def _sampling(self, batch: DocumentBatch, row: int) -> tuple[Callable[[], DocumentEvents]]:
         matches = self._matches[batch.places[row]]
@@ -313,7 +315,7 @@ def _record(job: _Job, summary: RunSummary, inputs: list[dict[str, Any]], starte
         "lexicon": job.lexicon.source,
         "inputs": inputs,
         "summary": summary.to_json(),
-        "started": datetime.datetime.fromtimestamp(started, datetime.timezone.utc).isoformat(timespec="seconds"),
+        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},
     }

@@ -1,4 +1,4 @@
-"""A look at a file before work begins: is it valid, and what is in it?"""
+"""A look at a file before work begins: whether it is valid, and what is in it."""
 
 from __future__ import annotations
 
@@ -159,7 +159,9 @@ def _note_dates(report: CorpusReport, batch: DocumentBatch) -> None:
     report.n_dated += len(dates)
     if len(dates):
         first, last = str(dates.min()), str(dates.max())
-        report.dates = (first, last) if report.dates is None else (min(first, report.dates[0]), max(last, report.dates[1]))
+        report.dates = (
+            (first, last) if report.dates is None else (min(first, report.dates[0]), max(last, report.dates[1]))
+        )
 
 
 def _note_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:

@@ -49,9 +49,15 @@ def _counting_options(command: F) -> F:
         click.option("--rule", default="attack", show_default=True, help="A shipped rule, or a YAML file of your own."),
         click.option("--preset", default="paper", show_default=True, help="The rule's preset: paper, extended, ..."),
         click.option("--lexicon", help="A YAML file of countries of your own.  [default: the shipped one]"),
-        click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]"),
-        click.option("--period", default="quarter", show_default=True, help="year, quarter, month, week, day, or a pandas alias."),
-        click.option("--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document."),
+        click.option(
+            "--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]"
+        ),
+        click.option(
+            "--period", default="quarter", show_default=True, help="year, quarter, month, week, day, or a pandas alias."
+        ),
+        click.option(
+            "--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document."
+        ),
         click.option("--level", type=float, default=0.95, show_default=True, help="Of the credible intervals."),
         click.option(
             "--interval",
@@ -61,7 +67,9 @@ def _counting_options(command: F) -> F:
         ),
         click.option("--compare", nargs=2, metavar="A B", help="Compare the counts of two countries, by period."),
         click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same samples."),
-        click.option("--threads", type=int, help="Of the sampler; results do not depend on it.  [default: all processors]"),
+        click.option(
+            "--threads", type=int, help="Of the sampler; results do not depend on it.  [default: all processors]"
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -74,7 +82,7 @@ def _counting_options(command: F) -> F:
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="corefsample")
 def cli() -> None:
-    """Counts of events with credible intervals, from coreference uncertainty.
+    r"""Counts of events with credible intervals, from coreference uncertainty.
 
     \b
     See it work on simulated news:      corefsample demo
@@ -91,7 +99,7 @@ def cli() -> None:
 @_overwrite_option
 @_json_option
 def events(inputs: tuple[str, ...], out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Count documents with an event, by country and period, with credible intervals.
+    r"""Count documents with an event, by country and period, with credible intervals.
 
     INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input.
     Every document needs a date and tokens.
@@ -118,7 +126,7 @@ def events(inputs: tuple[str, ...], out: str, overwrite: bool, as_json: bool, **
 @_overwrite_option
 @_json_option
 def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) -> None:
-    """Simulate ten years of news with known truth, count who attacks, and draw the bands.
+    r"""Simulate ten years of news with known truth, count who attacks, and draw the bands.
 
     \b
     Example:
@@ -142,7 +150,7 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
 @_overwrite_option
 @_json_option
 def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool, as_json: bool) -> None:
-    """Copy scored mentions to another file or format, checked.
+    r"""Copy scored mentions to another file or format, checked.
 
     OUTPUT ends in .jsonl, .jsonl.gz or .parquet. With --on-error quarantine, bad documents go to OUTPUT with
     .quarantine.jsonl added to its name.
@@ -178,7 +186,7 @@ def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool
 @click.argument("files", nargs=-1, required=True)
 @_json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
-    """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
+    r"""Check a file and say what is in it: scored mentions, a rule, or a lexicon.
 
     FILES are pre-scored mention files (.jsonl, .jsonl.gz, .parquet, or - for standard input), or YAML files of rules
     or lexicons, whose inline examples are checked.
@@ -254,7 +262,13 @@ def _progress(what: str, quiet: bool) -> Iterator[Callable[[int, int, int], None
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, done="")
 

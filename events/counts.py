@@ -107,7 +107,9 @@ class CountTally:
     def add_events(self, events: DocumentEvents, period: int) -> None:
         """Add the events of one document, which `add_documents` counts besides."""
         if events.n_samples != self.n_samples:
-            raise ParameterError(f"n_samples must be the same for all documents ({self.n_samples}), got {events.n_samples}")
+            raise ParameterError(
+                f"n_samples must be the same for all documents ({self.n_samples}), got {events.n_samples}"
+            )
         serial, self._n_with_events = self._n_with_events, self._n_with_events + 1
         n_hits, errors = events.n_hits.tolist(), events.mc_errors.tolist()
         for e, key in enumerate(events.keys):
@@ -127,7 +129,9 @@ class CountTally:
     def merge(self, other: CountTally) -> None:
         """Add the tally of other documents."""
         if other.n_samples != self.n_samples:
-            raise ParameterError(f"n_samples must be the same in both tallies ({self.n_samples}), got {other.n_samples}")
+            raise ParameterError(
+                f"n_samples must be the same in both tallies ({self.n_samples}), got {other.n_samples}"
+            )
         for period, count in other._documents.items():
             self._documents[period] = self._documents.get(period, 0) + count
         shift = self._n_with_events

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -71,8 +72,10 @@ def _events(example: Example, rule: Rule) -> list[str]:
         try:
             members = sorted(order[number - 1] for number in group)
         except KeyError:
-            raise InputError(f"coreferent must name tokens that are nouns, names or pronouns, got {list(group)}") from None
-        links |= {later: earlier for earlier, later in zip(members, members[1:], strict=False)}
+            raise InputError(
+                f"coreferent must name tokens that are nouns, names or pronouns, got {list(group)}"
+            ) from None
+        links |= {later: earlier for earlier, later in pairwise(members)}
     distribution = AntecedentDistribution.from_lists(
         [[links[i]] if i in links else [] for i in range(len(mentions))],
         [[_CERTAIN] if i in links else [] for i in range(len(mentions))],
@@ -91,7 +94,7 @@ def _tokens(example: Example) -> Tokens:
     for number, fields in enumerate(lines, start=1):
         if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdigit() or int(fields[4]) > len(lines):
             raise InputError(
-                f"parse: line {number} must be number, word, lemma, part of speech, head, label, got {' '.join(fields)!r}"
+                f"parse: line {number} must be number, word, lemma, upos, head, label, got {' '.join(fields)!r}"
             )
     _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]

@@ -47,9 +47,7 @@ class _Table:
         self.held: dict[str, _Held] = {}
         for alias, codes in aliases:
             before = self.held.get(alias.squeezed, _Held((), frozenset()))
-            self.held[alias.squeezed] = _Held(
-                tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts
-            )
+            self.held[alias.squeezed] = _Held(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
         self.beginnings = self._beginnings(self.held)
 
     @staticmethod
@@ -132,10 +130,7 @@ class Lexicon:
         close = [
             *(known for known in (text.upper(), f"X-{text.upper()}") if known in self.names),
             *self.match([text], [-1], None).codes.values(),
-            *(
-                by_name[name]
-                for name in difflib.get_close_matches(text.casefold(), by_name, n=2, cutoff=0.75)
-            ),
+            *(by_name[name] for name in difflib.get_close_matches(text.casefold(), by_name, n=2, cutoff=0.75)),
             *difflib.get_close_matches(text.upper(), self.names, n=3),
         ]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
@@ -161,9 +156,7 @@ class Lexicon:
             If `heads` is not as long as `text`.
         """
         if len(heads) != len(text):
-            raise ParameterError(
-                f"heads must have one offset a token, got {len(heads)} for {len(text)} tokens"
-            )
+            raise ParameterError(f"heads must have one offset a token, got {len(heads)} for {len(text)} tokens")
         pairs = [_spellings(token) for token in text]
         plain, folded = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         codes: dict[int, str] = {}
@@ -192,9 +185,7 @@ class Lexicon:
         found = (plain in cased or fold in folded for plain, fold in map(_spellings, vocabulary))
         return np.fromiter(found, np.bool_, len(vocabulary))
 
-    def _longest(
-        self, plain: Sequence[str], folded: Sequence[str], start: int
-    ) -> tuple[int, tuple[str, ...]]:
+    def _longest(self, plain: Sequence[str], folded: Sequence[str], start: int) -> tuple[int, tuple[str, ...]]:
         """End and holders of the longest alias at a token, or the token alone, held by no code."""
         found = self._folded.longest(folded, start)
         cased = self._cased.longest(plain, start)
@@ -217,6 +208,29 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
     ----------
     source
         Path of a lexicon file (YAML, version 1); None is the shipped lexicon of countries.
+
+    Notes
+    -----
+    A file extends the shipped lexicon, or starts from nothing without `extends`::
+
+        version: 1
+        extends: countries
+        remove: [JEY]                         # shipped codes to leave out
+        entries:
+          - code: X-G7                        # any text without white space, comma or ">"
+            name: Group of Seven
+            kind: organisation                # or country (the default), territory, historic
+            aliases: [Group of Seven, G-7]    # in any case
+            cased: [G7]                       # only as written
+            from: 1976-06-27                  # first and last day; leave out what is open
+            to: 1997-06-20
+          - {code: USA, aliases: [Yankees]}   # one more alias of a shipped code
+        not_countries: [G7 chord]             # holds a name and names something else
+        ambiguous:
+          - {alias: Guinean, codes: [GIN, GNB]}
+
+    What a file says of an alias replaces all that the shipped lexicon says of it. An alias of two codes that were
+    valid on one day must be declared ambiguous, with all its codes.
 
     Raises
     ------
@@ -244,7 +258,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
     held = [
         *((alias, (entry.code,)) for entry in entries for alias in entry.aliases),
         *content.ambiguous.values(),
-        *((alias, ()) for alias in content.not_countries.values()),
+        *((alias, ()) for alias in content.not_countries),
     ]
     folded = _Table((alias, codes) for alias, codes in held if not alias.cased)
     cased = _Table((alias, codes) for alias, codes in held if alias.cased)

@@ -155,11 +155,15 @@ def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
         try:
             text = Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{name}: file must be readable, got: {getattr(error, 'strerror', None) or error}") from None
+            raise InputError(
+                f"{name}: file must be readable, got: {getattr(error, 'strerror', None) or error}"
+            ) from None
     elif name in shipped_rules():
         text = (resources.files("events") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
     else:
-        raise ParameterError(f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}")
+        raise ParameterError(
+            f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}"
+        )
     file = _decoded(text, name)
     _validate(file, name)
     return file, name

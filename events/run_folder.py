@@ -66,7 +66,9 @@ class RunFolder:
             raise ParameterError(f"out must be a folder, got the file {self.path}")
         if any(self.path.iterdir()):
             if not (self.path / _RECORD).exists():
-                raise ParameterError(f"out must be a new or empty folder or an earlier run's, got {self.path} with other files")
+                raise ParameterError(
+                    f"out must be a new or empty folder or an earlier run's, got {self.path} with other files"
+                )
             if not self._overwrite:
                 raise ParameterError(f"out must be a new or empty folder (--overwrite replaces it), got {self.path}")
 
@@ -113,7 +115,10 @@ class RunFolder:
         """Append evidence, and remember what is nearest one half."""
         if not rows or self._evidence is None:
             return
-        columns = [pa.array(column, kind.type) for column, kind in zip(zip(*map(astuple, rows), strict=True), EVIDENCE_SCHEMA, strict=True)]
+        columns = [
+            pa.array(column, kind.type)
+            for column, kind in zip(zip(*map(astuple, rows), strict=True), EVIDENCE_SCHEMA, strict=True)
+        ]
         self._evidence.write_batch(pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA))
         for row in rows:
             self._n_rows += 1

@@ -1,4 +1,4 @@
-"""What every run needs: hypothesis profiles, the marker of kernel tests, and the real file, if it is there."""
+"""What every run needs: hypothesis profiles, the marker of kernel tests, the real file if it is there."""
 
 from __future__ import annotations
 

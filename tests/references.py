@@ -99,9 +99,7 @@ def poisson_binomial_pmf(probs: Sequence[float]) -> npt.NDArray[np.float64]:
     """P(c successes), by adding up all 2^n outcomes."""
     terms: list[list[float]] = [[] for _ in range(len(probs) + 1)]
     for outcome in itertools.product((0, 1), repeat=len(probs)):
-        terms[sum(outcome)].append(
-            math.prod(p if hit else 1.0 - p for hit, p in zip(outcome, probs, strict=True))
-        )
+        terms[sum(outcome)].append(math.prod(p if hit else 1.0 - p for hit, p in zip(outcome, probs, strict=True)))
     return np.array([math.fsum(t) for t in terms])
 
 
@@ -130,9 +128,7 @@ def splitmix64(seed: int, n: int) -> list[int]:
 def document_key(seed: int, doc_id: str) -> int:
     """Key of a document's stream: BLAKE2b, 64 bits, of the seed (little-endian) and the UTF-8 id."""
     message = bytes((seed >> (8 * place)) & 0xFF for place in range(8)) + doc_id.encode()
-    return sum(
-        byte << (8 * place) for place, byte in enumerate(hashlib.blake2b(message, digest_size=8).digest())
-    )
+    return sum(byte << (8 * place) for place, byte in enumerate(hashlib.blake2b(message, digest_size=8).digest()))
 
 
 def mention_words(key: int, n_mentions: int, n_samples: int) -> list[list[int]]:
@@ -165,8 +161,7 @@ def sample_labels(tables: Sequence[Table], key: int, n_samples: int) -> npt.NDAr
     """Draw clusterings (n_samples, n_mentions): antecedents by table and word, then connected components."""
     words = mention_words(key, len(tables), n_samples)
     samples = [
-        connected_components([choose(table, words[i][s]) for i, table in enumerate(tables)])
-        for s in range(n_samples)
+        connected_components([choose(table, words[i][s]) for i, table in enumerate(tables)]) for s in range(n_samples)
     ]
     return np.array(samples, np.int64).reshape(n_samples, len(tables))
 

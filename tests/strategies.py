@@ -48,9 +48,7 @@ def antecedent_lists(
     for i in range(draw(st.integers(min_mentions, max_mentions))):
         candidates = draw(st.lists(st.integers(0, i - 1), unique=True)) if i else []
         antecedents.append(candidates)
-    return Lists(
-        antecedents, [draw(st.lists(scores, min_size=len(row), max_size=len(row))) for row in antecedents]
-    )
+    return Lists(antecedents, [draw(st.lists(scores, min_size=len(row), max_size=len(row))) for row in antecedents])
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -86,9 +84,7 @@ def token_columns(draw: Draw, n_tokens: int) -> dict[str, list[Any]]:
     sentences = [sum(steps[1 : t + 1]) for t in range(n_tokens)]
     columns = {"text": column(words), "lemma": column(words), "upos": column(words), "dep": column(words)}
     columns |= {"head": heads, "sent": sentences}
-    for name in draw(
-        st.lists(st.sampled_from(["xpos", "feats", "space_after", ""]), unique=True, max_size=2)
-    ):
+    for name in draw(st.lists(st.sampled_from(["xpos", "feats", "space_after", ""]), unique=True, max_size=2)):
         columns[name] = column(json_values)
     return columns
 
@@ -106,9 +102,7 @@ def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: 
             lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
         )
     )
-    mentions = sorted(
-        draw(st.lists(spans, min_size=min_mentions, max_size=5)), key=lambda span: (span[0], -span[1])
-    )
+    mentions = sorted(draw(st.lists(spans, min_size=min_mentions, max_size=5)), key=lambda span: (span[0], -span[1]))
     antecedents, scores = draw(antecedent_lists(len(mentions), len(mentions)))
     document: Document = {"doc_id": draw(identifiers)}
     if maybe():
@@ -121,9 +115,7 @@ def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: 
     if maybe():
         document["gold"] = draw(st.lists(entity_ids, min_size=len(mentions), max_size=len(mentions)))
     reserved = {"version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold"}
-    return document | draw(
-        st.dictionaries(words.filter(lambda name: name not in reserved), json_values, max_size=2)
-    )
+    return document | draw(st.dictionaries(words.filter(lambda name: name not in reserved), json_values, max_size=2))
 
 
 @st.composite
@@ -460,9 +452,7 @@ def _edit(document: Document, draw: Draw) -> None:
     elif isinstance(owner, list):
         owner.insert(key, draw(strange_values) if kind == "insert" else copy.deepcopy(owner[key]))
     else:
-        owner[draw(st.text(max_size=3))] = (
-            draw(strange_values) if kind == "insert" else copy.deepcopy(owner[key])
-        )
+        owner[draw(st.text(max_size=3))] = draw(strange_values) if kind == "insert" else copy.deepcopy(owner[key])
 
 
 @st.composite

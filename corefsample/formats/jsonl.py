@@ -15,9 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample.document_batch import (
-    INTEGER_COLUMNS,
     SCHEMA,
-    STRING_COLUMNS,
     VERSION,
     DocumentBatch,
     Rejected,
@@ -25,6 +23,7 @@ from corefsample.document_batch import (
     shown,
     to_json,
 )
+from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS
 from corefsample.errors import InputError
 
 __all__ = ["JsonLinesReader", "JsonLinesWriter"]
@@ -96,14 +95,15 @@ class JsonLinesReader:
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, with their numbers from 1."""
-        raw = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        # Standard input is typed as bare BinaryIO, yet is a BufferedReader, which can peek.
+        raw: Any = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         number = 0
         with raw:
-            stream: Any = raw
-            if raw.peek(2)[:2] == _GZIP_MAGIC:  # type: ignore[attr-defined]
+            stream = raw
+            if raw.peek(2)[:2] == _GZIP_MAGIC:
                 stream = gzip.GzipFile(fileobj=raw)
             try:
-                for number, line in enumerate(stream, start=1):  # noqa: B007
+                for number, line in enumerate(stream, start=1):
                     if raw.seekable():
                         self.bytes_read = raw.tell()
                     text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
@@ -159,7 +159,7 @@ def _decoded(line: bytes) -> dict[str, Any]:
         row[name] = _typed(name, decoder, raw.pop(name), doc_id)
         if name == "doc_id":
             doc_id = row[name]
-        if name == "version" and row[name] not in (None, VERSION) or isinstance(row.get("version"), bool):
+        if (name == "version" and row[name] not in (None, VERSION)) or isinstance(row.get("version"), bool):
             raise _FaultError(f"version must be {VERSION}, got {shown(row['version'])}", doc_id)
     if row["tokens"] is not None:
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)

@@ -1,0 +1,264 @@
+"""A small notation for parsed phrases with slots, and how phrases are put together.
+
+Items stand apart by blanks:
+
+==========================  ==========================================================================
+``attacked=attack/V``       word=lemma/part of speech; without a label it is the root
+``held=hold/V/ccomp``       with a label; attached to the root
+``heavy/J/amod/fighting``   attached to the item of that word or slot; each word comes once a template
+``the``, ``of``, ``had``    function words know their label, and find their head to the right
+``{A}/nsubj``               a slot; ``{A's}`` is possessive, ``{A!}`` never a pronoun, ``{A?}`` if it can be
+``[a bridge/N/obj]``        a mention that no slot makes
+==========================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+__all__ = ["NO_COUNTRY", "Item", "Mark", "Phrase", "Template", "Traits", "joined", "parsed"]
+
+NO_COUNTRY = ""
+
+_UPOS = {
+    "V": "VERB",
+    "N": "NOUN",
+    "J": "ADJ",
+    "R": "ADV",
+    "PN": "PROPN",
+    "PR": "PRON",
+    "S": "SCONJ",
+    "#": "NUM",
+}
+# Words (with their lemma if it is another), part of speech, label, and what to their right is their head.
+_FUNCTION_WORDS_BY_KIND = """
+the,a,some,these=this DET det noun
+of,in,on,from,near,over,with,by,for,against,after,before,toward,until,to ADP case noun
+that,because,while SCONJ mark verb
+will,would,could,might,should,had=have,did=do AUX aux verb
+was=be,been=be AUX aux:pass verb
+not PART advmod verb
+and CCONJ cc conjunct
+. PUNCT punct root
+"""
+_INFINITIVE = ("to", "PART", "mark", "verb")
+_BEFORE_NOUNS = frozenset({"det", "case", "cc", "amod", "compound", "nummod", "nmod:poss"})
+_ITEM = re.compile(r"(\[*)(.+?)(\]*)")
+
+
+class Traits(NamedTuple):
+    """What a mention shows to whoever asks which earlier mention it may go back to.
+
+    `entity` is what the author means; `agreement` the pronoun for it; `definiteness` 1 for a definite noun phrase or
+    name, -1 after "a", else 0; `country` the code of the country in its words.
+    """
+
+    entity: str
+    agreement: str
+    lemma: str
+    text: str
+    definiteness: int
+    country: str = NO_COUNTRY
+    pronoun: bool = False
+
+
+Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a mention
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place of a template: a word, or a slot if `slot` is not empty. `head` is an item, -1 for the root."""
+
+    text: str
+    lemma: str
+    upos: str
+    dep: str
+    head: int
+    slot: str = ""
+    manner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Items, and the mentions that no slot makes: first, last and head item of each."""
+
+    items: tuple[Item, ...]
+    mentions: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(slots=True)
+class Phrase:
+    """Words with their parse, heads counted from the phrase's first word, -1 for its root."""
+
+    text: list[str] = field(default_factory=list)
+    lemma: list[str] = field(default_factory=list)
+    upos: list[str] = field(default_factory=list)
+    dep: list[str] = field(default_factory=list)
+    head: list[int] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    root: int = 0
+
+    def add(self, text: str, lemma: str, upos: str, dep: str, head: int) -> None:
+        """Add a word."""
+        self.text.append(text)
+        self.lemma.append(lemma)
+        self.upos.append(upos)
+        self.dep.append(dep)
+        self.head.append(head)
+
+    def append(self, other: Phrase) -> None:
+        """Add all words and mentions of another phrase, which stays as it is."""
+        start = len(self.text)
+        self.text += other.text
+        self.lemma += other.lemma
+        self.upos += other.upos
+        self.dep += other.dep
+        self.head += [start + head if head >= 0 else -1 for head in other.head]
+        self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in other.marks]
+
+    def definiteness(self, start: int = 0) -> int:
+        """Of the noun phrase that begins at a word: see `Traits`."""
+        if self.lemma[start] == "a":
+            return -1
+        return int(self.upos[start] in ("PROPN", "PRON") or self.text[start] in ("the", "these"))
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+@cache
+def parsed(notation: str) -> Template:
+    """Read a template.
+
+    Raises
+    ------
+    ValueError
+        If a head is not there, or there twice, or there is not one root.
+    """
+    pieces, opened, brackets = [], [], []
+    for place, piece in enumerate(notation.split()):
+        left, body, right = _ITEM.fullmatch(piece).groups()  # type: ignore[union-attr]
+        pieces.append(body)
+        opened += [place] * len(left)
+        brackets += [(opened.pop(), place) for _ in right]
+    raw = [_fields(pieces, place) for place in range(len(pieces))]
+    roots = [place for place, (_, _, _, dep, _) in enumerate(raw) if dep == "root"]
+    if len(roots) != 1:
+        raise ValueError(f"template must have one root, got {len(roots)}: {notation}")
+    names = [re.sub(r"[{}!?]", "", text) for text, *_ in raw]
+    items = []
+    for place, (text, lemma, upos, dep, towards) in enumerate(raw):
+        head = _head(raw, names, place, towards, roots[0], notation)
+        slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", text)
+        items.append(Item(text, lemma, upos, dep, head, *((slot[1], slot[2] or "") if slot else ())))
+    mentions = []
+    for first, last in brackets:
+        inside = [p for p in range(first, last + 1) if not first <= items[p].head <= last]
+        mentions.append((first, last, inside[0]))
+    return Template(tuple(items), tuple(mentions))
+
+
+@cache
+def _function_words() -> dict[str, tuple[str, str, str, str]]:
+    words = {}
+    for line in _FUNCTION_WORDS_BY_KIND.strip().splitlines():
+        alike, upos, dep, towards = line.split()
+        for word, _, lemma in (each.partition("=") for each in alike.split(",")):
+            words[word] = (lemma or word, upos, dep, towards)
+    return words
+
+
+_Raw = tuple[str, str, str, str, str]  # text, lemma, part of speech, label, what its head is
+
+
+def _fields(pieces: Sequence[str], place: int) -> _Raw:
+    word, *annotation = pieces[place].split("/")
+    if word.startswith("{"):
+        return word, "", "", *_label(annotation)
+    if annotation:
+        upos, *label = annotation
+        text, _, lemma = word.partition("=")
+        return text, lemma or text, _UPOS[upos], *_label(label)
+    if word not in _function_words():
+        raise ValueError(f"word without annotation must be a function word, got {word!r}: {' '.join(pieces)}")
+    infinitive = word == "to" and "/V" in pieces[place + 1]
+    return word, *(_INFINITIVE if infinitive else _function_words()[word])
+
+
+def _label(annotation: Sequence[str]) -> tuple[str, str]:
+    dep, towards = (*annotation, *("root", "root")[len(annotation) :])
+    return dep, towards
+
+
+def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, root: int, notation: str) -> int:
+    _, _, _, dep, _ = raw[place]
+    if dep == "root":
+        return -1
+    if towards == "root":
+        return root
+    later = range(place + 1, len(raw))
+    if towards == "noun":
+        found = [p for p in later if raw[p][3] not in _BEFORE_NOUNS][:1]
+    elif towards == "verb":
+        found = [p for p in later if raw[p][2] == "VERB"][:1]
+    elif towards == "conjunct":
+        found = [p for p in later if raw[p][3] == "conj"][:1]
+    else:
+        found = [p for p, name in enumerate(names) if name == towards]
+    if len(found) != 1:
+        raise ValueError(f"head {towards!r} must be there once, got {len(found)}: {notation}")
+    return found[0]
+
+
+# --- putting together --------------------------------------------------------------------------------------
+
+
+def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -> Phrase:
+    """Fill the slots of a template.
+
+    Parameters
+    ----------
+    template
+        From `parsed`.
+    fillers
+        A phrase for each item that is a slot.
+    scene
+        Tells apart what mentions of the template itself mean: "the bridge" of one scene is not that of another.
+    """
+    phrase = Phrase()
+    starts, places = [], []
+    for i, item in enumerate(template.items):
+        start = len(phrase.text)
+        starts.append(start)
+        if item.slot:
+            filler = fillers[i]
+            places.append(start + filler.root)
+            phrase.append(filler)
+        else:
+            places.append(start)
+            phrase.add(item.text, item.lemma, item.upos, item.dep, -1)
+    starts.append(len(phrase.text))
+    for item, place in zip(template.items, places, strict=True):
+        if item.head < 0:
+            phrase.root = place
+        else:
+            phrase.head[place] = places[item.head]
+        if item.slot:
+            # A name in an adjective's place is a compound.
+            phrase.dep[place] = "compound" if item.dep == "amod" and phrase.upos[place] == "PROPN" else item.dep
+        elif item.text == "a" and phrase.text[place + 1][0] in "AEIOaeio":
+            phrase.text[place] = "an"
+    for first, last, head in template.mentions:
+        phrase.marks.append(_own_mention(phrase, starts[first], starts[last + 1], places[head], scene))
+    return phrase
+
+
+def _own_mention(phrase: Phrase, start: int, end: int, head: int, scene: str) -> Mark:
+    lemma = phrase.lemma[head]
+    agreement = "it" if phrase.text[head] == lemma else "they"
+    words = " ".join(phrase.text[start:end]).lower()
+    return start, end, head, Traits(f"{lemma}#{scene}", agreement, lemma, words, phrase.definiteness(start))

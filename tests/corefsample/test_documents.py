@@ -1,0 +1,160 @@
+"""ScoredDocument and Tokens: what they hold and what they refuse."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
+
+PAIR = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+
+
+def tokens(**columns: Any) -> Tokens:
+    given: dict[str, Any] = {
+        "text": ["Troops", "left", "."],
+        "lemma": ["troop", "leave", "."],
+        "upos": ["NOUN", "VERB", "PUNCT"],
+        "dep": ["nsubj", "root", "punct"],
+        "head": [1, -1, 1],
+        "sent": [0, 0, 0],
+    }
+    return Tokens(**(given | columns))
+
+
+def document(**fields: Any) -> ScoredDocument:
+    given: dict[str, Any] = {"doc_id": "d", "mentions": [[0, 2, 0], [0, 1, 0]], "antecedents": PAIR}
+    return ScoredDocument(**(given | fields))
+
+
+# --- tokens ------------------------------------------------------------------------------------------------
+
+
+def test_tokens_know_their_number() -> None:
+    assert len(tokens()) == 3
+
+
+def test_heads_and_sentences_are_read_only_32_bit_integers() -> None:
+    parse = tokens()
+    assert parse.head.dtype == parse.sent.dtype == np.int32
+    with pytest.raises(ValueError, match="read-only"):
+        parse.head[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("sent", "bounds"),
+    [
+        ([0, 0, 0], {0: (0, 3)}),
+        ([0, 1, 1], {0: (0, 1), 1: (1, 3)}),
+        ([0, 0, 4], {0: (0, 2), 4: (2, 3)}),  # numbers may be left out
+    ],
+)
+def test_sentences_are_runs_of_tokens(sent: list[int], bounds: dict[int, tuple[int, int]]) -> None:
+    assert tokens(sent=sent).sentences() == bounds
+
+
+def test_no_tokens_have_no_sentences() -> None:
+    nothing = Tokens(text=[], lemma=[], upos=[], dep=[], head=[], sent=[])  # type: ignore[arg-type]
+    assert nothing.sentences() == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"lemma": ["troop"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
+        ({"head": [1, -1]}, "tokens.head must be as long as tokens.text (3), got 2"),
+        ({"extra": {"xpos": ["NNS"]}}, "tokens.xpos must be as long as tokens.text (3), got 1"),
+        ({"head": [1, -1, 3]}, "tokens.head[2] must be -1 or a token (0 to 2), got 3"),
+        ({"head": [1, -2, 1]}, "tokens.head[1] must be -1 or a token (0 to 2), got -2"),
+        ({"head": [1, 1, 1]}, "tokens.head[1] must not be the token itself, got 1"),
+        ({"head": [1, 2, 0]}, "tokens.head must form trees, got a cycle through token 0"),
+        ({"head": [-1, 2, 1]}, "tokens.head must form trees, got a cycle through token 1"),
+        ({"head": [1.0, -1.0, 1.0]}, "tokens.head must be whole numbers"),
+        ({"head": [1, -1, 2**32 + 1]}, "tokens.head"),
+        ({"sent": [1, 1, 1]}, "tokens.sent must count from 0, got 1 first"),
+        ({"sent": [0, 1, 0]}, "tokens.sent[2] must not fall, got 0 after 1"),
+        ({"sent": [0, 0, 2**32]}, "tokens.sent"),
+        ({"extra": {"text": ["a", "b", "c"]}}, "text"),
+    ],
+)
+def test_tokens_that_break_a_rule_are_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        tokens(**columns)
+    assert message in str(error.value)
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def test_a_document_has_as_many_mentions_as_rows() -> None:
+    assert document().n_mentions == 2
+
+
+def test_mentions_are_read_only_32_bit_integers() -> None:
+    mentions = document().mentions
+    assert (mentions.dtype, mentions.shape) == (np.int32, (2, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        mentions[0, 0] = 1
+
+
+def test_the_mentions_given_are_not_kept() -> None:
+    given = np.array([[0, 2, 0], [0, 1, 0]], np.int32)
+    made = document(mentions=given)
+    given[0] = 9
+    assert made.mentions.tolist() == [[0, 2, 0], [0, 1, 0]]
+
+
+def test_a_document_without_mentions_is_one() -> None:
+    nobody = AntecedentDistribution.from_lists([], [])
+    assert document(mentions=[], antecedents=nobody, gold=[]).mentions.shape == (0, 3)
+
+
+def test_the_text_of_a_mention_is_its_words() -> None:
+    assert document(tokens=tokens()).mention_text(0) == "Troops left"
+    assert document(tokens=tokens()).mention_text(1) == "Troops"
+
+
+def test_without_tokens_a_mention_has_no_text() -> None:
+    with pytest.raises(ParameterError, match=r"^doc_id 'd': tokens must be there .* got none$"):
+        document().mention_text(0)
+
+
+def test_fields_cannot_be_set() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        document().doc_id = "e"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"doc_id": ""}, "doc_id must be a non-empty string, got ''"),
+        ({"doc_id": None}, "doc_id must be a non-empty string, got None"),
+        ({"doc_id": 7}, "doc_id must be a non-empty string, got 7"),
+        ({"mentions": [[0, 1, 0]]}, "antecedents must have one list a mention (1), got 2"),
+        ({"gold": [1]}, "gold must have one entry a mention (2), got 1"),
+        ({"mentions": [[0, 1, 0], [-1, 1, 0]]}, "mentions[1]: start must be at least 0, got [-1, 1, 0]"),
+        ({"mentions": [[0, 0, 0], [0, 1, 0]]}, "mentions[0]: end must be past start, got [0, 0, 0]"),
+        ({"mentions": [[0, 1, 1], [0, 1, 0]]}, "mentions[0]: head must lie in the span"),
+        ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "mentions[1] must come in order"),
+        ({"mentions": [[0, 1, 0], [1, 4, 1]], "tokens": tokens()}, "at most the number of tokens (3), got [1, 4, 1]"),
+        ({"mentions": [[0.5, 1.5, 0.5], [1, 2, 1]]}, "mentions"),
+        ({"mentions": [[0, 2**32 + 1, 0], [1, 2, 1]]}, "mentions"),
+        ({"mentions": np.array([[0, 2**32 + 1, 0], [1, 2, 1]])}, "mentions"),
+        ({"mentions": [[0, 1], [0, 0], [1, 0]]}, "mentions"),  # six numbers, but no threes
+        ({"mentions": [[0, 1, 0], [1, 2]]}, "mentions"),
+        ({"date": datetime.datetime(2024, 5, 6, 7, 8)}, "date"),
+        ({"date": "2024-05-06"}, "date"),
+        ({"gold": [1.5, None]}, "gold"),
+        ({"gold": [True, None]}, "gold"),
+        ({"metadata": {"doc_id": "other"}}, "metadata"),
+        ({"metadata": {"tokens": {}}}, "metadata"),
+    ],
+)
+def test_documents_that_break_a_rule_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        document(**fields)
+    assert message in str(error.value)
