@@ -86,7 +86,8 @@ class DocumentEvents:
     @property
     def n_hits(self) -> npt.NDArray[np.int64]:
         """int64 (n_keys,): samples in which each event holds."""
-        return self.hits.sum(axis=1, dtype=np.int64)
+        counts: npt.NDArray[np.int64] = self.hits.sum(axis=1, dtype=np.int64)
+        return counts
 
     @property
     def probabilities(self) -> npt.NDArray[np.float64]:

@@ -50,14 +50,17 @@ class Calendar:
 
     def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> npt.NDArray[np.int64]:
         """Number of the period of each date: int64 (n,)."""
-        import pandas as pd
-
         days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
-        periods = pd.PeriodIndex.from_ordinals(days, freq="D").asfreq(self.freq)
+        periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))
 
     def index(self, numbers: npt.ArrayLike) -> pd.PeriodIndex:
         """Periods of these numbers."""
-        import pandas as pd
+        return _from_ordinals(np.asarray(numbers, dtype=np.int64), self.freq)
 
-        return pd.PeriodIndex.from_ordinals(np.asarray(numbers, dtype=np.int64), freq=self.freq)
+
+def _from_ordinals(numbers: npt.NDArray[np.int64], freq: str) -> pd.PeriodIndex:
+    import pandas as pd
+
+    index: pd.PeriodIndex = pd.PeriodIndex.from_ordinals(numbers, freq=freq)  # type: ignore[attr-defined]
+    return index

@@ -34,6 +34,8 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     title
         Above the panel.
     """
+    from matplotlib.ticker import MaxNLocator
+
     x = counts["period_start"].to_numpy().astype("datetime64[D]")
     level = float(counts["level"].iloc[0])
     marker: dict[str, Any] = {"marker": "."} if len(counts) < 3 else {}
@@ -46,7 +48,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax.set_ylim(bottom=min(0.0, float(counts["lower"].min())))
     ax.margins(x=0.01)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
     return ax
 
 

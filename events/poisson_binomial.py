@@ -81,7 +81,7 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     widths = uppers[lowers] - lowers
     shortest = lowers[widths == widths.min()]
     held = below[uppers[shortest] + 1] - below[shortest]
-    lower = int(shortest[np.flatnonzero(held >= held.max() - _ROUNDING)[0]])
+    lower = int(shortest[np.flatnonzero(held >= np.max(held) - _ROUNDING)[0]])
     return lower, int(max(uppers[lower], lower))
 
 
@@ -129,9 +129,9 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     _kernels.difference_pmf(first, second, pmf)
     lower, upper = quantile_interval(pmf, level)
     return Comparison(
-        greater=float(min(pmf[n + 1 :].sum(), 1.0)),
-        equal=float(min(pmf[n], 1.0)),
-        less=float(min(pmf[:n].sum(), 1.0)),
+        greater=min(float(pmf[n + 1 :].sum()), 1.0),
+        equal=min(float(pmf[n]), 1.0),
+        less=min(float(pmf[:n].sum()), 1.0),
         mean_difference=float(first.sum() - second.sum()),
         lower=lower - n,
         upper=upper - n,

@@ -95,7 +95,8 @@ class Screen:
     def _readable(self, batch: DocumentBatch) -> Flags:
         """Whether some scheme has all labels of each document."""
         labels = batch.token_strings("dep")
-        return np.any([~_any_token(batch, table.flags(labels)) for table in self._strange], axis=0)
+        readable: Flags = np.any([~_any_token(batch, table.flags(labels)) for table in self._strange], axis=0)
+        return readable
 
     def _misfit(self, batch: DocumentBatch, row: int) -> str:
         begin, end = batch.token_bounds[row : row + 2].tolist()
