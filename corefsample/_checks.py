@@ -13,6 +13,7 @@ from corefsample.errors import ParameterError
 Ints = npt.NDArray[np.int64]
 
 MAX_MENTIONS = np.iinfo(np.int32).max
+_SHOWN = 60
 
 
 def integers(name: str, values: npt.ArrayLike) -> Ints:
@@ -47,8 +48,23 @@ def mentions(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int32]:
     return wide.astype(np.int32)
 
 
+def integers_32(name: str, values: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Return a new one-dimensional int32 array, or refuse what does not fit."""
+    wide = integers(name, values)
+    narrow = wide.astype(np.int32)
+    if (wide != narrow).any():
+        raise ParameterError(f"{name} must fit into 32 bits, got {wide[wide != narrow][0]}")
+    return narrow
+
+
 def _described(array: npt.NDArray[Any]) -> str:
     return f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
+
+
+def shown(value: object) -> str:
+    """Represent a value in one line of at most some 60 characters."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def whole(name: str, value: object, at_least: int) -> int:

@@ -200,7 +200,15 @@ def link_marginals(indptr: Ints, antecedents: Labels, probs: Floats, marginals: 
         row = marginals[j]
         for i in range(j):
             row[i] = 0.0
-        for c in range(indptr[j], indptr[j + 1]):
+        end = indptr[j + 1]
+        fours = indptr[j] + (end - indptr[j]) // 4 * 4
+        for c in range(indptr[j], fours, 4):  # four candidates at a time: a fourth of the loads and stores of the row
+            p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
+            k0, k1 = marginals[antecedents[c]], marginals[antecedents[c + 1]]
+            k2, k3 = marginals[antecedents[c + 2]], marginals[antecedents[c + 3]]
+            for i in range(j):
+                row[i] += (p0 * k0[i] + p1 * k1[i]) + (p2 * k2[i] + p3 * k3[i])
+        for c in range(fours, end):
             p = probs[c]
             source = marginals[antecedents[c]]
             for i in range(j):

@@ -121,7 +121,8 @@ class AntecedentDistribution:
         log_scores = _checks.floats("scores", scores)
         if starts.shape[0] == 0 or starts[0] != 0 or starts[-1] != candidates.shape[0] or (np.diff(starts) < 0).any():
             raise ParameterError(
-                f"indptr must rise from 0 to the number of candidates ({candidates.shape[0]}), got {starts}"
+                f"indptr must rise from 0 to the number of candidates ({candidates.shape[0]}), "
+                f"got {_checks.shown(starts.tolist())}"
             )
         if candidates.shape != log_scores.shape:
             raise ParameterError(f"scores must be as long as antecedents ({candidates.size}), got {log_scores.size}")

@@ -19,10 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corefsample._checks import shown
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS, ScoredDocument, Tokens
 
-__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "Rejected", "flat_lists", "from_documents"]
+__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "Rejected", "flat_lists", "from_documents", "shown"]
 
 VERSION = 1
 
@@ -45,7 +46,6 @@ SCHEMA = pa.schema(
     ],
     metadata={"corefsample.version": str(VERSION)},
 )
-_SHOWN = 60
 
 Ints = npt.NDArray[np.int64]
 
@@ -80,12 +80,6 @@ class Rejected:
         return f"{self.source}: {self.place}:{named} {self.reason}"
 
 
-def shown(value: object) -> str:
-    """Represent a value in at most some 60 characters."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     """Bounds (n + 1) of each list and the values of all; a null list is empty."""
     values = lists.flatten()
@@ -113,6 +107,8 @@ class DocumentBatch:
         self.source = source
         self.table = table
         self.places = places
+        self._integers: dict[str, npt.NDArray[np.int32]] = {}
+        self._words: dict[str, tuple[list[str], npt.NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -164,10 +160,18 @@ class DocumentBatch:
         """Flat strings of one token column: text, lemma, upos or dep."""
         return flat_lists(self.token_lists[name])[1]
 
+    def token_words(self, name: str) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """Distinct strings of one token column, and for each token the index of its own."""
+        if name not in self._words:
+            encoded = self.token_strings(name).dictionary_encode()
+            self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+        return self._words[name]
+
     def token_integers(self, name: str) -> npt.NDArray[np.int32]:
         """Flat integers of one token column: head or sent."""
-        flat: npt.NDArray[np.int32] = flat_lists(self.token_lists[name])[1].to_numpy()
-        return flat
+        if name not in self._integers:
+            self._integers[name] = flat_lists(self.token_lists[name])[1].to_numpy()
+        return self._integers[name]
 
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
         """Return a batch of these documents alone."""
@@ -197,10 +201,15 @@ class DocumentBatch:
         """Tokens of one document, or None."""
         if not self.has_tokens[row]:
             return None
-        strings = {name: self.token_lists[name][row].as_py() for name in STRING_COLUMNS}
-        integers = {name: self.token_lists[name][row].values.to_numpy() for name in INTEGER_COLUMNS}
+        part = slice(*self.token_bounds[row : row + 2].tolist())
+        columns: dict[str, Any] = {}
+        for name in STRING_COLUMNS:
+            words, indices = self.token_words(name)
+            columns[name] = [words[i] for i in indices[part].tolist()]
+        for name in INTEGER_COLUMNS:
+            columns[name] = self.token_integers(name)[part]
         extra = self.table.column("tokens_extra")[row].as_py()
-        return Tokens(**strings, **integers, extra=msgspec.json.decode(extra) if extra else {})
+        return Tokens._of_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""

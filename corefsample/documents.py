@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ __all__ = ["ScoredDocument", "Tokens"]
 
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")
+FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +47,13 @@ class Tokens:
 
     def __post_init__(self) -> None:
         for name in INTEGER_COLUMNS:
-            array = _checks.integers(f"tokens.{name}", getattr(self, name)).astype(np.int32)
+            array = _checks.integers_32(f"tokens.{name}", getattr(self, name))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         n_tokens = len(self.text)
+        for name in (*STRING_COLUMNS, *INTEGER_COLUMNS):
+            if name in self.extra:
+                raise ParameterError(f"tokens.extra must hold further lists alone, got {name!r}")
         columns = {name: getattr(self, name) for name in (*STRING_COLUMNS[1:], *INTEGER_COLUMNS)}
         for name, column in {**columns, **self.extra}.items():
             if len(column) != n_tokens:
@@ -58,13 +62,21 @@ class Tokens:
         if fault is not None:
             raise ParameterError(fault)
 
+    @classmethod
+    def _of_valid(cls, **columns: Any) -> Self:
+        """Build from columns that are known to keep the rules, without looking again."""
+        tokens = object.__new__(cls)
+        for name, column in columns.items():
+            object.__setattr__(tokens, name, column)
+        return tokens
+
     def __len__(self) -> int:
         return len(self.text)
 
     def sentences(self) -> dict[int, tuple[int, int]]:
         """Token bounds (start, end exclusive) of each sentence number that occurs."""
         numbers, starts = np.unique(self.sent, return_index=True)
-        ends = [*starts[1:].tolist(), len(self)]
+        ends = [*starts[1:].tolist(), len(self)][: len(starts)]
         return {int(s): (int(a), int(b)) for s, a, b in zip(numbers, starts, ends, strict=True)}
 
 
@@ -107,7 +119,7 @@ class ScoredDocument:
     def __post_init__(self) -> None:
         if not isinstance(self.doc_id, str) or not self.doc_id:
             raise ParameterError(f"doc_id must be a non-empty string, got {self.doc_id!r}")
-        mentions = np.array(self.mentions, dtype=np.int32).reshape(-1, 3)
+        mentions = _mention_array(self.mentions)
         mentions.flags.writeable = False
         object.__setattr__(self, "mentions", mentions)
         n_mentions = mentions.shape[0]
@@ -117,6 +129,15 @@ class ScoredDocument:
             )
         if self.gold is not None and len(self.gold) != n_mentions:
             raise ParameterError(f"gold must have one entry a mention ({n_mentions}), got {len(self.gold)}")
+        for i, entity in enumerate(() if self.gold is None else self.gold):
+            if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
+                raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
+        dated = isinstance(self.date, datetime.date) and not isinstance(self.date, datetime.datetime)
+        if self.date is not None and not dated:
+            raise ParameterError(f"date must be a datetime.date, got {self.date!r}")
+        for name in FIELDS:
+            if name in self.metadata:
+                raise ParameterError(f"metadata must hold what is no other field, got {name!r}")
         fault = _faults.mention_fault(mentions, None if self.tokens is None else len(self.tokens))
         if fault is not None:
             raise ParameterError(fault)
@@ -132,3 +153,16 @@ class ScoredDocument:
             raise ParameterError(f"doc_id {self.doc_id!r}: tokens must be there for the text of a mention, got none")
         start, end, _ = self.mentions[mention]
         return " ".join(self.tokens.text[start:end])
+
+
+def _mention_array(mentions: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Return a new int32 array (n_mentions, 3), or refuse what is none."""
+    try:
+        given = np.asarray(mentions)
+    except ValueError:
+        raise ParameterError("mentions must have three numbers each, got lists of unlike length") from None
+    if given.size == 0:
+        return np.zeros((0, 3), np.int32)
+    if given.ndim != 2 or given.shape[1] != 3:
+        raise ParameterError(f"mentions must have three numbers each, got an array of shape {given.shape}")
+    return _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)

@@ -79,6 +79,8 @@ def document_key(seed: int, doc_id: str) -> int:
     doc_id
         The document's identifier; UTF-8 in the digest.
     """
+    if not isinstance(doc_id, str):
+        raise ParameterError(f"doc_id must be a string, got {doc_id!r}")
     message = _checks.seed(seed).to_bytes(8, "little") + doc_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "little")
 
@@ -121,7 +123,7 @@ def sample_clusterings(
     Raises
     ------
     ParameterError
-        If n_samples, seed or first_sample is outside its range.
+        If n_samples, seed or first_sample is outside its range, or doc_id is no string.
 
     References
     ----------
@@ -137,6 +139,7 @@ def sample_clusterings(
     """
     n_samples = _checks.whole("n_samples", n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
+    _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
     if not isinstance(antecedents, AntecedentDistribution):
         raise ParameterError(f"antecedents must be an AntecedentDistribution, got {type(antecedents).__name__}")
     labels = np.empty((antecedents.n_mentions, n_samples), np.int32)

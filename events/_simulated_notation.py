@@ -46,7 +46,8 @@ and CCONJ cc conjunct
 . PUNCT punct root
 """
 _INFINITIVE = ("to", "PART", "mark", "verb")
-_BEFORE_NOUNS = frozenset({"det", "case", "cc", "amod", "compound", "nummod", "nmod:poss"})
+_NOMINAL = frozenset({"NOUN", "PROPN", ""})  # a slot has no part of speech
+_BEFORE_NOUNS = frozenset({"amod", "compound", "nummod", "nmod:poss"})
 _ITEM = re.compile(r"(\[*)(.+?)(\]*)")
 
 
@@ -202,7 +203,7 @@ def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, r
         return root
     later = range(place + 1, len(raw))
     if towards == "noun":
-        found = [p for p in later if raw[p][3] not in _BEFORE_NOUNS][:1]
+        found = [p for p in later if raw[p][2] in _NOMINAL and raw[p][3] not in _BEFORE_NOUNS][:1]
     elif towards == "verb":
         found = [p for p in later if raw[p][2] == "VERB"][:1]
     elif towards == "conjunct":

@@ -143,6 +143,7 @@ def run_events(
     options: EventsOptions | None = None,
     *,
     overwrite: bool = False,
+    pictures: bool = True,
     on_progress: Progress | None = None,
 ) -> RunSummary:
     """Count events in pre-scored mention files and write the run's folder.
@@ -157,6 +158,8 @@ def run_events(
         What to count.
     overwrite
         Whether an earlier run's folder may be replaced.
+    pictures
+        Whether to draw the bands.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents counted.
 
@@ -174,7 +177,7 @@ def run_events(
         with ThreadPoolExecutor(1) as background:
             checksums = background.submit(_checksums, job.stream.paths)
             job.run(on_progress)
-            summary = job.write(os.fspath(out), started)
+            summary = job.write(os.fspath(out), started, pictures)
             folder.finish_record(_record(job, summary, checksums.result(), started))
     return summary
 
@@ -267,15 +270,16 @@ class _Job:
         if evident:
             self.folder.add_documents(batch.take(evident))
 
-    def write(self, out: str, started: float) -> RunSummary:
-        """Write tables and pictures."""
+    def write(self, out: str, started: float, pictures: bool) -> RunSummary:
+        """Write tables and pictures, and say what was done."""
         counts = self.tally.counts(self.calendar, level=self.options.level, interval=self.options.interval)  # type: ignore[arg-type]
         table = counts.to_frame()
         comparison = counts.compare(*self.options.compare) if self.options.compare else None
         self.folder.finish_tables(table, comparison)
-        figure = event_bands(table, names=dict(self.lexicon.names))
-        for kind in ("png", "svg"):
-            save_figure(figure, self.folder.file(f"bands.{kind}"))
+        if pictures:
+            figure = event_bands(table, names=dict(self.lexicon.names))
+            for kind in ("png", "svg"):
+                save_figure(figure, self.folder.file(f"bands.{kind}"))
         index = self.calendar.index(self.tally.periods()[[0, -1]]).astype(str)
         return RunSummary(
             out=out,

@@ -95,10 +95,11 @@ def cli() -> None:
 @click.argument("inputs", nargs=-1, required=True)
 @_counting_options
 @click.option("--out", required=True, help="Folder for tables, pictures and the run record.")
+@click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG, or not.")
 @_on_error_option
 @_overwrite_option
 @_json_option
-def events(inputs: tuple[str, ...], out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
+def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, as_json: bool, **options: Any) -> None:
     r"""Count documents with an event, by country and period, with credible intervals.
 
     INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input.
@@ -112,7 +113,7 @@ def events(inputs: tuple[str, ...], out: str, overwrite: bool, as_json: bool, **
 
     chosen = EventsOptions(**{**options, "compare": options["compare"] or None})
     with _progress("counting", as_json) as on_progress:
-        summary = run_events(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
+        summary = run_events(inputs, out, chosen, overwrite=overwrite, pictures=pictures, on_progress=on_progress)
     if as_json:
         _print_json(summary.to_json())
     else:
@@ -248,9 +249,10 @@ def _print_run(summary: Any) -> None:
         columns = ["country", "period", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]
         head = counts.sort_values("mean", ascending=False, kind="stable").head(8)[columns]
         click.echo(head.to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
-    click.echo(f"\nPicture  {os.path.join(folder, 'bands.png')}")
-    click.echo(f"Counts   {os.path.join(folder, 'counts.csv')}")
-    click.echo(f"Evidence {os.path.join(folder, 'evidence.csv')}")
+    click.echo()
+    for title, name in (("Picture", "bands.png"), ("Counts", "counts.csv"), ("Evidence", "evidence.csv")):
+        if os.path.exists(os.path.join(folder, name)):
+            click.echo(f"{title:<8} {os.path.join(folder, name)}")
 
 
 @contextmanager

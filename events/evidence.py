@@ -28,6 +28,7 @@ EVIDENCE_SCHEMA = pa.schema(
 )
 _SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens shown of a mention
+_MOST_MENTIONS = 8  # shown of each kind, the likeliest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,11 @@ class EvidenceRow:
     one_best
         Whether the likeliest-antecedent clustering holds the event.
     sentences
-        The sentences of the triggers and of the mentions described as the country, in the order of the text.
+        The sentences of the triggers and of the mentions shown, in the order of the text.
     agent_mentions
-        Mentions that fill the event's roles, with token span and P(this instance makes the event).
+        The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes the event).
     country_mentions
-        Mentions described as the country, with token span and P(it belongs to an entity that makes an event).
+        The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity that makes an event).
     """
 
     doc_id: str
@@ -98,12 +99,13 @@ def _texts(events: DocumentEvents, event: int, tokens: Tokens, spans: np.ndarray
     if matches is None or instance_hits is None or description_hits is None:
         return "", "", ""
     made = [t for t in np.argsort(-instance_hits[:, event], kind="stable").tolist() if instance_hits[t, event]]
+    made = made[:_MOST_MENTIONS]
     wanted = set(events.keys[event].split(">"))
     describing = [
         d
         for d in np.argsort(-description_hits, kind="stable").tolist()
         if description_hits[d] and matches.countries[matches.described_countries[d]] in wanted
-    ]
+    ][:_MOST_MENTIONS]
     agents = [
         " > ".join(_mention(tokens, spans, m) for m in matches.instances[t].tolist())
         + f" {instance_hits[t, event] / events.n_samples:.3f}"

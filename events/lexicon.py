@@ -161,15 +161,16 @@ class Lexicon:
         plain, folded = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
-        n_ambiguous = start = 0
-        while start < len(pairs):
+        n_ambiguous = end = 0
+        for start in [t for t, pair in enumerate(pairs) if self._begins(*pair)]:
+            if start < end:
+                continue
             end, holders = self._longest(plain, folded, start)
             valid = self._valid(holders, date)
             if len(valid) == 1:
                 head = _head(plain, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
             n_ambiguous += len(valid) > 1
-            start = end
         return LexiconMatches(codes, spans, n_ambiguous)
 
     def may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -184,6 +185,10 @@ class Lexicon:
         cased, folded = self._starts
         found = (plain in cased or fold in folded for plain, fold in map(_spellings, vocabulary))
         return np.fromiter(found, np.bool_, len(vocabulary))
+
+    def _begins(self, plain: str, folded: str) -> bool:
+        """Whether any alias, also one that no code holds, could begin with a token."""
+        return folded in self._folded.beginnings or plain in self._cased.beginnings
 
     def _longest(self, plain: Sequence[str], folded: Sequence[str], start: int) -> tuple[int, tuple[str, ...]]:
         """End and holders of the longest alias at a token, or the token alone, held by no code."""

@@ -114,41 +114,45 @@ def match_document(
     InputError
         If the labels fit no scheme, or several that see different events.
     """
-    schemes = readable_schemes(tokens.dep, scheme)
-    found = lexicon.match(tokens.text, tokens.head.tolist(), date)
-    matches = [_match(tokens, mentions, rule, found.codes, name, found.n_ambiguous) for name in schemes]
+    readings = [_Reading(tokens, mentions, rule, name) for name in readable_schemes(tokens.dep, scheme)]
+    if not any(reading.instances for reading in readings):
+        return readings[0].matches({}, 0)
+    found = lexicon.match(tokens.text, readings[0].view.heads, date)
+    matches = [reading.matches(found.codes, found.n_ambiguous) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
+        names = " and ".join(reading.scheme for reading in readings)
         raise InputError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(schemes)}, which see "
-            "different events (choose with --scheme)"
+            f"tokens.dep must tell the dependency scheme, got labels that fit {names}, which see different events "
+            "(choose with --scheme)"
         )
     return matches[0]
 
 
-def _match(
-    tokens: Tokens,
-    mentions: npt.NDArray[np.int32],
-    rule: Rule,
-    codes: Mapping[int, str],
-    scheme: str,
-    n_ambiguous: int,
-) -> MentionMatches:
-    view = ParseView(tokens, SCHEMES[scheme])
-    by_head: dict[int, list[int]] = {}
-    for mention, head in enumerate(mentions[:, 2].tolist()):
-        by_head.setdefault(head, []).append(mention)
-    described = sorted(_described(view, by_head, rule.described[scheme], codes))
-    countries = tuple(sorted({code for _, code in described}))
-    number = {code: c for c, code in enumerate(countries)}
-    instances, triggers = _instances(view, by_head, rule, scheme)
-    return MentionMatches(
-        countries=countries,
-        described_mentions=np.array([m for m, _ in described], np.int32),
-        described_countries=np.array([number[code] for _, code in described], np.int32),
-        instances=np.array(instances, np.int32).reshape(-1, len(rule.event)),
-        triggers=np.array(triggers, np.int32),
-        n_ambiguous=n_ambiguous,
-    )
+class _Reading:
+    """A parse as one scheme reads it, and the instances of the rule's event in it."""
+
+    def __init__(self, tokens: Tokens, mentions: npt.NDArray[np.int32], rule: Rule, scheme: str) -> None:
+        self.scheme = scheme
+        self.view = ParseView(tokens, SCHEMES[scheme])
+        self._rule = rule
+        self._by_head: dict[int, list[int]] = {}
+        for mention, head in enumerate(mentions[:, 2].tolist()):
+            self._by_head.setdefault(head, []).append(mention)
+        self.instances, self._triggers = _instances(self.view, self._by_head, rule, scheme)
+
+    def matches(self, codes: Mapping[int, str], n_ambiguous: int) -> MentionMatches:
+        """Add which mentions are described as a country, given the countries' words in the text."""
+        described = sorted(_described(self.view, self._by_head, self._rule.described[self.scheme], codes))
+        countries = tuple(sorted({code for _, code in described}))
+        number = {code: c for c, code in enumerate(countries)}
+        return MentionMatches(
+            countries=countries,
+            described_mentions=np.array([m for m, _ in described], np.int32),
+            described_countries=np.array([number[code] for _, code in described], np.int32),
+            instances=np.array(self.instances, np.int32).reshape(-1, len(self._rule.event)),
+            triggers=np.array(self._triggers, np.int32),
+            n_ambiguous=n_ambiguous,
+        )
 
 
 def _described(

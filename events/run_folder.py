@@ -8,7 +8,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ __all__ = ["RunFolder"]
 
 _RECORD = "run.json"
 _NEAR_HALF = 100
+_ROW_GROUP = 2000  # rows of evidence held before they are written
 
 
 class RunFolder:
@@ -56,6 +56,7 @@ class RunFolder:
         self._evidence: pq.ParquetWriter | None = None
         self._documents: ParquetWriter | None = None
         self._quarantine: QuarantineFile | None = None
+        self._rows: list[EvidenceRow] = []
         self._near: list[tuple[float, int, EvidenceRow]] = []
         self._n_rows = 0
 
@@ -102,6 +103,7 @@ class RunFolder:
         return OutputError(f"{self.path}: output must be writable, got: {error.strerror or error}")
 
     def _close(self) -> None:
+        self._write_rows()
         for stream in (self._evidence, self._documents, self._quarantine):
             if stream is not None:
                 stream.close()
@@ -113,13 +115,9 @@ class RunFolder:
 
     def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:
         """Append evidence, and remember what is nearest one half."""
-        if not rows or self._evidence is None:
-            return
-        columns = [
-            pa.array(column, kind.type)
-            for column, kind in zip(zip(*map(astuple, rows), strict=True), EVIDENCE_SCHEMA, strict=True)
-        ]
-        self._evidence.write_batch(pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA))
+        self._rows += rows
+        if len(self._rows) >= _ROW_GROUP:
+            self._write_rows()
         for row in rows:
             self._n_rows += 1
             # A heap of the nearest, the farthest of them on top; the earlier row wins a tie.
@@ -128,6 +126,11 @@ class RunFolder:
                 heapq.heappush(self._near, entry)
             else:
                 heapq.heappushpop(self._near, entry)
+
+    def _write_rows(self) -> None:
+        if self._rows and self._evidence is not None:
+            self._evidence.write_batch(_evidence_batch(self._rows))
+        self._rows = []
 
     def add_documents(self, batch: DocumentBatch) -> None:
         """Append documents that have evidence, whole, for a report."""
@@ -152,15 +155,16 @@ class RunFolder:
             for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches():
                 writer.write_batch(batch)
         nearest = [row for _, _, row in sorted(self._near, reverse=True)]
-        columns = [[getattr(row, name) for row in nearest] for name in EVIDENCE_SCHEMA.names]
-        table = pa.Table.from_arrays(
-            [pa.array(c, f.type) for c, f in zip(columns, EVIDENCE_SCHEMA, strict=True)], schema=EVIDENCE_SCHEMA
-        )
-        pa.csv.write_csv(table, self.file("near_half.csv"), options)
+        pa.csv.write_csv(pa.Table.from_batches([_evidence_batch(nearest)]), self.file("near_half.csv"), options)
 
     def finish_record(self, record: dict[str, Any]) -> None:
         """Write the run record."""
         self.file(_RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _evidence_batch(rows: Sequence[EvidenceRow]) -> pa.RecordBatch:
+    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in EVIDENCE_SCHEMA]
+    return pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA)
 
 
 _COUNTS_SCHEMA = pa.schema(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from corefsample.document_batch import DocumentBatch
 from corefsample.errors import InputError
@@ -28,15 +27,14 @@ class _WordTable:
     ask: Callable[[Sequence[str]], Sequence[bool]]
     known: dict[str, bool]
 
-    def flags(self, strings: pa.StringArray) -> Flags:
-        """Return the answer for each string of a flat column."""
-        encoded = strings.dictionary_encode()
-        words: list[str] = encoded.dictionary.to_pylist()
+    def flags(self, batch: DocumentBatch, column: str) -> Flags:
+        """Return the answer for each token of a batch, by one of its columns of strings."""
+        words, indices = batch.token_words(column)
         new = [word for word in words if word not in self.known]
         if new:
             self.known.update(zip(new, self.ask(new), strict=True))
         answers = np.fromiter((self.known[word] for word in words), np.bool_, len(words))
-        flags: Flags = answers[encoded.indices.to_numpy()]
+        flags: Flags = answers[indices]
         return flags
 
 
@@ -94,8 +92,7 @@ class Screen:
 
     def _readable(self, batch: DocumentBatch) -> Flags:
         """Whether some scheme has all labels of each document."""
-        labels = batch.token_strings("dep")
-        readable: Flags = np.any([~_any_token(batch, table.flags(labels)) for table in self._strange], axis=0)
+        readable: Flags = np.any([~_any_token(batch, table.flags(batch, "dep")) for table in self._strange], axis=0)
         return readable
 
     def _misfit(self, batch: DocumentBatch, row: int) -> str:
@@ -108,13 +105,8 @@ class Screen:
 
     def _promising(self, batch: DocumentBatch) -> Flags:
         """Whether each document has a trigger and a word that could begin a country's name."""
-        lemmas = self._lemmas.flags(batch.token_strings("lemma"))
-        promising = _any_token(batch, lemmas & self._upos.flags(batch.token_strings("upos")))
-        rows = np.flatnonzero(promising)
-        if len(rows):
-            few = batch.take(rows)
-            promising[rows] = _any_token(few, self._starts.flags(few.token_strings("text")))
-        return promising
+        triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+        return _any_token(batch, triggers) & _any_token(batch, self._starts.flags(batch, "text"))
 
     def _match(self, batch: DocumentBatch, row: int) -> MentionMatches:
         tokens = batch.tokens(row)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import msgspec
@@ -53,7 +55,8 @@ class _FaultError(Exception):
 
     def __init__(self, reason: str, doc_id: str = "") -> None:
         super().__init__(reason)
-        self.reason = reason
+        # Names of fields come from the file, and may hold what would break a line.
+        self.reason = "".join(c if c.isprintable() else repr(c)[1:-1] for c in reason)
         self.doc_id = doc_id
 
 
@@ -96,9 +99,9 @@ class JsonLinesReader:
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, with their numbers from 1."""
         # Standard input is typed as bare BinaryIO, yet is a BufferedReader, which can peek.
-        raw: Any = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        opened: Any = nullcontext(sys.stdin.buffer) if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
         number = 0
-        with raw:
+        with opened as raw:
             stream = raw
             if raw.peek(2)[:2] == _GZIP_MAGIC:
                 stream = gzip.GzipFile(fileobj=raw)
@@ -144,11 +147,12 @@ def _decoded(line: bytes) -> dict[str, Any]:
     """Decode one line to the fields of a row, typed; raises _FaultError."""
     try:
         raw = _OBJECT.decode(line)
+        line.decode()  # what stays raw is not decoded above
     except msgspec.ValidationError:
         raise _FaultError(f"a line must be a JSON object, got {shown(_start(line))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _FaultError(_malformed(line, error)) from None
-    doc_id = ""
+        raise _malformed(line, error) from None
+    doc_id = _known_id(raw)
     row: dict[str, Any] = {}
     for name, decoder in _FIELDS.items():
         if name not in raw:
@@ -157,14 +161,24 @@ def _decoded(line: bytes) -> dict[str, Any]:
             row[name] = None
             continue
         row[name] = _typed(name, decoder, raw.pop(name), doc_id)
-        if name == "doc_id":
-            doc_id = row[name]
         if (name == "version" and row[name] not in (None, VERSION)) or isinstance(row.get("version"), bool):
             raise _FaultError(f"version must be {VERSION}, got {shown(row['version'])}", doc_id)
     if row["tokens"] is not None:
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     row["metadata"] = msgspec.json.encode(raw).decode() if raw else None
+    try:
+        msgspec.json.decode(row["metadata"] or "{}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _malformed(line, error) from None
     return row
+
+
+def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
+    try:
+        known: str = _FIELDS["doc_id"].decode(raw["doc_id"])
+    except (KeyError, msgspec.DecodeError):
+        return ""
+    return known
 
 
 def _tokens(raw: dict[str, msgspec.Raw], doc_id: str) -> tuple[dict[str, list[Any]], str | None]:
@@ -189,17 +203,33 @@ def _typed(name: str, decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, doc_
         return decoder.decode(raw)
     except msgspec.DecodeError as error:
         rule, _, path = str(error).partition(" - at `$")
-        raise _FaultError(f"{name}{path.rstrip('`')}: {rule}", doc_id) from None
+        found = "" if ", got " in rule else _found(raw, path)
+        raise _FaultError(f"{name}{path.rstrip('`')}: {rule}{found}", doc_id) from None
 
 
-def _malformed(line: bytes, error: Exception) -> str:
+def _found(raw: msgspec.Raw, path: str) -> str:
+    """Name the value at a place such as [3][0], for a rule that does not."""
+    try:
+        value = json.loads(bytes(raw))
+        for index in re.findall(r"\[(\d+)\]", path):
+            value = value[int(index)]
+    except (ValueError, RecursionError):
+        return ""
+    return f", got {shown(value)}"
+
+
+def _malformed(line: bytes, error: Exception) -> _FaultError:
     """Say why a line is no JSON; NaN and Infinity, which Python's json writes, are named with their place."""
     try:
         content = json.loads(line)
+        place = _non_finite(content, "")
     except (ValueError, RecursionError):
-        return f"a line must be JSON, got: {error} in {shown(_start(line))}"
-    place = _non_finite(content, "")
-    return f"{place[0].lstrip('.')} must be finite, got {place[1]}" if place else f"a line must be JSON, got: {error}"
+        return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}")
+    if place is None:
+        return _FaultError(f"a line must be JSON, got: {error}")
+    doc_id = content.get("doc_id") if isinstance(content, dict) else None
+    known = doc_id if isinstance(doc_id, str) else ""
+    return _FaultError(f"{place[0].lstrip('.') or 'a line'} must be finite, got {place[1]}", known)
 
 
 def _non_finite(content: Any, path: str) -> tuple[str, float] | None:

@@ -39,12 +39,15 @@ class ParquetReader:
         self.bytes_read = 0
         try:
             self._file = pq.ParquetFile(path, memory_map=False)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: file must be Parquet, got: {_one_line(error)}") from None
         schema = self._file.schema_arrow
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
         if version != str(VERSION).encode():
             raise InputError(f"{path}: schema metadata: corefsample.version must be {VERSION}, got {shown(version)}")
+        for name in SCHEMA.names:
+            if schema.names.count(name) > 1:
+                raise InputError(f"{path}: column {name} must be there once, got it {schema.names.count(name)} times")
         for name in _REQUIRED:
             if name not in schema.names:
                 raise InputError(f"{path}: column {name} must be there, got {', '.join(schema.names)}")
@@ -55,11 +58,12 @@ class ParquetReader:
         n_bytes, n_rows, row = os.path.getsize(self.path), max(self._file.metadata.num_rows, 1), 0
         try:
             for table in self._file.iter_batches(batch_size=size, columns=self._columns):
+                table.validate(full=True)  # strings that are no UTF-8, offsets that lead outside
                 places = [f"row {row + i + 1}" for i in range(table.num_rows)]
                 row += table.num_rows
                 self.bytes_read = n_bytes * row // n_rows
                 yield self._canonical(table), places, []
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.path}: row {row + 1}: data must be readable, got: {_one_line(error)}") from None
 
     def _canonical(self, table: pa.RecordBatch) -> pa.RecordBatch:

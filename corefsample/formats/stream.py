@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from corefsample._checks import whole
+from corefsample._checks import choice, whole
 from corefsample.batch_checks import checked
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.documents import ScoredDocument
@@ -72,7 +72,7 @@ class DocumentStream:
     ) -> None:
         self.paths = input_paths(inputs)
         self.total_bytes = sum(os.path.getsize(path) for path in self.paths if path != "-")
-        self._needs = tuple(needs)
+        self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
         self._columns = columns
         self._on_rejected = on_rejected
         self._inspect = inspect
@@ -141,6 +141,8 @@ def input_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     if not given:
         raise InputError("inputs must name at least one file, got none")
+    if given.count("-") > 1:
+        raise InputError(f"-: standard input can be read once, got it {given.count('-')} times")
     paths: list[str] = []
     for name in (os.fspath(each) for each in given):
         found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))

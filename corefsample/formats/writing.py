@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Protocol, TextIO
 
+from corefsample._checks import whole
 from corefsample.document_batch import DocumentBatch, Rejected, from_documents
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
@@ -91,10 +92,11 @@ def write_documents(
     Raises
     ------
     ParameterError
-        If the name has none of these endings.
+        If the name has none of these endings, or batch_size is below 1.
     OutputError
         If the file exists, or cannot be written.
     """
+    batch_size = whole("batch_size", batch_size, 1)
     count = 0
     stream = iter(documents)
     with _AtomicWriter(path, overwrite=overwrite) as writer:

@@ -1,0 +1,260 @@
+"""Measure against named baselines and peers in the same run: python benchmarks/run.py [--quick] [--json] [--only WORD].
+
+Machines are noisy, so every row is a ratio: the two sides run in turn, and the ratio of their medians is printed with
+the figure it is to meet. Ratios above 1 mean that corefsample is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
+
+from corefsample import AntecedentDistribution, _kernels, link_marginals, sample_clusterings, write_documents
+from corefsample.formats import DocumentStream
+from events.batch import run_events
+from events.simulate import simulate_documents
+
+SHARED = Path(__file__).parents[1] / ".." / "shared"
+GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
+N_MENTIONS, N_SAMPLES = 146, 1000
+JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: medians of both sides in seconds (or bytes), their ratio, and the figure it is to meet."""
+
+    work: str
+    against: str
+    ours: float
+    theirs: float
+    ratio: float
+    figure: str
+    met: bool | None
+
+    def cells(self) -> list[str]:
+        met = {True: "yes", False: "NO", None: "-"}[self.met]
+        return [self.work, self.against, _shown(self.ours), _shown(self.theirs), f"{self.ratio:.3g}", self.figure, met]
+
+
+def _shown(value: float) -> str:
+    if value > 1e5:
+        return f"{value / 2**20:.0f} MiB"
+    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turn(ours: Callable[[], object], theirs: Callable[[], object], runs: int, each: int = 1) -> tuple[float, float]:
+    """Medians of both sides, run in turn after one warm-up; a run repeats our side `each` times."""
+    ours(), theirs()
+    pairs = []
+    for _ in range(runs):
+        mine = statistics.median(timed(ours) for _ in range(each))
+        pairs.append((mine, timed(theirs)))
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def faster(work: str, against: str, sides: tuple[float, float], at_least: float | None = None) -> Row:
+    ours, theirs = sides
+    ratio = theirs / ours
+    figure = "" if at_least is None else f">= {at_least:g}x faster"
+    return Row(work, against, ours, theirs, ratio, figure, None if at_least is None else ratio >= at_least)
+
+
+def within(work: str, against: str, sides: tuple[float, float], at_most: float) -> Row:
+    ours, theirs = sides
+    ratio = ours / theirs
+    return Row(work, against, ours, theirs, ratio, f"<= {at_most:g}x of it", ratio <= at_most)
+
+
+# --- the engine --------------------------------------------------------------------------------------------
+
+
+def sampling(runs: int) -> Iterator[Row]:
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate(([0], np.cumsum(np.arange(N_MENTIONS)))).astype(np.int64)
+    antecedents = np.concatenate([np.arange(i) for i in range(N_MENTIONS)]).astype(np.int32)
+    scores = rng.normal(-4.0, 2.0, len(antecedents))
+    csr = indptr, antecedents, scores
+
+    def ours() -> object:
+        return sample_clusterings(AntecedentDistribution.from_csr(*csr), n_samples=N_SAMPLES)
+
+    work = "1,000 clusterings from scores, N = 146"
+    peers = (
+        ("NumPy draws + csgraph components", scipy_components, 500, runs),
+        ("NumPy forward pass over labels", numpy_forward, 25, runs * 3),
+        ("networkx loop", networkx_components, 5000, 1),
+    )
+    for name, peer, figure, n in peers:
+        yield faster(work, name, in_turn(ours, lambda peer=peer: peer(*csr, N_SAMPLES), n, each=9), figure)  # type: ignore[misc]
+
+    distribution = AntecedentDistribution.from_csr(*csr)
+    n_cells = distribution.n_candidates + distribution.n_mentions
+    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
+    parts = distribution.indptr, distribution.antecedents, distribution.probs, distribution.new_probs
+    _kernels.alias_tables(*parts, cells, values)
+    labels = np.empty((N_MENTIONS, N_SAMPLES), np.int32)
+    words = np.empty(N_MENTIONS * N_SAMPLES, np.uint64)
+    sides = in_turn(
+        lambda: _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(1), 0, labels),
+        lambda: _kernels.splitmix64(np.uint64(1), 0, words),
+        runs * 20,
+    )
+    yield within("draw loop alone", "SplitMix64 filling as many words", sides, 6)
+    sides = in_turn(
+        lambda: link_marginals(distribution),
+        lambda: numpy_pair_counts(sample_clusterings(distribution, n_samples=N_SAMPLES).labels.T),
+        runs * 3,
+        each=9,
+    )
+    yield faster("exact link marginals, N = 146", "1,000 clusterings + NumPy pair counts", sides, 20)
+
+
+def real_file(runs: int) -> Iterator[Row]:
+    if not GUM.exists():
+        print(f"left out: the GUM rows, as {GUM.name} is not there", file=sys.stderr)
+        return
+    distributions = [batch.antecedents(row) for batch in DocumentStream(GUM) for row in range(len(batch))]
+    pairs = sum(d.n_mentions * (d.n_mentions - 1) // 2 for d in distributions)
+
+    def marginals() -> None:
+        for distribution in distributions:
+            link_marginals(distribution)
+
+    def read() -> None:
+        for _ in DocumentStream(GUM):
+            pass
+
+    yield within(
+        f"link marginals of all {pairs / 1e6:.2f}M pairs of GUM", "reading the file", in_turn(marginals, read, runs), 1
+    )
+
+
+# --- the job -----------------------------------------------------------------------------------------------
+
+
+def events_job(runs: int, n_documents: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        news = str(Path(folder) / "news.parquet")
+        write_documents((each.document for each in simulate_documents(n_documents)), news)
+        out = str(Path(folder) / "run")
+
+        def job() -> None:
+            run_events(news, out, overwrite=True, pictures=False)
+
+        def read() -> None:
+            for _ in pq.ParquetFile(news).iter_batches(batch_size=256, columns=JOB_COLUMNS):
+                pass
+
+        name = f"events job, {n_documents:,} documents, 1,000 samples"
+        yield within(name, "pyarrow reading its columns", in_turn(job, read, runs), 5)
+        yield from memory(folder, news, n_documents)
+
+
+def memory(folder: str, news: str, n_documents: int) -> Iterator[Row]:
+    """Peak memory of the whole command, start-up and pictures included, at two sizes."""
+    four = str(Path(folder) / "four.parquet")
+    repeat(news, four, 4)
+    small, large = peak(news, folder), peak(four, folder)
+    yield Row(
+        f"peak memory, {n_documents:,} documents", "1 GiB", small, 2**30, small / 2**30, "<= 1x of it", small <= 2**30
+    )
+    ratio = large / small
+    yield Row(
+        f"peak memory, {4 * n_documents:,} documents",
+        f"{n_documents:,} documents",
+        large,
+        small,
+        ratio,
+        "<= 1.1x of it",
+        ratio <= 1.1,
+    )
+
+
+def repeat(source: str, target: str, times: int) -> None:
+    """Copy a corpus several times over, with doc_ids of their own."""
+    file = pq.ParquetFile(source)
+    with pq.ParquetWriter(target, file.schema_arrow, compression="zstd") as writer:
+        for turn in range(times):
+            for batch in file.iter_batches(batch_size=256):
+                ids = pc.binary_join_element_wise(batch.column("doc_id"), str(turn), "-")
+                writer.write_batch(batch.set_column(0, "doc_id", ids))
+
+
+def peak(news: str, folder: str) -> float:
+    command = [sys.executable, "-m", "events.cli", "events", news, "--out", f"{folder}/peak", "--overwrite"]
+    script = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
+    return float(done.stdout) * 1024
+
+
+# --- start-up ----------------------------------------------------------------------------------------------
+
+EMPTY = "import click; cli = click.Group(); cli.main(['--help'])"
+
+
+def start_up(runs: int) -> Iterator[Row]:
+    def python(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+    ours = python("from events.cli import main; main(['--help'])")
+    yield within("corefsample --help", "an empty click program", in_turn(ours, python(EMPTY), runs * 3), 2)
+    sides = in_turn(python("import corefsample"), python("import numpy, numba, pyarrow"), runs * 3)
+    yield within("import corefsample", "import numpy, numba, pyarrow", sides, 1)
+
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer runs and documents: a look, not a measurement")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--only", default="", help="engine, real, job or startup")
+    chosen = parser.parse_args()
+    runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
+    parts = {
+        "engine": lambda: sampling(runs),
+        "real": lambda: real_file(runs),
+        "job": lambda: events_job(runs, n_documents),
+        "startup": lambda: start_up(runs),
+    }
+    rows = []
+    for name, part in parts.items():
+        if chosen.only in ("", name):
+            for row in part():
+                rows.append(row)
+                print(f"measured: {row.work} against {row.against}", file=sys.stderr)
+    if chosen.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+        return
+    table = [["work", "against", "ours", "theirs", "ratio", "figure", "met"], *(row.cells() for row in rows)]
+    widths = [max(len(line[c]) for line in table) for c in range(len(table[0]))]
+    for line in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+if __name__ == "__main__":
+    main()
