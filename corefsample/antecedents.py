@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks, _faults, _kernels
-from corefsample._check_kernels import sort_rows
+from corefsample._check_kernels import in_order, sort_rows
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -127,18 +127,19 @@ class AntecedentDistribution:
         if candidates.shape != log_scores.shape:
             raise ParameterError(f"scores must be as long as antecedents ({candidates.size}), got {log_scores.size}")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        fault = _faults.antecedent_fault(starts, candidates, log_scores)
-        if fault is not None:
-            raise ParameterError(fault)
+        if not in_order(starts, candidates, log_scores):
+            fault = _faults.antecedent_fault(starts, candidates, log_scores)
+            if fault is not None:
+                raise ParameterError(fault)
+            sort_rows(starts, candidates, log_scores)
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
     def _from_valid(
         cls, indptr: npt.NDArray[np.int64], antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]
     ) -> Self:
-        """Sort the candidates of each mention in place and normalise; the arrays are valid and not shared."""
+        """Normalise; the arrays keep the rules, ascend within each mention, and are not shared."""
         n_mentions = indptr.shape[0] - 1
-        sort_rows(indptr, antecedents, scores)
         probs = np.empty_like(scores)
         new_probs = np.empty(n_mentions, np.float64)
         _kernels.shifted_scores(indptr, scores, probs, new_probs)

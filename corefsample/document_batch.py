@@ -189,7 +189,7 @@ class DocumentBatch:
         first, last = self.mentions[0][row], self.mentions[0][row + 1]
         rows = slice(indptr[first], indptr[last])
         starts = indptr[first : last + 1] - indptr[first]
-        return AntecedentDistribution._from_valid(starts, antecedents[rows].copy(), scores[rows].copy())
+        return AntecedentDistribution.from_csr(starts, antecedents[rows], scores[rows])
 
     def spans(self, row: int) -> npt.NDArray[np.int32]:
         """Mentions of one document: int32 (n_mentions, 3)."""
