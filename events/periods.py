@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,10 @@ class Calendar:
         self.period = period
         alias = _NAMES.get(period, period)
         try:
-            example = pd.Period("2000-01-01", freq=alias)
-        except (ValueError, TypeError, AttributeError):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # aliases that pandas is about to forget: w, B
+                example = pd.Period("2000-01-01", freq=alias)
+        except (ValueError, TypeError, AttributeError, Warning):
             example = None
         if example is None or example.freq.n != 1 or example.freqstr[0] not in "YAQMWD":
             raise ParameterError(

@@ -46,6 +46,7 @@ _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
+_BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -79,10 +80,11 @@ class JsonLinesReader:
         self.bytes_read = 0
 
     def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
-        """Yield record batches of up to `size` documents with their places, and the lines that are no documents."""
+        """Yield record batches of up to `size` documents, fewer where they are long, with their places, and the lines that are no documents."""
         rows: list[dict[str, Any]] = []
         places: list[str] = []
         rejected: list[Rejected] = []
+        n_bytes = 0
         for number, line in self._lines():
             place = f"line {number}"
             try:
@@ -91,9 +93,10 @@ class JsonLinesReader:
             except _FaultError as fault:
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 rejected.append(Rejected(self.path, place, fault.doc_id, fault.reason, text))
-            if len(rows) + len(rejected) >= size:
+            n_bytes += len(line)
+            if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
                 yield _table(rows), places, rejected
-                rows, places, rejected = [], [], []
+                rows, places, rejected, n_bytes = [], [], [], 0
         yield _table(rows), places, rejected
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:

@@ -15,6 +15,7 @@ __all__ = ["ParquetReader", "ParquetWriter"]
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+_BATCH_BYTES = 32 * 2**20  # decoded
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 
 
@@ -54,8 +55,12 @@ class ParquetReader:
         self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
 
     def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
-        """Yield record batches of up to `size` documents, with their places."""
-        n_bytes, n_rows, row = os.path.getsize(self.path), max(self._file.metadata.num_rows, 1), 0
+        """Yield record batches of up to `size` documents, fewer where they are long, with their places."""
+        n_bytes, row = os.path.getsize(self.path), 0
+        about = self._file.metadata
+        n_rows = max(about.num_rows, 1)
+        decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
             for table in self._file.iter_batches(batch_size=size, columns=self._columns):
                 table.validate(full=True)  # strings that are no UTF-8, offsets that lead outside
@@ -91,19 +96,20 @@ class ParquetWriter:
         strings = [f"tokens.{name}.list.element" for name in ("text", "lemma", "upos", "dep")]
         self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
         self._pending: list[pa.RecordBatch] = []
-        self._n_pending = 0
+        self._n_pending = self._pending_bytes = 0
 
     def write(self, batch: DocumentBatch) -> None:
         """Append the documents of one batch."""
         self._pending.append(batch.table)
         self._n_pending += len(batch)
-        if self._n_pending >= _ROW_GROUP:
+        self._pending_bytes += batch.table.nbytes
+        if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * _BATCH_BYTES:
             self._flush()
 
     def _flush(self) -> None:
         if self._n_pending:
             self._writer.write_table(pa.Table.from_batches(self._pending, SCHEMA), row_group_size=_ROW_GROUP)
-        self._pending, self._n_pending = [], 0
+        self._pending, self._n_pending, self._pending_bytes = [], 0, 0
 
     def close(self) -> None:
         """Finish the file."""

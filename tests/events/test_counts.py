@@ -316,9 +316,9 @@ def test_a_country_is_not_compared_with_itself() -> None:
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"level": 0.0}, "level must be"),
-        ({"level": 1.0}, "level must be"),
-        ({"level": 95}, "level must be"),
+        ({"level": 0.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 1.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 95}, r"level must lie in \(0, 1\)"),
         ({"interval": "hpd"}, "interval must be one of quantile, hdi, normal"),
     ],
 )

@@ -120,7 +120,8 @@ def test_no_two_mentions_have_the_same_span(simulated: list[SimulatedDocument]) 
 
 
 def test_countries_are_named_only_while_they_exist() -> None:
-    for each in simulate_documents(100, seed=1, start=datetime.date(1991, 12, 1), end=datetime.date(1992, 1, 20)):
+    start, end = datetime.date(1991, 12, 1), datetime.date(1992, 1, 20)
+    for each in simulate_documents(200, start=start, end=end, event_share=0.5, median_mentions=20.0):
         tokens, date = each.document.tokens, each.document.date
         assert tokens is not None
         assert date is not None
@@ -226,6 +227,14 @@ def test_many_events_are_uncertain(simulated: list[SimulatedDocument]) -> None:
     likeliest = counter.evidence().groupby("doc_id")["probability"].max()
     assert (likeliest.between(0.1, 0.9)).mean() > 0.4
     assert (likeliest > 0.9).mean() > 0.1
+
+
+def test_attacks_are_often_told_with_a_pronoun(simulated: list[SimulatedDocument]) -> None:
+    parts = []
+    for each in simulated:
+        if (found := matched(each.document)).possible and each.document.tokens:
+            parts += [each.document.tokens.upos[each.document.mentions[i, 2]] for (i,) in found.instances.tolist()]
+    assert 0.5 < parts.count("PRON") / len(parts) < 0.75
 
 
 def test_countries_attack_in_their_episodes() -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from corefsample.documents import Tokens
 from events._simulated_notation import Phrase, joined, parsed
 from events._simulated_text import ATTACKS, KINDS, OTHER_ATTACKS, TOPICS
+from events.lexicon import load_lexicon
+from events.matching import match_document
+from events.rules import load_rules
 
 SENTENCES = [
     sentence
@@ -34,6 +39,52 @@ def test_each_noun_phrase_has_its_noun_or_a_country_above(notation: str) -> None
     template = parsed(notation.replace("@", "men=man"))
     (root,) = [item for item in template.items if item.head == -1]
     assert root.slot in ("name", "people", "abbr") or root.upos in ("NOUN", "PROPN")
+
+
+# Which slots the two presets of the rule "attack" see as agents, in the order of the templates.
+AGENTS = [
+    *(("A", "A") for _ in range(10)),
+    ("C", "C"),
+    ("A", "AR"),
+    ("R", "R"),
+    ("R", "R"),
+    ("B", "B"),
+    ("", "A"),
+    ("", "A"),
+    ("", "A"),
+    ("R", "AR"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paper", "extended"),
+    [
+        (sentence, *agents)
+        for sentence, agents in zip(ATTACKS.split("\n")[1:-1] + OTHER_ATTACKS.split("\n")[1:-1], AGENTS, strict=True)
+    ],
+)
+def test_presets_see_these_agents_of_an_attack(sentence: str, paper: str, extended: str) -> None:
+    assert agents(sentence, "paper") == paper
+    assert agents(sentence, "extended") == extended
+
+
+def agents(sentence: str, preset: str) -> str:
+    """Slots, each filled with one word, that a preset sees as agents."""
+    template = parsed(sentence)
+    fillers = {i: word(item.slot) for i, item in enumerate(template.items) if item.slot}
+    phrase = joined(template, fillers)
+    tokens = Tokens(phrase.text, phrase.lemma, phrase.upos, phrase.dep, phrase.head, [0] * len(phrase.text))
+    places = [place for place, text in enumerate(phrase.text) if text.isupper()]
+    mentions = np.array([(place, place + 1, place) for place in places], np.int32)
+    found = match_document(tokens, mentions, load_rules("attack", preset), load_lexicon(), None)
+    return "".join(sorted(phrase.text[places[mention]] for mention, *_ in found.instances.tolist()))
+
+
+def word(text: str) -> Phrase:
+    phrase = Phrase()
+    phrase.add(text, text, "PROPN", "root", -1)
+    return phrase
 
 
 def test_each_slot_of_a_topic_has_a_role() -> None:
