@@ -58,13 +58,21 @@ _UD_SHARED_SUBTYPES = (
     "acl:relcl advcl:relcl cc:preconj compound:prt det:predet nmod:poss nmod:tmod nmod:npmod nmod:of nmod:by "
     "advmod:emph nsubj:xsubj"
 )
-_UD_CONJOINED_MODIFIERS = (
-    ">amod>conj+",
-    ">nmod[case=of]>conj+",
-    ">nmod:of>conj+",
-    ">nmod:poss>conj+",
-    ">compound>conj+",
-)
+_UD_DESCRIPTIONS = {
+    "head": ("",),
+    "adjectival_modifier": (">amod",),
+    "nominal_modifier": (">nmod*",),
+    "of_modifier": (">nmod[case=of]", ">nmod:of"),
+    "possessive": (">nmod:poss",),
+    "compound": (">compound",),
+    "conjoined_modifier": (
+        ">amod>conj+",
+        ">nmod[case=of]>conj+",
+        ">nmod:of>conj+",
+        ">nmod:poss>conj+",
+        ">compound>conj+",
+    ),
+}
 _RELATIVE = "that|who|which|whom|whose"
 
 
@@ -108,13 +116,7 @@ def _ud2() -> Scheme:
             ).split()
         ),
         paths={
-            "head": ("",),
-            "adjectival_modifier": (">amod",),
-            "nominal_modifier": (">nmod*",),
-            "of_modifier": (">nmod[case=of]", ">nmod:of"),
-            "possessive": (">nmod:poss",),
-            "compound": (">compound",),
-            "conjoined_modifier": _UD_CONJOINED_MODIFIERS,
+            **_UD_DESCRIPTIONS,
             **_roles(
                 "nsubj",
                 "nsubj:pass",
@@ -134,13 +136,7 @@ def _ud1() -> Scheme:
         bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
         subtypes=frozenset((_UD_SHARED_SUBTYPES + " nmod:agent").split()),
         paths={
-            "head": ("",),
-            "adjectival_modifier": (">amod",),
-            "nominal_modifier": (">nmod*",),
-            "of_modifier": (">nmod[case=of]", ">nmod:of"),
-            "possessive": (">nmod:poss",),
-            "compound": (">compound",),
-            "conjoined_modifier": _UD_CONJOINED_MODIFIERS,
+            **_UD_DESCRIPTIONS,
             **_roles(
                 "nsubj",
                 "nsubjpass",

@@ -92,10 +92,12 @@ def _events(example: Example, rule: Rule) -> list[str]:
 def _tokens(example: Example) -> Tokens:
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
-        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdigit() or int(fields[4]) > len(lines):
+        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
             raise InputError(
                 f"parse: line {number} must be number, word, lemma, upos, head, label, got {' '.join(fields)!r}"
             )
+    if not lines:
+        raise InputError("parse: there must be a token, got none")
     _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
     if strange:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,3 +172,65 @@ def joint_shares(hits: npt.NDArray[Any], first: int, second: int) -> tuple[float
     """Share of samples with the first event alone and with the second alone."""
     samples = list(zip(hits[first].tolist(), hits[second].tolist(), strict=True))
     return samples.count((1, 0)) / len(samples), samples.count((0, 1)) / len(samples)
+
+
+# --- a small corpus -----------------------------------------------------------------------------------------
+
+_FILLER = "It/PRON>2:nsubj rained=rain/VERB>0:root"
+_CORPUS: list[tuple[str, list[str], dict[int, dict[int, float]]]] = [
+    (
+        "1999-01-05",
+        ['"Iraqis",/PROPN>2:nsubj waited=wait/VERB>0:root', "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+        {},
+    ),
+    (
+        "1999-02-05",
+        ["Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root", "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+        {1: {0: 1.0}, 2: {0: -1.0, 1: -1.0}},
+    ),
+    (
+        "1999-02-06",
+        ["American/ADJ>2:amod forces/NOUN>3:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>3:obj"],
+        {1: {0: -2.0}},
+    ),
+    ("1999-02-28", ["troops/NOUN>4:nsubj in/ADP>3:case Iraq/PROPN>1:nmod left=leave/VERB>0:root it/PRON>4:obj"], {}),
+    (
+        "1999-03-01",
+        [
+            "Americans/PROPN>2:nsubj met=meet/VERB>0:root Iraqis/PROPN>2:obj",
+            "they/PRON>2:nsubj attacked=attack/VERB>0:root",
+        ],
+        {1: {0: -3.0}, 2: {0: 0.5, 1: 1.0}},
+    ),
+    ("1999-12-31", [_FILLER], {}),
+    (
+        "1999-12-31",
+        [
+            "Kuwait/PROPN>2:nsubj saw=see/VERB>0:root it/PRON>2:obj",
+            "they/PRON>2:nsubj attacked=attack/VERB>0:root",
+            "Iraq/PROPN>2:nsubj fell=fall/VERB>0:root",
+        ],
+        {1: {0: 0.0}, 2: {0: 0.25, 1: 0.5}, 3: {2: -0.5}},
+    ),
+    ("1999-11-01", ["Iraq/PROPN>2:nsubj condemned=condemn/VERB>0:root the/DET>4:det attack/NOUN>2:obj"], {}),
+    (
+        "2000-01-01",
+        ["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"],
+        {1: {0: -4.0}},
+    ),
+    ("2000-04-01", [_FILLER], {}),
+]
+
+
+def corpus() -> list[dict[str, Any]]:
+    """Ten documents of 1999Q1 to 2000Q2 as lines of a file; six of them could hold an event."""
+    return [
+        json_document(f"doc {n}", date, sentences, links) for n, (date, sentences, links) in enumerate(_CORPUS, start=1)
+    ]
+
+
+def write_lines(path: Path, documents: Iterable[Mapping[str, Any] | str]) -> Path:
+    """Write a file of JSON Lines; a string stands for itself."""
+    lines = [document if isinstance(document, str) else json.dumps(document) for document in documents]
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path

@@ -80,7 +80,10 @@ class JsonLinesReader:
         self.bytes_read = 0
 
     def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
-        """Yield record batches of up to `size` documents, fewer where they are long, with their places, and the lines that are no documents."""
+        """Yield record batches of up to `size` documents, fewer where they are long.
+
+        With them come their places, and the lines that are no documents.
+        """
         rows: list[dict[str, Any]] = []
         places: list[str] = []
         rejected: list[Rejected] = []
