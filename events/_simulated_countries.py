@@ -132,38 +132,38 @@ def _place(cumulative: npt.NDArray[np.float64], share: float) -> int:
 
 # code | name | adjective | people | abbreviation | rate | episodes (months=rate) | opponents | exists
 _DEFAULT = """
-AFG | Afghanistan | Afghan | Afghans | | .2 | 1992-04/1992-12=2 1996-08/1997-06=2 | PAK IRN |
-ARM | Armenia | Armenian | Armenians | | .1 | 1992-01/1994-05=1.5 | AZE |
-AZE | Azerbaijan | Azerbaijani | Azerbaijanis | | .1 | 1992-01/1994-05=1 | ARM |
-CAN | Canada | Canadian | Canadians | | .02 | | |
-CHN | China | Chinese | | | .05 | | IND |
-DEU | Germany | German | Germans | | .02 | | |
-ECU | Ecuador | Ecuadorean | Ecuadoreans | | .05 | 1995-01/1995-03=3 | PER |
-ERI | Eritrea | Eritrean | Eritreans | | .05 | 1998-05/1998-06=5 1999-02/1999-06=5 | ETH | 1993-05-24/
-ETH | Ethiopia | Ethiopian | Ethiopians | | .1 | 1998-05/1998-06=5 1999-02/1999-06=7 | ERI |
-FRA | France | French | | | .05 | | |
-GBR | Britain | British | Britons | the U.K. | .1 | 1991-01/1991-02=4 1998-12/1998-12=3 1999-03/1999-06=2 | IRQ YUG |
-HRV | Croatia | Croatian | Croatians | | .1 | 1991-08/1992-01=2 1995-05/1995-08=6 | YUG |
-IND | India | Indian | Indians | | .2 | 1999-05/1999-07=6 | PAK |
-IRN | Iran | Iranian | Iranians | | .2 | | IRQ |
-IRQ | Iraq | Iraqi | Iraqis | | .4 | 1990-08/1991-02=14 1991-03/1991-05=6 1996-08/1996-09=4 | KWT IRN USA |
-ISR | Israel | Israeli | Israelis | | 1.2 | 1993-07/1993-07=8 1996-04/1996-05=8 | LBN SYR |
-KWT | Kuwait | Kuwaiti | Kuwaitis | | .05 | 1990-08/1991-02=1 | IRQ |
-LBN | Lebanon | Lebanese | | | .2 | 1990-01/1990-10=2 | ISR |
-PAK | Pakistan | Pakistani | Pakistanis | | .2 | 1999-05/1999-07=4 | IND |
-PER | Peru | Peruvian | Peruvians | | .1 | 1995-01/1995-03=3 | ECU |
-PRK | North Korea | North Korean | North Koreans | | .05 | 1996-09/1996-10=1 | KOR |
-KOR | South Korea | South Korean | South Koreans | | .05 | | PRK |
-RUS | Russia | Russian | Russians | | .3 | 1994-12/1995-09=7 1996-01/1996-08=4 1999-09/1999-12=9 | AFG | 1991-12-26/
-RWA | Rwanda | Rwandan | Rwandans | | .1 | 1994-04/1994-07=5 1996-10/1997-04=3 | |
-SOM | Somalia | Somali | Somalis | | .2 | 1993-06/1993-10=4 | USA |
-SUN | the Soviet Union | Soviet | Soviets | the U.S.S.R. | .3 | 1991-01/1991-01=2 | AFG | /1991-12-25
-SYR | Syria | Syrian | Syrians | | .2 | 1990-08/1990-10=2 | LBN ISR |
-TUR | Turkey | Turkish | Turks | | .3 | 1992-10/1992-11=5 1995-03/1995-05=6 1997-05/1997-07=5 | IRQ SYR |
-USA | the United States | American | Americans | the U.S. | .5 | 1991-01/1991-02=13 1993-06/1993-10=3 \
-1998-08/1998-08=4 1998-12/1998-12=10 1999-03/1999-06=7 | IRQ YUG SOM |
-X-NATO | NATO | | | | .05 | 1995-08/1995-09=8 1999-03/1999-06=12 | YUG |
-YUG | Yugoslavia | Yugoslav | Yugoslavs | | .2 | 1991-06/1992-06=5 1998-03/1998-10=3 1999-01/1999-06=9 | HRV X-NATO |
+AFG | Afghanistan | Afghan | Afghans | | .1 | 1992-04/1992-12=1 1996-08/1997-06=1 | PAK IRN |
+ARM | Armenia | Armenian | Armenians | | .05 | 1992-01/1994-05=.6 | AZE |
+AZE | Azerbaijan | Azerbaijani | Azerbaijanis | | .05 | 1992-01/1994-05=.4 | ARM |
+CAN | Canada | Canadian | Canadians | | .01 | | |
+CHN | China | Chinese | | | .02 | | IND |
+DEU | Germany | German | Germans | | .01 | | |
+ECU | Ecuador | Ecuadorean | Ecuadoreans | | .02 | 1995-01/1995-03=2 | PER |
+ERI | Eritrea | Eritrean | Eritreans | | .02 | 1998-05/1998-06=2 1999-02/1999-06=2 | ETH | 1993-05-24/
+ETH | Ethiopia | Ethiopian | Ethiopians | | .05 | 1998-05/1998-06=3 1999-02/1999-06=3 | ERI |
+FRA | France | French | | | .02 | | |
+GBR | Britain | British | Britons | the U.K. | .05 | 1991-01/1991-02=2 1998-12/1998-12=2 1999-03/1999-06=1 | IRQ YUG |
+HRV | Croatia | Croatian | Croatians | | .05 | 1991-08/1992-01=1.5 1995-05/1995-08=5 | YUG |
+IND | India | Indian | Indians | | .1 | 1999-05/1999-07=3 | PAK |
+IRN | Iran | Iranian | Iranians | | .1 | | IRQ |
+IRQ | Iraq | Iraqi | Iraqis | | .3 | 1990-08/1991-02=11 1991-03/1991-05=5 1996-08/1996-10=4 1998-12/1998-12=7 | KWT IRN |
+ISR | Israel | Israeli | Israelis | | 1.4 | 1993-07/1993-08=7 1996-04/1996-06=7 | LBN SYR |
+KOR | South Korea | South Korean | South Koreans | | .02 | | PRK |
+KWT | Kuwait | Kuwaiti | Kuwaitis | | .02 | 1990-08/1991-02=.5 | IRQ |
+LBN | Lebanon | Lebanese | | | .1 | 1990-01/1990-10=1 | ISR |
+PAK | Pakistan | Pakistani | Pakistanis | | .1 | 1999-05/1999-07=2 | IND |
+PER | Peru | Peruvian | Peruvians | | .05 | 1995-01/1995-03=2 | ECU |
+PRK | North Korea | North Korean | North Koreans | | .02 | 1996-09/1996-10=1 | KOR |
+RUS | Russia | Russian | Russians | | .2 | 1994-12/1995-09=6 1996-01/1996-08=4 1999-09/1999-12=9 | AFG | 1991-12-26/
+RWA | Rwanda | Rwandan | Rwandans | | .05 | 1994-04/1994-07=3 1996-10/1997-04=1.5 | |
+SOM | Somalia | Somali | Somalis | | .1 | 1993-06/1993-10=2 | USA |
+SUN | the Soviet Union | Soviet | Soviets | the U.S.S.R. | .3 | 1991-01/1991-01=1 | AFG | /1991-12-25
+SYR | Syria | Syrian | Syrians | | .1 | 1990-08/1990-10=1 | LBN ISR |
+TUR | Turkey | Turkish | Turks | | .2 | 1992-10/1992-11=5 1995-03/1995-05=6 1997-05/1997-07=5 | IRQ SYR |
+USA | the United States | American | Americans | the U.S. | .4 | 1991-01/1991-02=14 1993-06/1993-10=4 \
+1998-08/1998-08=5 1998-12/1998-12=14 1999-03/1999-06=8 | IRQ YUG SOM |
+X-NATO | NATO | | | | .02 | 1995-08/1995-09=8 1999-03/1999-06=12 | YUG |
+YUG | Yugoslavia | Yugoslav | Yugoslavs | | .1 | 1991-06/1992-06=5 1998-03/1998-10=4 1999-01/1999-06=8 | HRV X-NATO |
 """
 
 

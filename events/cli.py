@@ -138,10 +138,15 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
     with _progress("simulating", as_json) as on_progress:
         result = run_demo(out, n_documents=n_documents, seed=seed, overwrite=overwrite, on_progress=on_progress)
     if as_json:
-        _print_json({"news": result.news, **result.summary.to_json()})
+        coverage = {"n_uncertain": result.n_uncertain, "n_covered": result.n_covered}
+        _print_json({"news": result.news, **coverage, **result.summary.to_json()})
         return
     click.echo(f"Simulated news: {result.news}")
     _print_run(result.summary)
+    click.echo(
+        f"\nThe simulation knows the truth: it lies in {result.n_covered:,} of the {result.n_uncertain:,} intervals "
+        "that the posterior leaves open."
+    )
 
 
 @cli.command()

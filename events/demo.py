@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.formats import write_documents
 from events.batch import EventsOptions, RunSummary, run_events
+from events.evaluation import evaluate_clustering
+from events.lexicon import load_lexicon
+from events.matching import match_document
+from events.periods import Calendar
+from events.rules import load_rules
 from events.simulate import simulate_documents
 
 __all__ = ["DemoResult", "run_demo"]
@@ -24,10 +32,23 @@ _EVENT_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """Where the simulated news is, and what the run did."""
+    """What the demo did.
+
+    Attributes
+    ----------
+    news
+        The simulated news.
+    summary
+        Of the events job.
+    n_uncertain, n_covered
+        Counts of a country in a quarter that the posterior leaves open (sd > 0), and how many of these have the
+        simulation's true count in their credible interval.
+    """
 
     news: str
     summary: RunSummary
+    n_uncertain: int
+    n_covered: int
 
 
 def run_demo(
@@ -68,13 +89,47 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
+    options = EventsOptions(seed=seed)
+    truth = _Truth(options)
+
     def documents() -> Iterator[ScoredDocument]:
         simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)
         for done, each in enumerate(simulated, start=1):
+            truth.add(each.document)
             yield each.document
             if on_progress is not None and done % 50 == 0:
                 on_progress(done, n_documents, done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    summary = run_events(news, folder / _RUN, EventsOptions(seed=seed), overwrite=overwrite, on_progress=on_progress)
-    return DemoResult(news, summary)
+    summary = run_events(news, folder / _RUN, options, overwrite=overwrite, on_progress=on_progress)
+    return DemoResult(news, summary, *truth.coverage(folder / _RUN / "counts.parquet"))
+
+
+class _Truth:
+    """The counts that the simulation's own entities make."""
+
+    def __init__(self, options: EventsOptions) -> None:
+        self._rule = load_rules(options.rule, options.preset)
+        self._lexicon = load_lexicon(options.lexicon)
+        self._calendar = Calendar(options.period)
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, document: ScoredDocument) -> None:
+        """Count the events of one document with gold entities."""
+        if document.tokens is None or document.date is None or document.gold is None:
+            return
+        matches = match_document(document.tokens, document.mentions, self._rule, self._lexicon, document.date)
+        if matches.possible:
+            period = str(self._calendar.index(self._calendar.numbers([document.date]))[0])
+            self._counts.update(
+                (key, period) for key in evaluate_clustering(matches, np.asarray(document.gold, np.int64))
+            )
+
+    def coverage(self, counts: Path) -> tuple[int, int]:
+        """Counts that the posterior leaves open, and those of them with the truth in their interval."""
+        import pandas as pd
+
+        table = pd.read_parquet(counts)
+        table = table[table["sd"] > 0.0]
+        true = [self._counts[key] for key in zip(table["country"], table["period"], strict=True)]
+        return len(table), int(table["lower"].le(true).mul(table["upper"].ge(true)).sum())

@@ -19,7 +19,14 @@ from corefsample.sampling import sample_clusterings
 from events import _kernels
 from events.matching import MentionMatches
 
-__all__ = ["DocumentEvents", "Predicate", "evaluate_matches", "evaluate_predicate", "monte_carlo_errors"]
+__all__ = [
+    "DocumentEvents",
+    "Predicate",
+    "evaluate_clustering",
+    "evaluate_matches",
+    "evaluate_predicate",
+    "monte_carlo_errors",
+]
 
 Predicate = Callable[[ScoredDocument, npt.NDArray[np.int32]], Mapping[str, npt.ArrayLike]]
 _BOUND_CONFIDENCE = 0.95
@@ -133,17 +140,41 @@ def evaluate_matches(
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     hits, instance_hits, description_hits = _evaluated(sampled, matches)
     one_best, _, _ = _evaluated(np.ascontiguousarray(map_clustering(relevant)[:, None]), matches)
-    n_roles = matches.instances.shape[1]
     return DocumentEvents(
         doc_id=doc_id,
         date=date,
-        keys=tuple(">".join(codes) for codes in product(matches.countries, repeat=n_roles)),
+        keys=_keys(matches),
         hits=hits,
         one_best=one_best[:, 0].astype(np.bool_),
         matches=matches,
         instance_hits=instance_hits,
         description_hits=description_hits,
     )
+
+
+def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[str, ...]:
+    """Events that hold in one clustering, the annotated one say.
+
+    Parameters
+    ----------
+    matches
+        From `events.matching.match_document`.
+    labels
+        int (n_mentions,): mentions with the same label form an entity.
+
+    Returns
+    -------
+    tuple of str
+        Country codes ("AAA>BBB" for two roles), sorted.
+    """
+    given = _checks.integers("labels", labels)
+    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+    hits, _, _ = _evaluated(first[inverse].astype(np.int32)[:, None], matches)
+    return tuple(key for key, holds in zip(_keys(matches), hits[:, 0], strict=True) if holds)
+
+
+def _keys(matches: MentionMatches) -> tuple[str, ...]:
+    return tuple(">".join(codes) for codes in product(matches.countries, repeat=matches.instances.shape[1]))
 
 
 def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:

@@ -46,9 +46,11 @@ class EvidenceRow:
     sentences
         The sentences of the triggers and of the mentions shown, in the order of the text.
     agent_mentions
-        The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes the event).
+        The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes
+        the event).
     country_mentions
-        The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity that makes an event).
+        The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity
+        that makes an event).
     """
 
     doc_id: str

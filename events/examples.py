@@ -9,18 +9,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import Tokens
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.schemes import SCHEMES
-from events.evaluation import evaluate_matches
+from events.evaluation import evaluate_clustering
 from events.lexicon import LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.rules import Example, Rule
 
 __all__ = ["check_examples"]
 
-_CERTAIN = 60.0  # a score beside which NEW has probability 1e-26
 _ANY_DATE = datetime.date(2000, 1, 1)
 
 
@@ -76,17 +74,15 @@ def _events(example: Example, rule: Rule) -> list[str]:
                 f"coreferent must name tokens that are nouns, names or pronouns, got {list(group)}"
             ) from None
         links |= {later: earlier for earlier, later in pairwise(members)}
-    distribution = AntecedentDistribution.from_lists(
-        [[links[i]] if i in links else [] for i in range(len(mentions))],
-        [[_CERTAIN] if i in links else [] for i in range(len(mentions))],
-    )
     lexicon = _Words(dict(example.words)) if example.words else load_lexicon()
     spans = np.array(mentions, np.int32).reshape(-1, 3)
     matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
     if not matches.possible:
         return []
-    events = evaluate_matches(distribution, matches, "example", _ANY_DATE, n_samples=1)
-    return sorted(key for key, holds in zip(events.keys, events.one_best, strict=True) if holds)
+    labels = np.arange(len(mentions))
+    for later, earlier in sorted(links.items()):
+        labels[later] = labels[earlier]
+    return list(evaluate_clustering(matches, labels))
 
 
 def _tokens(example: Example) -> Tokens:
