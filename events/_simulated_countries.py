@@ -146,7 +146,7 @@ GBR | Britain | British | Britons | the U.K. | .05 | 1991-01/1991-02=2 1998-12/1
 HRV | Croatia | Croatian | Croatians | | .05 | 1991-08/1992-01=1.5 1995-05/1995-08=5 | YUG |
 IND | India | Indian | Indians | | .1 | 1999-05/1999-07=3 | PAK |
 IRN | Iran | Iranian | Iranians | | .1 | | IRQ |
-IRQ | Iraq | Iraqi | Iraqis | | .3 | 1990-08/1991-02=11 1991-03/1991-05=5 1996-08/1996-10=4 1998-12/1998-12=7 | KWT IRN |
+IRQ | Iraq | Iraqi | Iraqis | | .3 | 1990-08/1991-02=11 1991-03/1991-05=5 1996-08/1996-10=4 1998-12/1998-12=7 | KWT |
 ISR | Israel | Israeli | Israelis | | 1.4 | 1993-07/1993-08=7 1996-04/1996-06=7 | LBN SYR |
 KOR | South Korea | South Korean | South Koreans | | .02 | | PRK |
 KWT | Kuwait | Kuwaiti | Kuwaitis | | .02 | 1990-08/1991-02=.5 | IRQ |

@@ -180,12 +180,15 @@ _FILLER = "It/PRON>2:nsubj rained=rain/VERB>0:root"
 _CORPUS: list[tuple[str, list[str], dict[int, dict[int, float]]]] = [
     (
         "1999-01-05",
-        ['"Iraqis",/PROPN>2:nsubj waited=wait/VERB>0:root', "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+        ["Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root", "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
         {},
     ),
     (
         "1999-02-05",
-        ["Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root", "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+        [
+            'Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root ,/PUNCT>2:punct "/PUNCT>2:punct',
+            "they/PRON>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj",
+        ],
         {1: {0: 1.0}, 2: {0: -1.0, 1: -1.0}},
     ),
     (
