@@ -18,7 +18,7 @@ from typing import Any
 import corefsample
 from corefsample import _checks
 from corefsample.document_batch import DocumentBatch, Rejected
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from corefsample.schemes import scheme_names
 from events.counts import INTERVALS, CountTally
@@ -96,6 +96,8 @@ class EventsOptions:
             _checks.whole("threads", self.threads, 1)
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
+        if self.compare is not None and self.compare[0] == self.compare[1]:
+            raise ParameterError(f"compare must name two countries, got {self.compare[0]!r} twice")
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,13 +243,18 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
         If the file cannot be read or breaks a rule of the format: one line of file, entry, rule and value.
     """
     if source is None:
-        return _compiled(SHIPPED, _shipped())
+        return _shipped_lexicon()
     path = os.fspath(source)
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the lexicon cannot be read: {error.strerror}") from error
     return _compiled(path, read_content(path, data, _shipped()))
+
+
+@functools.cache
+def _shipped_lexicon() -> Lexicon:
+    return _compiled(SHIPPED, _shipped())
 
 
 @functools.cache

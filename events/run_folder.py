@@ -78,10 +78,14 @@ class RunFolder:
             parent = self.path.absolute().parent
             parent.mkdir(parents=True, exist_ok=True)
             self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-partial-", dir=parent))
+        except OSError as error:
+            raise self._failure(error) from None
+        try:
             os.chmod(self._partial, 0o755)
             self._evidence = pq.ParquetWriter(self._partial / "evidence.parquet", EVIDENCE_SCHEMA)
             self._documents = ParquetWriter(str(self._partial / "documents.parquet"))
         except OSError as error:
+            shutil.rmtree(self._partial, ignore_errors=True)
             raise self._failure(error) from None
         return self
 

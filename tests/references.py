@@ -47,7 +47,7 @@ def antecedent_vectors(rows: Sequence[Row]) -> Iterator[tuple[tuple[int, ...], f
 
 def connected_components(vector: Sequence[int]) -> Clustering:
     """Clustering of one antecedent vector: the connected components of its links."""
-    graph = nx.Graph()
+    graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(vector)))
     graph.add_edges_from((i, k) for i, k in enumerate(vector) if k != i)
     labels = [0] * len(vector)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+from references import FIELDS
 
 Json = Any
 Document = dict[str, Any]
@@ -64,8 +65,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
     max_leaves=6,
 )
-RESERVED = {"version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold"}
-metadata_names = words.filter(lambda name: name not in RESERVED)
+metadata_names = words.filter(lambda name: name not in FIELDS)
 entity_ids = st.none() | st.integers() | words
 
 
@@ -74,7 +74,8 @@ def token_columns(draw: Draw, n_tokens: int) -> dict[str, list[Any]]:
     """Token columns of a given length: random trees in an order of their own, sentences, further lists."""
 
     def column(values: st.SearchStrategy[Any]) -> list[Any]:
-        return draw(st.lists(values, min_size=n_tokens, max_size=n_tokens))
+        drawn: list[Any] = draw(st.lists(values, min_size=n_tokens, max_size=n_tokens))
+        return drawn
 
     order = draw(st.permutations(range(n_tokens)))
     heads = [-1] * n_tokens
@@ -114,8 +115,8 @@ def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: 
         document["tokens"] = draw(token_columns(n_tokens))
     if maybe():
         document["gold"] = draw(st.lists(entity_ids, min_size=len(mentions), max_size=len(mentions)))
-    reserved = {"version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold"}
-    return document | draw(st.dictionaries(words.filter(lambda name: name not in reserved), json_values, max_size=2))
+    metadata: Document = draw(st.dictionaries(metadata_names, json_values, max_size=2))
+    return document | metadata
 
 
 @st.composite

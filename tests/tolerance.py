@@ -18,8 +18,7 @@ def plausible_counts(counts: npt.ArrayLike, n: int, probs: npt.ArrayLike) -> npt
     tail = ERROR / (2 * max(observed.size, 1))
     low_enough = scipy.stats.binom.sf(observed - 1, n, expected) >= tail
     high_enough = scipy.stats.binom.cdf(observed, n, expected) >= tail
-    plausible: npt.NDArray[np.bool_] = low_enough & high_enough
-    return plausible
+    return np.asarray(low_enough & high_enough)
 
 
 def plausible_means(
@@ -28,8 +27,7 @@ def plausible_means(
     """Whether each mean agrees with its expectation, where the normal law holds."""
     distances = np.abs(np.asarray(means) - np.asarray(expected))
     z = scipy.stats.norm.isf(ERROR / (2 * max(distances.size, 1)))
-    plausible: npt.NDArray[np.bool_] = distances <= z * np.asarray(standard_errors)
-    return plausible
+    return np.asarray(distances <= z * np.asarray(standard_errors))
 
 
 def plausible_table(counts: npt.ArrayLike, probs: npt.ArrayLike) -> bool:

@@ -96,7 +96,8 @@ def test_a_document_has_as_many_mentions_as_rows() -> None:
 
 def test_mentions_are_read_only_32_bit_integers() -> None:
     mentions = document().mentions
-    assert (mentions.dtype, mentions.shape) == (np.int32, (2, 3))
+    assert mentions.dtype == np.int32
+    assert mentions.shape == (2, 3)
     with pytest.raises(ValueError, match="read-only"):
         mentions[0, 0] = 1
 

@@ -14,9 +14,8 @@ import pytest
 import references
 from strategies import Document
 
-import corefsample
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.document_batch import DocumentBatch, Rejected
+from corefsample.document_batch import DocumentBatch, Rejected, from_documents
 from corefsample.formats import DocumentStream, convert, input_paths, quarantine_file
 
 ENDINGS = [".jsonl", ".jsonl.gz", ".parquet"]
@@ -267,13 +266,12 @@ def test_documents_are_taken_a_batch_at_a_time(
     ten: list[ScoredDocument], tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = []
-    as_columns = corefsample.formats.writing.from_documents
 
     def counted(documents: Sequence[ScoredDocument]) -> DocumentBatch:
         sizes.append(len(documents))
-        return as_columns(documents)
+        return from_documents(documents)
 
-    monkeypatch.setattr(corefsample.formats.writing, "from_documents", counted)
+    monkeypatch.setattr("corefsample.formats.writing.from_documents", counted)
     write_documents(ten, tmp_path / f"ten{ending}", batch_size=4)
     assert sizes == [4, 4, 2]
 

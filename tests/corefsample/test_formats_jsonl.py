@@ -171,19 +171,19 @@ def test_an_empty_file_has_no_documents() -> None:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = gzip.compress(lines_of(TWO)) if compressed else lines_of(TWO)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
     assert contents("-") == EXPECTED
 
 
 def test_faults_of_standard_input_are_named_by_the_dash(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BufferedReader(io.BytesIO(b"{}\n"))  # type: ignore[arg-type]
+    raw = io.BufferedReader(io.BytesIO(b"{}\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
     with pytest.raises(InputError, match=r"^-: line 1: doc_id must be there, got none$"):
         contents("-")
 
 
 def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines_of(TWO)))))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines_of(TWO)))))
     with pytest.raises(InputError, match=r"^-: "):
         contents(["-", "-"])
 

@@ -181,7 +181,7 @@ def test_columns_in_another_order_and_further_ones_are_read(table: pa.Table) -> 
 
 def test_optional_columns_may_be_missing(table: pa.Table) -> None:
     bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
-    nothing = {"date": None, "tokens": None, "gold": None, "metadata": {}}
+    nothing: dict[str, Any] = {"date": None, "tokens": None, "gold": None, "metadata": {}}
     assert read_table(bare)[0] == CONTENT | nothing
 
 

@@ -257,7 +257,8 @@ def test_documents_that_cannot_hold_an_event_are_never_sampled(
 def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run", rule="attack_target", period="year", level=0.5, compare=None, scheme="ud2")
     table = pd.read_csv(tmp_path / "run" / "counts.csv")
-    assert set(table["country"]) == {"USA>KWT", "IRQ>IRN"}
+    # Doc 2's "they attacked it" is IRQ>IRQ where both are the Iraqis.
+    assert set(table["country"]) == {"IRQ>IRN", "IRQ>IRQ", "USA>KWT"}
     assert table["period"].unique().tolist() == [1999, 2000]
     assert set(table["level"]) == {0.5}
 
@@ -355,7 +356,9 @@ def test_a_corpus_of_bad_documents_alone_is_refused_with_the_first_reason(tmp_pa
 def test_a_folder_in_use_is_refused_and_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
-    with pytest.raises(ParameterError, match=r"out must be a new or empty folder \(--overwrite replaces it\), got .*run"):
+    with pytest.raises(
+        ParameterError, match=r"out must be a new or empty folder \(--overwrite replaces it\), got .*run"
+    ):
         run(corpus, tmp_path / "run", seed=1)
     assert tables(tmp_path / "run") == before
 

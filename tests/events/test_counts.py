@@ -57,9 +57,7 @@ SMALL = [
 
 
 def test_the_columns_are_those_of_the_design_in_its_order() -> None:
-    columns = (
-        "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, one_best"
-    )
+    columns = "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, one_best"
     assert list(tally_of(SMALL).counts(QUARTER).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
 
 
@@ -158,7 +156,9 @@ def hits_of(documents: list[tuple[str, DocumentEvents]], country: str, period: s
 @given(corpora(), st.sampled_from([0.5, 0.9, 0.95]))
 def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, DocumentEvents]], level: float) -> None:
     tally = tally_of(documents, 6)
-    tables = {kind: tally.counts(QUARTER, level=level, interval=kind).to_frame() for kind in ("quantile", "hdi", "normal")}
+    tables = {
+        kind: tally.counts(QUARTER, level=level, interval=kind).to_frame() for kind in ("quantile", "hdi", "normal")
+    }
     for number, row in enumerate(tables["quantile"].to_dict("records")):
         hits = hits_of(documents, row["country"], row["period"])
         probs = [sum(h) / 6 for h in hits]

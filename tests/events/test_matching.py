@@ -162,9 +162,7 @@ TABLE = [
         "IRQ",
         "IRQ",
     ),
-    Row(
-        "did not attack", OLD, "Iraqis/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:neg attack/VERB>0:root", "IRQ", "IRQ"
-    ),
+    Row("did not attack", OLD, "Iraqis/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:neg attack/VERB>0:root", "IRQ", "IRQ"),
     Row(
         "attacked by them, obl:agent",
         "ud2",

@@ -38,7 +38,9 @@ def test_a_period_has_its_label_and_its_start(period: str, label: str, start: st
     assert [day.isoformat() for day in index.start_time.date] == [start]
 
 
-@pytest.mark.parametrize("period", ["2Q", "3M", "12M", "h", "H", "min", "s", "B", "", "fortnight", "Q-XXX", "quarterly", "w"])
+@pytest.mark.parametrize(
+    "period", ["2Q", "3M", "12M", "h", "H", "min", "s", "B", "", "fortnight", "Q-XXX", "quarterly", "w"]
+)
 def test_what_is_no_single_period_of_days_is_refused(period: str) -> None:
     with pytest.raises(ParameterError, match="period must be one of year, quarter, month, week, day or a pandas alias"):
         Calendar(period)
