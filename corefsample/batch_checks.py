@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -18,6 +20,9 @@ from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS
 __all__ = ["checked"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+_GOLD_ID = msgspec.json.Decoder(int | str)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -90,6 +95,7 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> dict[int, str
         _refuse_nulls(reasons, name, table.column(name))
         _refuse_inner_nulls(reasons, name, table.column(name))
     _refuse_unlike_rows(reasons, table)
+    _refuse_json(reasons, batch)
     return reasons
 
 
@@ -163,6 +169,49 @@ def _refuse_unlike_rows(reasons: _Reasons, table: pa.RecordBatch) -> None:
         i = mention - int(bounds[row])
         reason = f"scores[{i}] must be as long as antecedents[{i}] ({wanted[mention]}), got {found[mention]}"
         reasons.refuse([rows[row]], lambda _, reason=reason: reason)  # type: ignore[misc]
+
+
+def _refuse_json(reasons: _Reasons, batch: DocumentBatch) -> None:
+    """Refuse what is JSON within a column and does not decode to what it should; JSON Lines cannot hold such."""
+    bounds, texts = flat_lists(batch.table.column("gold"))
+    encoded = texts.dictionary_encode()
+    bad = [not _decodes(_GOLD_ID, text) for text in encoded.dictionary.to_pylist()]
+    if any(bad):
+        found = encoded.indices.fill_null(-1).to_numpy()
+        for place in np.flatnonzero(np.append(bad, False)[found]).tolist():
+            row = _row_of(bounds, place)
+            reason = (
+                f"gold[{place - int(bounds[row])}] must be JSON of a number or a string, got {texts[place].as_py()!r}"
+            )
+            reasons.refuse([row], lambda _, reason=reason: reason)  # type: ignore[misc]
+    for row, text in enumerate(batch.table.column("metadata").to_pylist()):
+        if text is not None and not _decodes(_OBJECT, text):
+            reasons.refuse([row], lambda _, text=text: f"metadata must be a JSON object, got {shown(text)}")  # type: ignore[misc]
+    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
+        if text is not None and row not in reasons:
+            n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
+            fault = _extra_fault(text, n_tokens)
+            if fault:
+                reasons[row] = fault
+
+
+def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
+    try:
+        decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _extra_fault(text: str, n_tokens: int) -> str | None:
+    if not _decodes(_OBJECT, text):
+        return f"tokens_extra must be a JSON object, got {shown(text)}"
+    for name, column in _OBJECT.decode(text).items():
+        if not isinstance(column, list):
+            return f"tokens.{name} must be a list, got {shown(column)}"
+        if len(column) != n_tokens:
+            return f"tokens.{name} must be as long as tokens.text ({n_tokens}), got {len(column)}"
+    return None
 
 
 def _row_of(bounds: Ints, place: int) -> int:

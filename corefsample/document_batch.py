@@ -237,18 +237,31 @@ def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
     if fields["date"] is not None:
         document["date"] = fields["date"]
     if fields["metadata"]:
-        document |= msgspec.json.decode(fields["metadata"])
+        document |= _members("metadata", fields["metadata"])
     if fields["tokens"] is not None:
         document["tokens"] = dict(fields["tokens"])
         if fields["tokens_extra"]:
-            document["tokens"] |= msgspec.json.decode(fields["tokens_extra"])
+            document["tokens"] |= _members("tokens_extra", fields["tokens_extra"])
     spans = fields["mentions"] or {}
     document["mentions"] = list(zip(*(spans.get(name) or [] for name in SPAN_COLUMNS), strict=False))
     document["antecedents"] = fields["antecedents"]
     document["scores"] = fields["scores"]
     if fields["gold"] is not None:
-        document["gold"] = [None if g is None else msgspec.json.decode(g) for g in fields["gold"]]
+        document["gold"] = [None if g is None else _loaded(g) for g in fields["gold"]]
     return document
+
+
+def _loaded(text: str) -> Any:
+    """Decode JSON within a column; text that is none, of a document set aside for it, stays as it is."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _members(name: str, text: str) -> dict[str, Any]:
+    content = _loaded(text)
+    return content if isinstance(content, dict) else {name: content}
 
 
 def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:

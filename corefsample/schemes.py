@@ -43,11 +43,10 @@ class Scheme:
             return "root"
         if label in self.bases or label in self.subtypes:
             return label
-        base, colon, _ = label.partition(":")
         # A subtype that another scheme knows is that scheme's; one that none knows is left aside.
-        if colon and self.subtypes and base in self.bases and label not in _all_subtypes():
-            return base
-        return None
+        if not self.subtypes or ":" not in label or label in _all_subtypes():
+            return None
+        return self.reads(label.rpartition(":")[0])
 
 
 _UD_SHARED = (

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import OutputError, ParameterError
 from corefsample.formats import QuarantineFile
-from corefsample.formats.parquet import ParquetWriter
+from corefsample.formats.parquet import ParquetWriter, abandon
 from events.evidence import EVIDENCE_SCHEMA, EvidenceRow
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class RunFolder:
             self._evidence = pq.ParquetWriter(self._partial / "evidence.parquet", EVIDENCE_SCHEMA)
             self._documents = ParquetWriter(str(self._partial / "documents.parquet"))
         except OSError as error:
+            self._abandon()
             shutil.rmtree(self._partial, ignore_errors=True)
             raise self._failure(error) from None
         return self
@@ -99,6 +100,7 @@ class RunFolder:
         except OSError as failure:
             raise self._failure(failure) from None
         finally:
+            self._abandon()
             shutil.rmtree(self._partial, ignore_errors=True)
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise self._failure(error) from None
@@ -112,6 +114,13 @@ class RunFolder:
             if stream is not None:
                 stream.close()
         self._evidence = self._documents = self._quarantine = None
+
+    def _abandon(self) -> None:
+        """Let go of what is still open after a failure."""
+        if self._evidence is not None:
+            abandon(self._evidence)
+        if self._documents is not None:
+            self._documents.abandon()
 
     def file(self, name: str) -> Path:
         """Where to write a file of the run."""

@@ -80,11 +80,15 @@ class ParquetReader:
                 continue
             column = table.column(field.name)
             try:
-                columns.append(column if column.type == field.type else column.cast(field.type))
+                if column.type != field.type:
+                    if not _alike(column.type, field.type):
+                        raise pa.ArrowTypeError("another kind of data")
+                    column = column.cast(field.type)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                 raise InputError(
                     f"{self.path}: column {field.name} must be {field.type}, got {column.type}: {_one_line(error)}"
                 ) from None
+            columns.append(column)
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
@@ -115,6 +119,34 @@ class ParquetWriter:
         """Finish the file."""
         self._flush()
         self._writer.close()
+
+    def abandon(self) -> None:
+        """Give the file up."""
+        abandon(self._writer)
+
+
+def abandon(writer: pq.ParquetWriter) -> None:
+    """Keep a writer whose file is given up from trying, and failing, to finish it when it is deleted."""
+    writer.is_open = False
+
+
+def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast changes the width of the data alone, not its kind: text stays text, a number a number."""
+    kinds = pa.types
+    if kinds.is_dictionary(found):
+        return _alike(found.value_type, wanted)
+    if kinds.is_null(found):
+        return True
+    if kinds.is_list(wanted):
+        is_list = kinds.is_list(found) or kinds.is_large_list(found) or kinds.is_fixed_size_list(found)
+        return bool(is_list and _alike(found.value_type, wanted.value_type))
+    if kinds.is_struct(wanted):
+        names = {field.name for field in found} if kinds.is_struct(found) else set()
+        return all(field.name in names and _alike(found.field(field.name).type, field.type) for field in wanted)
+    if kinds.is_string(wanted):  # and dates, which become ISO dates
+        return bool(kinds.is_string(found) or kinds.is_large_string(found) or kinds.is_date(found))
+    # A float that is not whole is refused by the cast itself.
+    return bool(kinds.is_integer(found) or kinds.is_floating(found))
 
 
 def _one_line(error: Exception) -> str:

@@ -61,6 +61,8 @@ class _AtomicWriter:
             error = error or failure
             raise OutputError(f"{self.path}: output must be writable, got: {failure.strerror or failure}") from None
         finally:
+            if error is not None and isinstance(self._writer, ParquetWriter):
+                self._writer.abandon()
             if error is not None and os.path.exists(self._partial):
                 os.unlink(self._partial)
         if isinstance(error, OSError) and not isinstance(error, OutputError) and error.filename is None:

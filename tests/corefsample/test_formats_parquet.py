@@ -44,13 +44,6 @@ def contents(path: Path) -> list[dict[str, Any]]:
     return [references.content(document) for document in read_documents(path)]
 
 
-# What is JSON within a column is decoded without a check: the fault is told without its row, or by a traceback.
-unchecked_json = pytest.mark.xfail(strict=True, reason="JSON in gold, metadata and tokens_extra is not checked")
-loose_cast = pytest.mark.xfail(
-    strict=True, reason="a cast from text to number and back passes where JSON Lines refuses"
-)
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> pa.Table:
     """Three good documents, d, e and f, as Arrow columns."""
@@ -208,8 +201,8 @@ def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
         ("tokens", ["a b c"] * 3, ("column tokens must be struct", "got string")),
         ("gold", [1] * 3, ("column gold must be list", "got int64")),
         ("doc_id", [["d"], ["e"], ["f"]], ("column doc_id must be string", "got list")),
-        pytest.param("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string"), marks=loose_cast),
-        pytest.param("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64"), marks=loose_cast),
+        pytest.param("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string")),
+        pytest.param("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
 def test_types_that_do_not_cast_are_refused(
@@ -254,20 +247,17 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("tokens", TOKENS | {"lemma": ["a"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
         ("tokens", TOKENS | {"sent": [0, 1, 0]}, "tokens.sent[2] must not fall, got 0 after 1"),
         ("gold", ["1"], "gold must be as long as mentions (3), got 1"),
-        pytest.param(
-            "gold", ["e1", "1", "2"], "gold[0]", marks=unchecked_json
-        ),  # no JSON: an entity id e1 is "e1", with its quotes
-        pytest.param("gold", ["1", "1.5", "2"], "gold[1]", marks=unchecked_json),
-        pytest.param("metadata", "genre: news", "metadata", marks=unchecked_json),
-        pytest.param("metadata", '["news"]', "metadata", marks=unchecked_json),
-        pytest.param("tokens_extra", "xpos", "tokens_extra", marks=unchecked_json),
+        pytest.param("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
+        pytest.param("gold", ["1", "1.5", "2"], "gold[1]"),
+        pytest.param("metadata", "genre: news", "metadata"),
+        pytest.param("metadata", '["news"]', "metadata"),
+        pytest.param("tokens_extra", "xpos", "tokens_extra"),
         pytest.param(
             "tokens_extra",
             '{"xpos": ["X"]}',
             "tokens.xpos must be as long as tokens.text (3), got 1",
-            marks=unchecked_json,
         ),
-        pytest.param("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos", marks=unchecked_json),
+        pytest.param("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
     ],
 )
 def test_a_bad_row_is_named_and_the_rows_around_it_are_read(table: pa.Table, name: str, bad: Any, reason: str) -> None:
@@ -338,7 +328,6 @@ def outcome(path: Path) -> str:
     return "read"
 
 
-@unchecked_json
 def test_damaged_bytes_are_refused_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
     raw = (tmp_path / "made.parquet").read_bytes()
     outcomes = set()

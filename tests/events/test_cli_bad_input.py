@@ -351,7 +351,7 @@ cli.main(arguments)
     "limit",
     [
         0,
-        pytest.param(1000, marks=pytest.mark.xfail(strict=True, reason="pyarrow's writer closes again when deleted")),
+        1000,
         6000,
     ],
 )

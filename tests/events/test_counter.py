@@ -101,7 +101,7 @@ def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any],
 def test_labels_of_no_scheme_are_refused_with_the_document() -> None:
     document = er.corpus()[1]
     document["tokens"]["dep"] = ["SBJ"] * len(document["tokens"]["dep"])
-    with pytest.raises(InputError, match="doc_id 'doc 2': tokens.dep must fit a dependency scheme"):
+    with pytest.raises(InputError, match=r"doc_id 'doc 2': tokens\.dep must fit a dependency scheme"):
         EventCounter().add(er.scored(document))
 
 

@@ -57,7 +57,8 @@ SMALL = [
 
 
 def test_the_columns_are_those_of_the_design_in_its_order() -> None:
-    columns = "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, one_best"
+    columns = "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
+    columns += "one_best"
     assert list(tally_of(SMALL).counts(QUARTER).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
 
 

@@ -166,7 +166,8 @@ TABLE = [
     Row(
         "attacked by them, obl:agent",
         "ud2",
-        "town/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:obl:agent",
+        "town/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass "
+        "attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:obl:agent",
         "IRQ",
         "IRQ",
     ),
@@ -180,7 +181,8 @@ TABLE = [
     Row(
         "attacked by them, nmod:agent",
         "ud1",
-        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:nmod:agent",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass "
+        "attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:nmod:agent",
         "IRQ",
         "IRQ",
     ),
@@ -288,21 +290,24 @@ TABLE = [
     Row(
         "they crossed and were attacked",
         "ud2",
-        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root and/CCONJ>5:cc were=be/AUX>5:aux:pass attacked=attack/VERB>2:conj",
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root "
+        "and/CCONJ>5:cc were=be/AUX>5:aux:pass attacked=attack/VERB>2:conj",
         "",
         "",
     ),
     Row(
         "they crossed and were attacked",
         OLD,
-        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root and/CCONJ>5:cc were=be/AUX>5:auxpass attacked=attack/VERB>2:conj",
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root "
+        "and/CCONJ>5:cc were=be/AUX>5:auxpass attacked=attack/VERB>2:conj",
         "",
         "",
     ),
     Row(
         "forces that attacked",
         UD,
-        "American/ADJ>2:amod forces/NOUN>5:nsubj that/PRON>4:nsubj attacked=attack/VERB>2:acl:relcl left=leave/VERB>0:root",
+        "American/ADJ>2:amod forces/NOUN>5:nsubj "
+        "that/PRON>4:nsubj attacked=attack/VERB>2:acl:relcl left=leave/VERB>0:root",
         "",
         "USA",
     ),
@@ -385,9 +390,8 @@ def test_a_scheme_told_by_its_labels_agrees_or_is_refused(row: Row, scheme: str,
     try:
         told = found(row.text, preset=preset, coreferent=row.coreferent)
     except InputError as error:
-        assert "which see different events" in str(error)
-    else:
-        assert told == expected
+        told = str(error)
+    assert told == expected or "which see different events" in told
 
 
 def test_every_row_of_the_design_has_a_text_in_every_scheme() -> None:
@@ -480,7 +484,10 @@ def test_the_same_country_twice_is_one_country() -> None:
 
 
 def test_two_names_of_one_country_are_one_country() -> None:
-    text = "Britain/PROPN>2:nsubj waited=wait/VERB>0:root ; British/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    text = (
+        "Britain/PROPN>2:nsubj waited=wait/VERB>0:root ; "
+        "British/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    )
     assert found(text, coreferent=(0, 3)) == "GBR"
 
 
@@ -603,7 +610,7 @@ def test_where_fitting_schemes_see_different_events_the_document_is_refused() ->
     # nmod without case or subtype: a country's word in ClearNLP's extended rule, not in UD's.
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     extended = load_rules("attack", "extended")
-    with pytest.raises(InputError, match="fit ud2 and ud1 and clearnlp, which see different events .*--scheme"):
+    with pytest.raises(InputError, match=r"fit ud2 and ud1 and clearnlp, which see different events .*--scheme"):
         matched(text, rule=extended)
     assert matched(text, "ud2", rule=extended).countries == ("USA",)
     assert found(text, "ud2", preset="extended") == ""
@@ -634,7 +641,7 @@ def test_labels_of_two_schemes_in_one_document_are_refused() -> None:
 
 def test_a_scheme_told_that_does_not_fit_is_refused() -> None:
     text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"
-    with pytest.raises(InputError, match="tokens.dep must fit the scheme clearnlp, got 'obj'"):
+    with pytest.raises(InputError, match=r"tokens\.dep must fit the scheme clearnlp, got 'obj'"):
         matched(text, "clearnlp")
     assert found(text, "ud2") == "IRQ"
 

@@ -183,7 +183,7 @@ def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> Non
 
 
 def test_a_missing_file_or_one_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere.yaml: file must be readable, got: No such file"):
+    with pytest.raises(InputError, match=r"nowhere\.yaml: file must be readable, got: No such file"):
         load_rules(tmp_path / "nowhere.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: Zürich".encode("latin-1"))
     with pytest.raises(InputError, match=r"latin.yaml: file must be readable, got: .*utf-8"):

@@ -54,9 +54,13 @@ def test_folders_above_are_made(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run") as folder:
-        folder.add_evidence([row(1)])
-        raise ZeroDivisionError
+    def fail() -> None:
+        with RunFolder(tmp_path / "run") as folder:
+            folder.add_evidence([row(1)])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert os.listdir(tmp_path) == []
 
 

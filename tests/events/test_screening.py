@@ -19,11 +19,42 @@ from events.rules import load_rules
 from events.screening import Screen
 
 DAY = datetime.date(1999, 6, 1)
-WORDS = (
-    "Iraq/PROPN Iraqi/ADJ United/PROPN States/PROPN New/PROPN Mexico/PROPN forces=force/NOUN they/PRON by/ADP that/PRON "
-    "attacked=attack/VERB Attacks=Attack/VERB attack/NOUN hit/VERB of/ADP turkey/NOUN Korean/ADJ"
-).split()
-LABELS = "nsubj amod nmod compound case conj obj dobj obl pobj prep nsubj:pass nmod:poss root SBJ".split()
+WORDS = [
+    "Iraq/PROPN",
+    "Iraqi/ADJ",
+    "United/PROPN",
+    "States/PROPN",
+    "New/PROPN",
+    "Mexico/PROPN",
+    "forces=force/NOUN",
+    "they/PRON",
+    "by/ADP",
+    "that/PRON",
+    "attacked=attack/VERB",
+    "Attacks=Attack/VERB",
+    "attack/NOUN",
+    "hit/VERB",
+    "of/ADP",
+    "turkey/NOUN",
+    "Korean/ADJ",
+]
+LABELS = [
+    "nsubj",
+    "amod",
+    "nmod",
+    "compound",
+    "case",
+    "conj",
+    "obj",
+    "dobj",
+    "obl",
+    "pobj",
+    "prep",
+    "nsubj:pass",
+    "nmod:poss",
+    "root",
+    "SBJ",
+]
 
 
 @st.composite
@@ -92,6 +123,25 @@ def test_a_screen_serves_batch_after_batch() -> None:
 )
 def test_a_document_without_one_of_the_parts_is_passed_over(text: str) -> None:
     assert Screen(load_rules(), load_lexicon()).match(from_documents(documents([text]))) == ({}, {})
+
+
+def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root",
+        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",
+        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",
+        "rebels/NOUN>2:nsubj left=leave/VERB>0:root",
+        "Iraq/PROPN>2:nsubj attack/NOUN>0:root",
+    ]
+    seen: list[Any] = []
+
+    def spy(tokens: Any, *args: Any) -> MentionMatches:
+        seen.append(list(tokens.text))
+        return match_document(tokens, *args)
+
+    monkeypatch.setattr("events.screening.match_document", spy)
+    Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
+    assert seen == [["Iraq", "attacked"]]
 
 
 def test_an_empty_batch_has_no_matches() -> None:
