@@ -61,14 +61,16 @@ class ParseView:
         in -ing, and by standing in an adjectival or adverbial clause or differing from its lemma. One conjoined to
         another verb is passive if that verb is.
         """
-        below = {self.labels[d] for d in self.dependents[token]}
-        if below & _PASSIVE_MARKERS:
-            return True
-        if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or self.text[token].lower().endswith("ing"):
-            return False
-        label = self.labels[token].partition(":")[0]
-        if label == "conj" and self.heads[token] >= 0:
-            return self.is_passive(self.heads[token])
+        while True:
+            below = {self.labels[d] for d in self.dependents[token]}
+            if below & _PASSIVE_MARKERS:
+                return True
+            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or self.text[token].lower().endswith("ing"):
+                return False
+            label = self.labels[token].partition(":")[0]
+            if label != "conj" or self.heads[token] < 0:
+                break
+            token = self.heads[token]
         return label in ("acl", "advcl") or self.text[token].lower() != self.lemma[token].lower()
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from corefsample.errors import InputError
 from events._lexicon_content import Alias, Entry, LexiconContent, check_claims, laid_over, without
+from events._yaml_file import read_yaml
 
 __all__ = ["SHIPPED", "read_content"]
 
@@ -39,7 +40,7 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
     InputError
         For whatever breaks a rule of the format, in one line.
     """
-    top = _mapping(source, _yaml(source, data), {"version"}, {"name", "extends", *_LISTS})
+    top = _mapping(source, read_yaml(source, data), {"version"}, {"name", "extends", *_LISTS})
     if type(top["version"]) is not int or top["version"] != 1:
         _refuse(source, "version", "must be 1", top["version"])
     _text(source, "name", top.get("name", SHIPPED))
@@ -121,28 +122,6 @@ def _declaration(place: str, raw: object, known: Collection[str]) -> tuple[Alias
     return alias, tuple(sorted(set(codes)))
 
 
-def _yaml(source: str, data: bytes) -> object:
-    import yaml
-
-    def mapping(loader: Any, node: Any) -> object:
-        # YAML would keep the last of two equal keys: a list of aliases would vanish unseen.
-        keys = [getattr(key, "value", None) for key, _ in node.value]
-        for i, (key, _) in enumerate(node.value):
-            if keys[i] in keys[:i]:
-                raise yaml.MarkedYAMLError(problem=f"key {keys[i]!r} appears twice", problem_mark=key.start_mark)
-        return loader.construct_mapping(node, deep=True)
-
-    loader: Any = type("LexiconLoader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
-    loader.add_constructor("tag:yaml.org,2002:map", mapping)
-    try:
-        return yaml.load(data, loader)
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"{source}{line}: must be YAML: {_one_line(error.problem or error.context)}") from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 1999-02-30
-        raise InputError(f"{source}: must be YAML in UTF-8: {_one_line(error)}") from error
-
-
 def _mapping(place: str, value: object, needed: set[str], optional: set[str]) -> dict[str, Any]:
     keys = ", ".join(sorted(needed | optional))
     if not isinstance(value, dict):
@@ -202,7 +181,3 @@ def _shown(value: object) -> str:
         return str(value)
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _one_line(value: object) -> str:
-    return " ".join(str(value).split())

@@ -193,8 +193,8 @@ class _Job:
         self.calendar = Calendar(options.period)
         self.rule = load_rules(options.rule, options.preset)
         self.lexicon = load_lexicon(options.lexicon)
-        for code in options.compare or ():
-            self.lexicon.require(code)
+        for key in options.compare or ():
+            self._require(key)
         check_examples(self.rule)
         self.tally = CountTally(options.n_samples)
         self.n_sampled = self.n_with_events = self.n_quarantined = self.n_ambiguous = 0
@@ -208,6 +208,15 @@ class _Job:
             inspect=self._inspect,
             batch_size=_BATCH,
         )
+
+    def _require(self, key: str) -> None:
+        """Refuse an event to compare that the rule cannot make: as many countries as it has roles, all known."""
+        codes = key.split(">")
+        if len(codes) != len(self.rule.event):
+            shape = ">".join(["AAA", "BBB"][: len(self.rule.event)])
+            raise ParameterError(f"compare must name events of the rule {self.rule.name} ({shape}), got {key!r}")
+        for code in codes:
+            self.lexicon.require(code)
 
     def _set_aside(self, rejected: Rejected) -> None:
         self.n_quarantined += 1

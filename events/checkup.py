@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.schemes import fitting_schemes
+from events._yaml_file import read_yaml
 from events.examples import check_examples
 from events.lexicon import load_lexicon
 from events.rules import load_presets
@@ -195,13 +197,8 @@ def _yaml_report(name: str) -> FileReport:
 
 
 def _holds_entries(name: str) -> bool:
-    import yaml
-
     try:
-        with open(name, encoding="utf-8") as stream:
-            content = yaml.safe_load(stream)
+        content = read_yaml(name, Path(name).read_bytes())
     except OSError as error:
         raise InputError(f"{name}: file must exist, got: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return False  # the loader of rules says what is wrong
     return isinstance(content, dict) and ("entries" in content or "extends" in content)

@@ -27,6 +27,8 @@ __all__ = ["INTERVALS", "CountTally", "EventCounts", "Interval"]
 Interval = Literal["quantile", "hdi", "normal"]
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
+_MOST_PERIODS = 100_000
+
 COUNT_COLUMNS = (
     "country",
     "period",
@@ -170,9 +172,18 @@ class CountTally:
         return sorted({key for (key, _), cell in self._cells.items() if cell.hits or cell.one_best})
 
     def periods(self) -> npt.NDArray[np.int64]:
-        """Every period from the first with a document to the last."""
+        """Every period from the first with a document to the last.
+
+        Raises
+        ------
+        ParameterError
+            If they are more than 100,000: a stray date, or a period too short for the dates.
+        """
         if not self._documents:
             return np.zeros(0, np.int64)
+        n_periods = max(self._documents) - min(self._documents) + 1
+        if n_periods > _MOST_PERIODS:
+            raise ParameterError(f"period must divide the dates into at most {_MOST_PERIODS:,}, got {n_periods:,}")
         return np.arange(min(self._documents), max(self._documents) + 1)
 
     def counts(self, calendar: Calendar, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
@@ -274,6 +285,8 @@ class EventCounts:
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Compare the counts of two countries period by period, by each document's joint law of the two events.
+
+        A country without any event counts zero.
 
         Returns
         -------

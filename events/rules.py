@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.paths import check_path
 from corefsample.schemes import SCHEMES, Scheme
+from events._yaml_file import read_yaml
 
 __all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
 
@@ -153,29 +154,22 @@ def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
     name = os.fspath(source)
     if Path(name).suffix in (".yaml", ".yml") or os.sep in name:
         try:
-            text = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"{name}: file must be readable, got: {getattr(error, 'strerror', None) or error}"
-            ) from None
+            data = Path(name).read_bytes()
+        except OSError as error:
+            raise InputError(f"{name}: file must be readable, got: {error.strerror}") from None
     elif name in shipped_rules():
-        text = (resources.files("events") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+        data = (resources.files("events") / _FOLDER / f"{name}.yaml").read_bytes()
     else:
         raise ParameterError(
             f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}"
         )
-    file = _decoded(text, name)
+    file = _decoded(data, name)
     _validate(file, name)
     return file, name
 
 
-def _decoded(text: str, source: str) -> _RuleFile:
-    import yaml
-
-    try:
-        content: Any = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise InputError(f"{source}: file must be YAML, got: {' '.join(str(error).split())}") from None
+def _decoded(data: bytes, source: str) -> _RuleFile:
+    content = read_yaml(source, data)
     try:
         return msgspec.convert(content, _RuleFile)
     except msgspec.ValidationError as error:

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["RunFolder"]
 
 _RECORD = "run.json"
+_FILES = frozenset(
+    [
+        "counts.csv",
+        "counts.parquet",
+        "evidence.csv",
+        "evidence.parquet",
+        "near_half.csv",
+        "comparisons.csv",
+        "documents.parquet",
+        "bands.png",
+        "bands.svg",
+        "quarantine.jsonl",
+        "run.json",
+    ]
+)
 _NEAR_HALF = 100
 _ROW_GROUP = 2000  # rows of evidence held before they are written
 
@@ -50,9 +66,12 @@ class RunFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        self.path = Path(path)
+        self._shown = os.fspath(path)
+        self.path = Path(path).resolve()  # a link's target, so that it is the folder that is filled
         self._overwrite = overwrite
         self._refuse_in_use()
+        self._partial: Path | None = None
+        self._made: list[Path] = []
         self._evidence: pq.ParquetWriter | None = None
         self._documents: ParquetWriter | None = None
         self._quarantine: QuarantineFile | None = None
@@ -64,29 +83,33 @@ class RunFolder:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ParameterError(f"out must be a folder, got the file {self.path}")
-        if any(self.path.iterdir()):
-            if not (self.path / _RECORD).exists():
-                raise ParameterError(
-                    f"out must be a new or empty folder or an earlier run's, got {self.path} with other files"
-                )
-            if not self._overwrite:
-                raise ParameterError(f"out must be a new or empty folder (--overwrite replaces it), got {self.path}")
+            raise ParameterError(f"out must be a folder, got the file {self._shown}")
+        names = {entry.name for entry in self.path.iterdir()}
+        if names and not (names <= _FILES and self._is_record(self.path / _RECORD)):
+            raise ParameterError(
+                f"out must be a new or empty folder or an earlier run's, got {self._shown} with other files"
+            )
+        if names and not self._overwrite:
+            raise ParameterError(f"out must be a new or empty folder (--overwrite replaces it), got {self._shown}")
+
+    @staticmethod
+    def _is_record(path: Path) -> bool:
+        try:
+            return "corefsample" in json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError):
+            return False
 
     def __enter__(self) -> RunFolder:
+        parent = self.path.parent
+        self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         try:
-            parent = self.path.absolute().parent
             parent.mkdir(parents=True, exist_ok=True)
             self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-partial-", dir=parent))
-        except OSError as error:
-            raise self._failure(error) from None
-        try:
             os.chmod(self._partial, 0o755)
             self._evidence = pq.ParquetWriter(self._partial / "evidence.parquet", EVIDENCE_SCHEMA)
             self._documents = ParquetWriter(str(self._partial / "documents.parquet"))
         except OSError as error:
-            self._abandon()
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._clear()
             raise self._failure(error) from None
         return self
 
@@ -94,19 +117,39 @@ class RunFolder:
         try:
             self._close()
             if error is None:
-                if self.path.exists():
-                    shutil.rmtree(self.path)
-                os.replace(self._partial, self.path)
+                self._put_in_place()
+                self._made = []
         except OSError as failure:
             raise self._failure(failure) from None
         finally:
-            self._abandon()
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._clear()
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise self._failure(error) from None
 
+    def _put_in_place(self) -> None:
+        """Move the files into the folder: an earlier run's record goes first, this one's comes last."""
+        if not self.path.exists():
+            os.replace(self.file("."), self.path)
+            return
+        for name in (_RECORD, *sorted(_FILES - {_RECORD})):
+            (self.path / name).unlink(missing_ok=True)
+        for entry in sorted(self.file(".").iterdir(), key=lambda entry: entry.name == _RECORD):
+            os.replace(entry, self.path / entry.name)
+
+    def _clear(self) -> None:
+        """Let go of what is still open, and remove what the run made and does not leave."""
+        if self._evidence is not None:
+            abandon(self._evidence)
+        if self._documents is not None:
+            self._documents.abandon()
+        if self._partial is not None:
+            shutil.rmtree(self._partial, ignore_errors=True)
+        for folder in self._made:
+            with suppress(OSError):
+                folder.rmdir()
+
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self.path}: output must be writable, got: {error.strerror or error}")
+        return OutputError(f"{self._shown}: output must be writable, got: {error.strerror or error}")
 
     def _close(self) -> None:
         self._write_rows()
@@ -115,15 +158,10 @@ class RunFolder:
                 stream.close()
         self._evidence = self._documents = self._quarantine = None
 
-    def _abandon(self) -> None:
-        """Let go of what is still open after a failure."""
-        if self._evidence is not None:
-            abandon(self._evidence)
-        if self._documents is not None:
-            self._documents.abandon()
-
     def file(self, name: str) -> Path:
         """Where to write a file of the run."""
+        if self._partial is None:
+            raise OutputError(f"{self._shown}: output must be begun before files are added, got {name}")
         return self._partial / name
 
     def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:

@@ -263,7 +263,6 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     assert set(table["level"]) == {0.5}
 
 
-@pytest.mark.xfail(strict=True, reason="two countries of a rule for pairs compare as equal for sure")
 def test_a_rule_for_pairs_compares_no_countries(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="compare"):
         run(corpus, tmp_path / "run", rule="attack_target", compare=("USA", "IRQ"))
@@ -393,7 +392,6 @@ def test_a_foreign_folder_or_file_is_never_replaced(corpus: Path, tmp_path: Path
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
 
 
-@pytest.mark.xfail(strict=True, reason="any folder with a run.json counts as an earlier run's")
 def test_a_folder_with_a_run_record_of_something_else_is_never_replaced(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "run.json").write_text('{"runner": "another program"}')

@@ -30,7 +30,7 @@ def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
 
 def finished(folder: RunFolder) -> None:
     folder.finish_tables(EMPTY, None)
-    folder.finish_record({"run": 1})
+    folder.finish_record({"corefsample": "0", "run": 1})
 
 
 def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> No
     assert (tmp_path / "run" / "run.json").exists()
     with RunFolder(tmp_path / "run", overwrite=True) as folder:
         finished(folder)
-        folder.finish_record({"run": 2})
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"run": 2}
+        folder.finish_record({"corefsample": "0", "run": 2})
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 2}
     assert os.listdir(tmp_path) == ["run"]
 
 
