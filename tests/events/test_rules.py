@@ -178,15 +178,22 @@ def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> Non
     path = written(tmp_path, text)
     with pytest.raises(InputError) as error:
         load_rules(path)
-    assert str(error.value).startswith(f"{path}: ")
+    assert str(error.value).startswith(f"{path}:")  # and perhaps the line
     assert "\n" not in str(error.value)
+
+
+def test_a_key_that_appears_twice_is_refused(tmp_path: Path) -> None:
+    # YAML would keep the second list alone, and "attack" would vanish unseen.
+    path = written(tmp_path, "name: strike\ntrigger: {lemma: [attack], lemma: [strike]}\npresets: {}\n")
+    with pytest.raises(InputError, match=r"strike\.yaml:2: must be YAML: key 'lemma' appears twice"):
+        load_rules(path)
 
 
 def test_a_missing_file_or_one_that_is_no_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: file must be readable, got: No such file"):
         load_rules(tmp_path / "nowhere.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: Zürich".encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin.yaml: file must be readable, got: .*utf-8"):
+    with pytest.raises(InputError, match=r"latin\.yaml: must be YAML in UTF-8: "):
         load_rules(tmp_path / "latin.yaml")
 
 

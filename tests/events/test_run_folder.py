@@ -38,7 +38,7 @@ def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
         finished(folder)
         assert not (tmp_path / "run").exists()
     assert os.listdir(tmp_path) == ["run"]
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"run": 1}
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
 
 
 def test_a_folder_is_as_open_to_others_as_any(tmp_path: Path) -> None:
