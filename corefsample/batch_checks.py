@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from corefsample import _check_kernels, _faults
 from corefsample.document_batch import SPAN_COLUMNS, DocumentBatch, flat_lists, shown
-from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS
+from corefsample.documents import FIELDS, INTEGER_COLUMNS, STRING_COLUMNS
 
 __all__ = ["checked"]
 
@@ -185,8 +185,9 @@ def _refuse_json(reasons: _Reasons, batch: DocumentBatch) -> None:
             )
             reasons.refuse([row], lambda _, reason=reason: reason)  # type: ignore[misc]
     for row, text in enumerate(batch.table.column("metadata").to_pylist()):
-        if text is not None and not _decodes(_OBJECT, text):
-            reasons.refuse([row], lambda _, text=text: f"metadata must be a JSON object, got {shown(text)}")  # type: ignore[misc]
+        fault = None if text is None or row in reasons else _metadata_fault(text)
+        if fault:
+            reasons[row] = fault
     for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
         if text is not None and row not in reasons:
             n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
@@ -203,10 +204,19 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
     return True
 
 
+def _metadata_fault(text: str) -> str | None:
+    if not _decodes(_OBJECT, text):
+        return f"metadata must be a JSON object, got {shown(text)}"
+    taken = [name for name in _OBJECT.decode(text) if name in FIELDS]
+    return f"metadata must hold what is no other field, got {taken[0]!r}" if taken else None
+
+
 def _extra_fault(text: str, n_tokens: int) -> str | None:
     if not _decodes(_OBJECT, text):
         return f"tokens_extra must be a JSON object, got {shown(text)}"
     for name, column in _OBJECT.decode(text).items():
+        if name in (*STRING_COLUMNS, *INTEGER_COLUMNS):
+            return f"tokens_extra must hold further lists alone, got {name!r}"
         if not isinstance(column, list):
             return f"tokens.{name} must be a list, got {shown(column)}"
         if len(column) != n_tokens:

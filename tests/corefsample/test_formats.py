@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import references
 from strategies import Document
@@ -186,6 +187,23 @@ def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -
 def test_a_need_that_is_no_field_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="needs must be one of date, tokens, gold, got 'parse'"):
         ids(lines_file(some(1), tmp_path / "one.jsonl"), needs=["parse"])
+
+
+@every_format
+def test_arrays_of_a_document_are_read_only_and_of_32_bits(tmp_path: Path, ending: str) -> None:
+    document: Document = {
+        "doc_id": "d",
+        "mentions": [[0, 1, 0]],
+        "antecedents": [[]],
+        "scores": [[]],
+        "tokens": {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]},
+    }
+    convert(lines_file([document], tmp_path / "source.jsonl"), tmp_path / f"one{ending}")
+    (found,) = read_documents(tmp_path / f"one{ending}")
+    assert found.tokens is not None
+    for array in (found.mentions, found.tokens.head, found.tokens.sent):
+        assert array.dtype == np.int32
+        assert not array.flags.writeable
 
 
 # --- writing -----------------------------------------------------------------------------------------------

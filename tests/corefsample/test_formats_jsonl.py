@@ -120,6 +120,17 @@ def test_whole_numbers_are_scores_too() -> None:
     assert read(lines_of([SMALL | {"scores": [[], [3]]}]))[0]["candidates"] == [{}, {0: 3.0}]
 
 
+def test_candidates_in_any_order_are_the_same_distribution(tmp_path: Path) -> None:
+    mentions = {"mentions": [[0, 1, 0]] * 4}
+    sorted_rows = {"antecedents": [[], [0], [0, 1], [0, 1, 2]], "scores": [[], [0.5], [1.0, 2.0], [3.0, 4.0, 5.0]]}
+    turned_rows = {"antecedents": [[], [0], [1, 0], [2, 0, 1]], "scores": [[], [0.5], [2.0, 1.0], [5.0, 3.0, 4.0]]}
+    lines = lines_of([SMALL | mentions | sorted_rows, SMALL | mentions | turned_rows | {"doc_id": "turned"}])
+    (tmp_path / "both.jsonl").write_bytes(lines)
+    one, other = (document.antecedents for document in read_documents(tmp_path / "both.jsonl"))
+    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
 def test_equal_spans_are_allowed() -> None:
     assert read(lines_of([SMALL | {"mentions": [[0, 1, 0], [0, 1, 0]]}]))[0]["mentions"] == [[0, 1, 0], [0, 1, 0]]
 

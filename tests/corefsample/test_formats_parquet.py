@@ -201,8 +201,8 @@ def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
         ("tokens", ["a b c"] * 3, ("column tokens must be struct", "got string")),
         ("gold", [1] * 3, ("column gold must be list", "got int64")),
         ("doc_id", [["d"], ["e"], ["f"]], ("column doc_id must be string", "got list")),
-        pytest.param("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string")),
-        pytest.param("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
+        ("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string")),
+        ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
 def test_types_that_do_not_cast_are_refused(
@@ -247,17 +247,20 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("tokens", TOKENS | {"lemma": ["a"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
         ("tokens", TOKENS | {"sent": [0, 1, 0]}, "tokens.sent[2] must not fall, got 0 after 1"),
         ("gold", ["1"], "gold must be as long as mentions (3), got 1"),
-        pytest.param("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
-        pytest.param("gold", ["1", "1.5", "2"], "gold[1]"),
-        pytest.param("metadata", "genre: news", "metadata"),
-        pytest.param("metadata", '["news"]', "metadata"),
-        pytest.param("tokens_extra", "xpos", "tokens_extra"),
-        pytest.param(
-            "tokens_extra",
-            '{"xpos": ["X"]}',
-            "tokens.xpos must be as long as tokens.text (3), got 1",
-        ),
-        pytest.param("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
+        ("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
+        ("gold", ["1", "1.5", "2"], "gold[1]"),
+        ("gold", ["true", "1", "2"], "gold[0]"),
+        ("gold", ["null", "1", "2"], "gold[0]"),
+        ("metadata", "genre: news", "metadata"),
+        ("metadata", '{"size": NaN}', "metadata"),
+        ("metadata", '{"size": 1e999}', "metadata"),
+        ("metadata", "[" * 100_000, "metadata"),
+        ("metadata", '{"doc_id": "other"}', "metadata must hold what is no other field, got 'doc_id'"),
+        ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must hold further lists alone, got 'text'"),
+        ("metadata", '["news"]', "metadata"),
+        ("tokens_extra", "xpos", "tokens_extra"),
+        ("tokens_extra", '{"xpos": ["X"]}', "tokens.xpos must be as long as tokens.text (3), got 1"),
+        ("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
     ],
 )
 def test_a_bad_row_is_named_and_the_rows_around_it_are_read(table: pa.Table, name: str, bad: Any, reason: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -167,6 +170,26 @@ def test_rows_are_sorted_with_their_scores(rows: list[list[tuple[int, float]]]) 
     _check_kernels.sort_rows(indptr, antecedents, scores)
     expected = [pair for row in rows for pair in sorted(row)]
     assert list(zip(antecedents.tolist(), scores.tolist(), strict=True)) == expected
+
+
+def is_in_order(indptr: list[int], antecedents: list[int], scores: list[float]) -> bool:
+    """Whether the candidates of each mention ascend below it and all scores are finite."""
+    rows = [antecedents[a:b] for a, b in itertools.pairwise(indptr)]
+    ascend = all(row == sorted(set(row)) and all(0 <= k < i for k in row) for i, row in enumerate(rows))
+    return ascend and all(map(math.isfinite, scores))
+
+
+@given(st.data(), st.lists(st.lists(st.integers(-1, 5), max_size=4), max_size=5))
+def test_rows_in_order_are_told_from_others(data: st.DataObject, rows: list[list[int]]) -> None:
+    # Half of the rows are mended, so that there is something in order.
+    rows = [sorted(set(row) & set(range(i))) if data.draw(st.booleans()) else row for i, row in enumerate(rows)]
+    indptr = [0, *itertools.accumulate(map(len, rows))]
+    antecedents = [k for row in rows for k in row]
+    values = st.just(0.5) | st.sampled_from([0.5, math.inf, math.nan])
+    scores = data.draw(st.lists(values, min_size=len(antecedents), max_size=len(antecedents)))
+    with np.errstate(invalid="ignore"):  # inf - inf, in plain Python
+        found = _check_kernels.in_order(np.array(indptr), ints32(antecedents), np.array(scores, np.float64))
+    assert found == is_in_order(indptr, antecedents, scores)
 
 
 # --- checks ------------------------------------------------------------------------------------------------

@@ -1,0 +1,45 @@
+"""The README's code runs, and what it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), flags=re.S)
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert blocks("python")
+    for code in blocks("python"):
+        exec(compile(code, "README.md", "exec"), {})
+    assert "probability" in capsys.readouterr().out
+
+
+def test_every_command_of_the_readme_is_one_that_exists() -> None:
+    from events.cli import cli
+
+    named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z]+)", block)}
+    assert {"demo", "events", "doctor"} <= named <= set(cli.commands)
+
+
+def test_every_option_of_the_readme_is_one_that_exists() -> None:
+    from events.cli import cli
+
+    known = {option for command in cli.commands.values() for p in command.params for option in p.opts}
+    known |= {"--help", "--quick", "--json", "--only"}  # --help of all commands, the others of benchmarks/run.py
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text())) <= known
+
+
+def test_every_link_of_the_readme_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
