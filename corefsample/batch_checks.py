@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -185,7 +185,7 @@ def _refuse_json(reasons: _Reasons, batch: DocumentBatch) -> None:
             )
             reasons.refuse([row], lambda _, reason=reason: reason)  # type: ignore[misc]
     for row, text in enumerate(batch.table.column("metadata").to_pylist()):
-        fault = None if text is None or row in reasons else _metadata_fault(text)
+        fault = None if text is None or row in reasons else _object_fault("metadata", text, FIELDS)
         if fault:
             reasons[row] = fault
     for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
@@ -204,16 +204,18 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
     return True
 
 
-def _metadata_fault(text: str) -> str | None:
+def _object_fault(field: str, text: str, reserved: Collection[str]) -> str | None:
+    """Say why a column's text is no JSON object, or names a field that has a column of its own."""
     if not _decodes(_OBJECT, text):
-        return f"metadata must be a JSON object, got {shown(text)}"
-    taken = [name for name in _OBJECT.decode(text) if name in FIELDS]
-    return f"metadata must hold what is no other field, got {taken[0]!r}" if taken else None
+        return f"{field} must be a JSON object, got {shown(text)}"
+    taken = [name for name in _OBJECT.decode(text) if name in reserved]
+    return f"{field} must hold what is no other field, got {taken[0]!r}" if taken else None
 
 
 def _extra_fault(text: str, n_tokens: int) -> str | None:
-    if not _decodes(_OBJECT, text):
-        return f"tokens_extra must be a JSON object, got {shown(text)}"
+    fault = _object_fault("tokens_extra", text, {*STRING_COLUMNS, *INTEGER_COLUMNS})
+    if fault:
+        return fault
     for name, column in _OBJECT.decode(text).items():
         if name in (*STRING_COLUMNS, *INTEGER_COLUMNS):
             return f"tokens_extra must hold further lists alone, got {name!r}"

@@ -27,7 +27,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.schemes import Scheme
 
-__all__ = ["ParseView", "check_path", "follow"]
+__all__ = ["ParseView", "follow", "path_labels"]
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
 _ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
@@ -92,15 +92,16 @@ class _Path:
     steps: tuple[_Step, ...]
 
 
-def check_path(path: str) -> None:
-    """Refuse a path that is not in the notation of this module.
+def path_labels(path: str) -> tuple[str, ...]:
+    """Labels that a path names, conditions included, as they are written (``nmod*``).
 
     Raises
     ------
     ParameterError
-        With the part that cannot be read.
+        If the path is not in the notation of this module, with the part that cannot be read.
     """
     _compiled(path)
+    return tuple(label for labels in re.findall(rf"[<>]({_LABELS})", path) for label in labels.split("|"))
 
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:

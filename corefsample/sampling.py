@@ -100,7 +100,7 @@ def sample_clusterings(
     A sample depends on the distribution and on (seed, doc_id, index of the sample) alone: the first 100 of 1,000 are
     the 100. The random words are SplitMix64's, seeded for each mention from a key of seed and document
     (`document_key`), with the sample's index as the counter; one 64-bit word a draw chooses by alias table, with
-    thresholds of 32 bits, so that each probability is met to 2**-32.
+    thresholds of 32 bits, so that each probability is met to some 2**-32 times the number of candidates.
 
     Parameters
     ----------

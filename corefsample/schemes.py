@@ -80,7 +80,11 @@ def _roles(
 ) -> dict[str, tuple[str, ...]]:
     """Paths from a verb to its arguments, composed alike in every scheme."""
     any_subject = f"{subject}|{passive_subject}|{clausal}"
-    shared = f"[active,no >{any_subject}]<conj+>{subject}"
+    # The nearest verb up a chain of conjuncts that has a subject lends it: each verb passed over has none.
+    shared = (
+        f"[active,no >{any_subject}]<conj>{subject}",
+        f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
+    )
     controlled = (
         f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}",
         f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}",
@@ -90,10 +94,10 @@ def _roles(
         "subject": (direct,),
         "passive_agent": agents,
         "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
-        "shared_subject": (shared, f"{shared}>conj+"),
+        "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
         "relative_subject": tuple(
             f"{start}[lemma={_RELATIVE}]<{subject}<{relative}{tail}"
-            for start in (direct, shared)
+            for start in (direct, *shared)
             for tail in ("", ">conj+")
         ),
         "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),

@@ -283,7 +283,12 @@ class _Job:
 
     def write(self, out: str, started: float, pictures: bool) -> RunSummary:
         """Write tables and pictures, and say what was done."""
-        counts = self.tally.counts(self.calendar, level=self.options.level, interval=self.options.interval)  # type: ignore[arg-type]
+        counts = self.tally.counts(
+            self.calendar,
+            level=self.options.level,
+            interval=self.options.interval,  # type: ignore[arg-type]
+            known=self.lexicon.codes,
+        )
         table = counts.to_frame()
         comparison = counts.compare(*self.options.compare) if self.options.compare else None
         self.folder.finish_tables(table, comparison)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -168,7 +169,7 @@ def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool
     from corefsample.formats import convert as convert_files
     from corefsample.formats import quarantine_file
 
-    with quarantine_file(output if on_error == "quarantine" else None) as on_rejected:
+    with quarantine_file(output if on_error == "quarantine" else None, overwrite=overwrite) as on_rejected:
         with _progress("converting", as_json) as on_progress:
             count = convert_files(
                 inputs,
@@ -292,7 +293,13 @@ def _complain(message: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage, 3 bad input, 1 any other failure, 130 interrupted."""
-    sys.exit(_status(arguments))
+    # A scheduler's end of time, like an interrupt by hand, has to leave nothing half written.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        status = _status(arguments)
+    except KeyboardInterrupt:  # while another error was being told
+        status = INTERRUPTED
+    sys.exit(status)
 
 
 def _status(arguments: Sequence[str] | None) -> int:

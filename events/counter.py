@@ -86,9 +86,11 @@ class EventCounter:
         self._predicate = predicate
         self._rows: list[EvidenceRow] = []
         self._seen: set[str] = set()
+        self._known: tuple[str, ...] = ()
         if predicate is None:
             self._rule = load_rules() if rule is None else rule
             self._lexicon = load_lexicon() if lexicon is None else lexicon
+            self._known = tuple(self._lexicon.codes)
             check_examples(self._rule)
 
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
@@ -144,7 +146,7 @@ class EventCounter:
 
     def counts(self, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
         """Posterior of the counts so far, with credible intervals: see `events.counts.EventCounts`."""
-        return self.tally.counts(self.calendar, level=level, interval=interval)
+        return self.tally.counts(self.calendar, level=level, interval=interval, known=self._known)
 
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row a document and country with P > 0: see `events.evidence.EvidenceRow`."""

@@ -6,6 +6,7 @@ variance sum(p (1 - p)), and exact quantiles. The per-sample counts are kept too
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
@@ -74,10 +75,16 @@ class _Cell:
     hits: dict[int, int] = field(default_factory=dict)  # by document's serial number: samples with the event
     variance_of_mean: float = 0.0
     one_best: int = 0
-    by_sample: npt.NDArray[np.int32] = field(init=False)
+    counts: npt.NDArray[np.int32] | None = None  # by sample, once there is one to count
 
-    def __post_init__(self) -> None:
-        self.by_sample = np.zeros(self.n_samples, np.int32)
+    def add_samples(self, counts: npt.NDArray[np.integer]) -> None:
+        if self.counts is None:
+            self.counts = np.zeros(self.n_samples, np.int32)
+        self.counts += counts
+
+    @property
+    def by_sample(self) -> npt.NDArray[np.int32]:
+        return np.zeros(self.n_samples, np.int32) if self.counts is None else self.counts
 
     @property
     def probabilities(self) -> npt.NDArray[np.float64]:
@@ -120,7 +127,7 @@ class CountTally:
             cell.one_best += int(events.one_best[e])
             if n_hits[e]:
                 cell.hits[serial] = n_hits[e]
-                cell.by_sample += events.hits[e]
+                cell.add_samples(events.hits[e])
         happened = [e for e in range(len(events.keys)) if n_hits[e]]
         for first, second in combinations(happened, 2):
             both = int(np.count_nonzero(events.hits[first] & events.hits[second]))
@@ -142,7 +149,8 @@ class CountTally:
             cell.hits |= {shift + serial: hits for serial, hits in theirs.hits.items()}
             cell.variance_of_mean += theirs.variance_of_mean
             cell.one_best += theirs.one_best
-            cell.by_sample += theirs.by_sample
+            if theirs.counts is not None:
+                cell.add_samples(theirs.counts)
         for pair, documents in other._both.items():
             self._both.setdefault(pair, {}).update({shift + serial: both for serial, both in documents.items()})
         self._n_with_events += other._n_with_events
@@ -186,13 +194,23 @@ class CountTally:
             raise ParameterError(f"period must divide the dates into at most {_MOST_PERIODS:,}, got {n_periods:,}")
         return np.arange(min(self._documents), max(self._documents) + 1)
 
-    def counts(self, calendar: Calendar, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
-        """Posterior of every count: see `EventCounts`."""
+    def counts(
+        self,
+        calendar: Calendar,
+        *,
+        level: float = 0.95,
+        interval: Interval = "quantile",
+        known: Collection[str] = (),
+    ) -> EventCounts:
+        """Posterior of every count so far: see `EventCounts`."""
+        snapshot = CountTally(self.n_samples)
+        snapshot.merge(self)
         return EventCounts(
-            tally=self,
+            tally=snapshot,
             calendar=calendar,
             level=_checks.probability("level", level, below_one=True, above_zero=True),
             interval=_checks.choice("interval", interval, INTERVALS),
+            known=frozenset(known),
         )
 
 
@@ -214,12 +232,15 @@ class EventCounts:
     interval
         "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
         deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
+    known
+        Codes of countries; a question about others is refused. Empty where any may be asked for.
     """
 
     tally: CountTally
     calendar: Calendar
     level: float
     interval: str
+    known: frozenset[str] = frozenset()
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a country and period, zero periods filled.
@@ -228,7 +249,8 @@ class EventCounts:
         -------
         pandas.DataFrame
             country; period ("1999Q2"); period_start (date); n_docs (documents in the period); mean and sd of the
-            count; mean_mc_se (Monte Carlo standard error of the mean); lower, upper, level and interval of the
+            count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
+            squares, those bounded in place of zero included); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
         """
         import pandas as pd
@@ -272,21 +294,35 @@ class EventCounts:
         find = hdi_interval if self.interval == "hdi" else quantile_interval
         return find(count_pmf(cell.probabilities), self.level)
 
-    def pmf(self, country: str, period: str) -> npt.NDArray[np.float64]:
-        """Law of one count: float64 (n + 1,), entry k is P(count = k)."""
-        import pandas as pd
+    def _require(self, country: str) -> None:
+        """Refuse what is neither counted nor a known country, or pair of them, where it is told what is known."""
+        seen = {key for key, _ in self.tally._cells}
+        if self.known and country not in seen and not self.known.issuperset(country.split(">")):
+            names = ", ".join(self.tally.keys()) or "none"
+            raise ParameterError(f"country must be one that is counted ({names}), got {country!r}")
 
-        try:
-            number = int(pd.Period(period, freq=self.calendar.freq).ordinal)
-        except ValueError:
-            raise ParameterError(f"period must be one of freq {self.calendar.freq}, got {period!r}") from None
+    def pmf(self, country: str, period: str) -> npt.NDArray[np.float64]:
+        """Law of one count: float64 (n + 1,), entry k is P(count = k).
+
+        Raises
+        ------
+        ParameterError
+            If the country is unknown, or the period is none between the first and the last.
+        """
+        self._require(country)
+        numbers = self.tally.periods()
+        labels = self.calendar.index(numbers).astype(str).tolist()
+        if period not in labels:
+            between = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
+            raise ParameterError(f"period must be one {between}, got {period!r}")
+        number = int(numbers[labels.index(period)])
         cell = self.tally._cells.get((country, number))
         return count_pmf(_Cell(1).probabilities if cell is None else cell.probabilities)
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Compare the counts of two countries period by period, by each document's joint law of the two events.
 
-        A country without any event counts zero.
+        A known country without any event counts zero.
 
         Returns
         -------
@@ -297,10 +333,12 @@ class EventCounts:
         Raises
         ------
         ParameterError
-            If both are the same country.
+            If both are the same country, or one is unknown.
         """
         import pandas as pd
 
+        self._require(first)
+        self._require(second)
         if first == second:
             raise ParameterError(f"compare must name two countries, got {first!r} twice")
         numbers = self.tally.periods()

@@ -22,8 +22,6 @@ from events.rules import Rule
 
 __all__ = ["MentionMatches", "match_document", "readable_schemes"]
 
-_LONGEST_DESCRIPTION = 4  # steps from a country's word up to the mention's head: of -> nmod -> conj -> conj
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MentionMatches:
@@ -114,7 +112,13 @@ def match_document(
     InputError
         If the labels fit no scheme, or several that see different events.
     """
-    readings = [_Reading(tokens, mentions, rule, name) for name in readable_schemes(tokens.dep, scheme)]
+    readable = readable_schemes(tokens.dep, scheme)
+    served = [name for name in readable if rule.serves(name)]
+    if not served:
+        raise InputError(
+            f"tokens.dep must fit a scheme that the rule {rule.name} has paths for, got {' or '.join(readable)}"
+        )
+    readings = [_Reading(tokens, mentions, rule, name) for name in served]
     if not any(reading.instances for reading in readings):
         return readings[0].matches({}, 0)
     found = lexicon.match(tokens.text, readings[0].view.heads, date)
@@ -159,14 +163,8 @@ def _described(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> set[tuple[int, str]]:
     """Pairs of a mention and a country that a description path of its head leads to."""
-    near: set[int] = set()  # heads that a country's word could describe: the word and those above it
-    for token in codes:
-        above = token
-        for _ in range(_LONGEST_DESCRIPTION + 1):
-            near.add(above)
-            above = view.heads[above]
-            if above < 0:
-                break
+    # Paths that only go down lead to a country's word from the word itself and from what is above it.
+    near = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
     return {
         (mention, codes[token])
         for head in near & by_head.keys()
@@ -175,6 +173,16 @@ def _described(
         if token in codes
         for mention in by_head[head]
     }
+
+
+def _with_all_above(view: ParseView, tokens: Iterable[int]) -> set[int]:
+    above: set[int] = set()
+    for token in tokens:
+        here = token
+        while here >= 0 and here not in above:
+            above.add(here)
+            here = view.heads[here]
+    return above
 
 
 def _instances(

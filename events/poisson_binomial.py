@@ -78,6 +78,8 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     # For each lower end the least upper end: below[upper + 1] - below[lower] >= level.
     uppers = np.searchsorted(below, below[:-1] + level - _ROUNDING) - 1
     lowers = np.flatnonzero(uppers < law.shape[0])
+    if not lowers.size:  # rounding alone keeps the whole law below the level
+        return 0, law.shape[0] - 1
     widths = uppers[lowers] - lowers
     shortest = lowers[widths == widths.min()]
     held = below[uppers[shortest] + 1] - below[shortest]

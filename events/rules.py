@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import msgspec
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.paths import check_path
+from corefsample.paths import path_labels
 from corefsample.schemes import SCHEMES, Scheme
 from events._yaml_file import read_yaml
 
@@ -20,6 +20,9 @@ __all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "paper"
+
+_UPOS = frozenset({"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"})
+_UPOS |= {"SCONJ", "SYM", "VERB", "X"}
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Words = Annotated[list[Annotated[str, msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
@@ -80,6 +83,10 @@ class Rule:
     roles: Mapping[str, Mapping[str, tuple[str, ...]]]
     event: tuple[str, ...]
     examples: tuple[Example, ...] = ()
+
+    def serves(self, scheme: str) -> bool:
+        """Whether the rule has a path for each thing it looks for in documents of a scheme."""
+        return bool(self.described[scheme]) and all(self.roles[role][scheme] for role in self.event)
 
 
 class _Trigger(msgspec.Struct, forbid_unknown_fields=True):
@@ -217,9 +224,15 @@ def _validate(file: _RuleFile, source: str) -> None:
                 refuse(f"paths.{name}: scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
             for path in paths:
                 try:
-                    check_path(path)
+                    labels = path_labels(path)
                 except ParameterError as error:
                     refuse(f"paths.{name}.{scheme}: {error}")
+                for label in labels:
+                    if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
+                        refuse(f"paths.{name}.{scheme}: labels must be of the scheme, got {label!r} in {path!r}")
+    for upos in file.trigger.upos:
+        if upos not in _UPOS:
+            refuse(f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))}), got {upos!r}")
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     for preset, content in file.presets.items():
         for role in file.event:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["RunFolder"]
 
 _RECORD = "run.json"
+_PARTIAL = ".run-partial-"
 _FILES = frozenset(
     [
         "counts.csv",
@@ -84,7 +85,7 @@ class RunFolder:
             return
         if not self.path.is_dir():
             raise ParameterError(f"out must be a folder, got the file {self._shown}")
-        names = {entry.name for entry in self.path.iterdir()}
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(_PARTIAL)}
         if names and not (names <= _FILES and self._is_record(self.path / _RECORD)):
             raise ParameterError(
                 f"out must be a new or empty folder or an earlier run's, got {self._shown} with other files"
@@ -104,7 +105,9 @@ class RunFolder:
         self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}-partial-", dir=parent))
+            # Inside a folder that is there, so that files move within one file system, and beside one that is not.
+            place = self.path if self.path.exists() else parent
+            self._partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=place))
             os.chmod(self._partial, 0o755)
             self._evidence = pq.ParquetWriter(self._partial / "evidence.parquet", EVIDENCE_SCHEMA)
             self._documents = ParquetWriter(str(self._partial / "documents.parquet"))

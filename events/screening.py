@@ -17,6 +17,8 @@ from events.rules import Rule
 
 __all__ = ["Screen"]
 
+_MOST_WORDS = 2**17
+
 Flags = npt.NDArray[np.bool_]
 
 
@@ -30,6 +32,8 @@ class _WordTable:
     def flags(self, batch: DocumentBatch, column: str) -> Flags:
         """Return the answer for each token of a batch, by one of its columns of strings."""
         words, indices = batch.token_words(column)
+        if len(self.known) > _MOST_WORDS:  # so that memory does not grow with the corpus's vocabulary
+            self.known.clear()
         new = [word for word in words if word not in self.known]
         if new:
             self.known.update(zip(new, self.ask(new), strict=True))

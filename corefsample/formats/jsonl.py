@@ -105,13 +105,14 @@ class JsonLinesReader:
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, with their numbers from 1."""
         # Standard input is typed as bare BinaryIO, yet is a BufferedReader, which can peek.
-        opened: Any = nullcontext(sys.stdin.buffer) if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        try:
+            opened: Any = nullcontext(sys.stdin.buffer) if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{self.path}: file must be readable, got: {error.strerror}") from None
         number = 0
         with opened as raw:
-            stream = raw
-            if raw.peek(2)[:2] == _GZIP_MAGIC:
-                stream = gzip.GzipFile(fileobj=raw)
             try:
+                stream = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP_MAGIC else raw
                 for number, line in enumerate(stream, start=1):
                     if raw.seekable():
                         self.bytes_read = raw.tell()
@@ -120,6 +121,9 @@ class JsonLinesReader:
                         yield number, text
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 raise InputError(f"{self.path}: line {number + 1}: gzip data must be whole, got: {error}") from None
+            except OSError as error:
+                reason = error.strerror or error
+                raise InputError(f"{self.path}: line {number + 1}: file must be readable, got: {reason}") from None
 
 
 class JsonLinesWriter:

@@ -52,6 +52,13 @@ class ParquetReader:
         for name in _REQUIRED:
             if name not in schema.names:
                 raise InputError(f"{path}: column {name} must be there, got {', '.join(schema.names)}")
+        foreign = [name for name in schema.names if name not in SCHEMA.names]
+        if "tokens" in schema.names and pa.types.is_struct(schema.field("tokens").type):
+            own = {field.name for field in SCHEMA.field("tokens").type}
+            foreign += [f"tokens.{field.name}" for field in schema.field("tokens").type if field.name not in own]
+        if foreign:
+            rule = "columns must be those of the format (what is more goes into metadata or tokens_extra, as JSON)"
+            raise InputError(f"{path}: {rule}, got {', '.join(foreign[:5])}")
         self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
 
     def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:

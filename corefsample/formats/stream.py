@@ -151,7 +151,7 @@ def input_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
             raise InputError(f"{name}: {rule}, got none")
         for path in found:
             if path != "-" and not os.path.isfile(path):
-                raise InputError(f"{path}: input must be a file, got a folder")
+                raise InputError(f"{path}: input must be a regular file, got something else (a folder, a pipe)")
             if path != "-":
                 file_suffix(path, InputError)
         paths += found

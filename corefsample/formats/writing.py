@@ -114,9 +114,11 @@ class QuarantineFile:
     Each line has source, place, doc_id, reason, and the document as it came.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, overwrite: bool = True) -> None:
         self.path = path
         self.count = 0
+        if not overwrite and os.path.exists(path):
+            raise OutputError(f"{path}: output must not exist (overwrite would replace it), got a file")
         self._stream: TextIO | None = None
 
     def __call__(self, rejected: Rejected) -> None:
@@ -134,16 +136,20 @@ class QuarantineFile:
 
 
 @contextmanager
-def quarantine_file(beside: PathLike | None) -> Iterator[QuarantineFile | None]:
-    """Open `beside`.quarantine.jsonl for bad documents; None for None."""
+def quarantine_file(beside: PathLike | None, *, overwrite: bool = False) -> Iterator[QuarantineFile | None]:
+    """Open `beside`.quarantine.jsonl for bad documents; None for None. It stays if all goes well."""
     if beside is None:
         yield None
         return
-    quarantine = QuarantineFile(f"{os.fspath(beside)}.quarantine.jsonl")
+    quarantine = QuarantineFile(f"{os.fspath(beside)}.quarantine.jsonl", overwrite=overwrite)
     try:
         yield quarantine
-    finally:
+    except BaseException:
         quarantine.close()
+        if quarantine.count:
+            os.unlink(quarantine.path)
+        raise
+    quarantine.close()
 
 
 def convert(

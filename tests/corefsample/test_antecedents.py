@@ -153,6 +153,8 @@ def test_the_arrays_given_are_neither_changed_nor_kept() -> None:
         ([[], [-1]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
         ([[], [2**31]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got 2147483648"),
         ([[], [0], [0, 1, 0]], [[], [0.0], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 0 twice"),
+        ([[], [0, 0]], [[], [0.0, 1.0]], "antecedents[1] must be distinct, got 0 twice"),
+        ([[], [], [0, 1, 1]], [[], [], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 1 twice"),
         ([[], [0]], [[], [math.nan]], "scores[1][0] must be finite, got nan"),
         ([[], [0]], [[], [math.inf]], "scores[1][0] must be finite, got inf"),
         ([[], [0]], [[], [-math.inf]], "scores[1][0] must be finite, got -inf"),

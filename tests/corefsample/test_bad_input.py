@@ -282,7 +282,7 @@ def test_no_inputs_at_all_are_refused() -> None:
 
 
 def test_a_folder_is_no_input(folder: Path) -> None:
-    assert_refused(folder, f"{folder}: input must be a file, got a folder")
+    assert_refused(folder, f"{folder}: input must be a regular file, got something else (a folder, a pipe)")
 
 
 @pytest.mark.parametrize("name", ["corpus.json", "corpus.csv", "corpus", "jsonl", "corpus.jsonl.bz2", "corpus.gz"])

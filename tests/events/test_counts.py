@@ -205,8 +205,13 @@ def test_the_law_of_one_count_can_be_had() -> None:
     assert counts.pmf("AAA", "1999Q1") == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=1e-15)
     assert counts.pmf("AAA", "1999Q2").tolist() == [1.0]
     assert counts.pmf("ZZZ", "1999Q1").tolist() == [1.0]
-    with pytest.raises(ParameterError, match="period must be one of freq Q-DEC, got 'soon'"):
+    with pytest.raises(ParameterError, match=r"period must be one from 1999Q1 to .*, got 'soon'"):
         counts.pmf("AAA", "soon")
+    known = tally_of(SMALL).counts(QUARTER, known={"AAA", "BBB"})
+    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+        known.pmf("Iraq", "1999Q1")
+    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+        known.compare("AAA", "Iraq")
 
 
 # --- adding up ---------------------------------------------------------------------------------------------

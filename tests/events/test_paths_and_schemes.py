@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample.errors import ParameterError
-from corefsample.paths import ParseView, check_path, follow
+from corefsample.paths import ParseView, follow, path_labels
 from corefsample.schemes import SCHEMES, fitting_schemes, scheme_names
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -114,14 +114,14 @@ def test_a_repetition_ends_where_nothing_new_is_reached() -> None:
 )
 def test_what_is_not_in_the_notation_is_refused(path: str, part: str) -> None:
     with pytest.raises(ParameterError, match=part):
-        check_path(path)
+        path_labels(path)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_paths_of_the_schemes_are_in_the_notation(scheme: str) -> None:
     for paths in SCHEMES[scheme].paths.values():
         for path in paths:
-            check_path(path)
+            path_labels(path)
 
 
 def test_every_scheme_has_paths_of_every_role() -> None:
@@ -131,7 +131,7 @@ def test_every_scheme_has_paths_of_every_role() -> None:
 @given(st.text(alphabet=">< nsubjcof:|*+[]=,", max_size=14))
 def test_any_text_is_a_path_or_refused_in_one_line(text: str) -> None:
     try:
-        check_path(text)
+        path_labels(text)
     except ParameterError as error:
         outcome = str(error)
     else:
