@@ -20,7 +20,7 @@ from strategies import BREAKAGES, Breakage, Document
 
 from corefsample import InputError, read_documents, write_documents
 from corefsample.document_batch import Rejected
-from corefsample.formats import convert
+from corefsample.formats import DocumentStream, convert
 
 COMPLETE: Document = {
     "version": 1,
@@ -283,6 +283,16 @@ def test_no_inputs_at_all_are_refused() -> None:
 
 def test_a_folder_is_no_input(folder: Path) -> None:
     assert_refused(folder, f"{folder}: input must be a regular file, got something else (a folder, a pipe)")
+
+
+@pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])
+def test_a_file_that_goes_away_is_refused(folder: Path, name: str) -> None:
+    if name.endswith(".parquet"):
+        convert(folder / "good.jsonl", folder / name)
+    documents = DocumentStream(folder / name)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}: file must be [^\n]*$"):
+        list(documents)
 
 
 @pytest.mark.parametrize("name", ["corpus.json", "corpus.csv", "corpus", "jsonl", "corpus.jsonl.bz2", "corpus.gz"])

@@ -391,6 +391,25 @@ def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
 
 
+def test_a_quarantine_of_before_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
+    before = tmp_path / "out.jsonl.quarantine.jsonl"
+    before.write_text("precious")
+    with pytest.raises(OutputError, match="output must not exist"), quarantine_file(tmp_path / "out.jsonl"):
+        pass
+    assert before.read_text() == "precious"
+    with quarantine_file(tmp_path / "out.jsonl", overwrite=True) as quarantine:
+        assert quarantine is not None
+        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+    assert json.loads(before.read_text())["document"] == "{"
+
+
+def test_work_that_breaks_off_leaves_no_quarantine(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{\n")
+    with pytest.raises(InputError), quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        convert(tmp_path / "bad.jsonl", tmp_path / "out.jsonl", on_rejected=quarantine)
+    assert os.listdir(tmp_path) == ["bad.jsonl"]
+
+
 def test_quarantine_is_nowhere_if_not_asked_for() -> None:
     with quarantine_file(None) as quarantine:
         assert quarantine is None
