@@ -5,61 +5,55 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 Floats = npt.NDArray[np.float64]
 Rows = list[tuple[npt.NDArray[np.int32], Floats]]
 
 
-def cumulative_rows(indptr: npt.NDArray[np.int64], antecedents: npt.NDArray[np.int32], scores: Floats) -> Rows:
-    """Candidates of each mention, NEW last as the mention itself, with cumulative softmax probabilities."""
+def probability_rows(indptr: npt.NDArray[np.int64], antecedents: npt.NDArray[np.int32], scores: Floats) -> Rows:
+    """Candidates of each mention, NEW last as the mention itself, with their softmax probabilities."""
     rows = []
     for i in range(len(indptr) - 1):
         part = slice(indptr[i], indptr[i + 1])
         logits = np.append(scores[part], 0.0)
         weights = np.exp(logits - logits.max())
-        rows.append((np.append(antecedents[part], i).astype(np.int32), np.cumsum(weights / weights.sum())))
+        rows.append((np.append(antecedents[part], i).astype(np.int32), weights / weights.sum()))
     return rows
 
 
-def _drawn(candidates: npt.NDArray[np.int32], cumulative: Floats, uniforms: Floats) -> npt.NDArray[np.int32]:
-    return candidates[np.minimum(np.searchsorted(cumulative, uniforms, side="right"), len(candidates) - 1)]
-
-
 def numpy_forward(indptr, antecedents, scores, n_samples: int) -> npt.NDArray[np.int32]:  # type: ignore[no-untyped-def]
-    """NumPy: all samples of a mention drawn at once, labels copied from the antecedents' labels."""
+    """Generator.choice draws all samples of a mention at once; labels are copied from the antecedents' labels."""
     rng = np.random.default_rng(0)
-    rows = cumulative_rows(indptr, antecedents, scores)
+    rows = probability_rows(indptr, antecedents, scores)
     labels = np.empty((len(rows), n_samples), np.int32)
     columns = np.arange(n_samples)
-    for i, (candidates, cumulative) in enumerate(rows):
+    for i, (candidates, probs) in enumerate(rows):
         labels[i] = i
-        labels[i] = labels[_drawn(candidates, cumulative, rng.random(n_samples)), columns]
+        labels[i] = labels[rng.choice(candidates, n_samples, p=probs), columns]
     return labels
 
 
-def _antecedents(indptr, antecedents, scores, n_samples: int) -> npt.NDArray[np.int32]:  # type: ignore[no-untyped-def]
-    rng = np.random.default_rng(0)
-    rows = cumulative_rows(indptr, antecedents, scores)
-    return np.stack([_drawn(*row, rng.random(n_samples)) for row in rows], axis=1)
-
-
 def scipy_components(indptr, antecedents, scores, n_samples: int) -> npt.NDArray[np.int32]:  # type: ignore[no-untyped-def]
-    """NumPy draws, then SciPy's connected components sample by sample."""
-    drawn = _antecedents(indptr, antecedents, scores, n_samples)
+    """Generator.choice draws, then SciPy's connected components sample by sample."""
+    rng = np.random.default_rng(0)
+    rows = probability_rows(indptr, antecedents, scores)
+    drawn = np.stack([rng.choice(candidates, n_samples, p=probs) for candidates, probs in rows], axis=1)
     mentions = np.arange(drawn.shape[1])
     ones = np.ones(len(mentions), np.int8)
     return np.stack(
-        [connected_components(coo_array((ones, (mentions, row)), shape=(len(row),) * 2), False)[1] for row in drawn]
+        [
+            connected_components(csr_array((ones, (mentions, row)), shape=(len(row), len(row))), directed=False)[1]
+            for row in drawn
+        ]
     )
 
 
 def networkx_components(indptr, antecedents, scores, n_samples: int) -> list[list[set[int]]]:  # type: ignore[no-untyped-def]
-    """A loop: draw with NumPy's choice mention by mention, build a graph, take its components."""
+    """A loop: draw with Generator.choice mention by mention, build a graph, take its components."""
     rng = np.random.default_rng(0)
-    rows = [(c, np.diff(p, prepend=0.0)) for c, p in cumulative_rows(indptr, antecedents, scores)]
-    rows = [(c, p / p.sum()) for c, p in rows]
+    rows = probability_rows(indptr, antecedents, scores)
     clusterings = []
     for _ in range(n_samples):
         graph: nx.Graph[int] = nx.Graph()

@@ -68,7 +68,8 @@ def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats
     for i in range(indptr.shape[0] - 1):
         largest = 0.0
         for c in range(indptr[i], indptr[i + 1]):
-            largest = max(largest, scores[c])
+            if scores[c] > largest:  # written so, and told of no NaN, the compiler vectorises it
+                largest = scores[c]
         shifts[i] = -largest
         for c in range(indptr[i], indptr[i + 1]):
             shifted[c] = scores[c] - largest
@@ -89,10 +90,10 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
             s3 += weights[c + 3]
         for c in range(fours, end):
             s0 += weights[c]
-        total = (s0 + s1) + (s2 + s3)
-        new_weights[i] /= total
+        scale = 1.0 / ((s0 + s1) + (s2 + s3))
+        new_weights[i] *= scale
         for c in range(begin, end):
-            weights[c] /= total
+            weights[c] *= scale
 
 
 # --- sampling ----------------------------------------------------------------------------------------------
@@ -112,40 +113,51 @@ def alias_tables(
     for i in range(n):
         widest = max(widest, indptr[i + 1] - indptr[i] + 1)
     mass = np.empty(widest, np.float64)
-    needy_cells = np.empty(widest, np.int64)
-    donors = np.empty(widest, np.int64)
+    needy = np.empty(widest, np.int32)
+    donors = np.empty(widest, np.int32)
     for i in range(n):
-        m = indptr[i + 1] - indptr[i] + 1
-        base = indptr[i] + i
+        first = indptr[i]
+        m = indptr[i + 1] - first + 1
+        own = values[first + i : first + i + m]
+        table = cells[first + i : first + i + m]
         for c in range(m - 1):
-            mass[c] = probs[indptr[i] + c] * m
-            values[base + c] = antecedents[indptr[i] + c]
+            mass[c] = probs[first + c] * m
+        for c in range(m - 1):
+            own[c] = antecedents[first + c]
         mass[m - 1] = new_probs[i] * m
-        values[base + m - 1] = i
+        own[m - 1] = i
         n_needy, n_donors = 0, 0
         for c in range(m):  # split without a branch: which way a cell goes cannot be foretold
-            cells[base + c] = (LOW_32 << U32) | np.uint64(values[base + c])  # keeps all its mass: its own alias
-            needy_cells[n_needy] = c
+            needy[n_needy] = c
             donors[n_donors] = c
             full = int(mass[c] >= 1.0)
             n_donors += full
             n_needy += 1 - full
-        donor = 0
-        left = mass[donors[0]] if n_donors > 0 else 0.0  # what the donor still has
-        for t in range(n_needy):
-            cell = needy_cells[t]
-            need = mass[cell]
-            # A donor that gave too much becomes needy itself and is served by the next one. Where no donor is left
-            # there is rounding alone to mend: such a cell has all but 1e-13 of its mass, and keeps itself.
-            while donor < n_donors:
-                threshold = np.uint64(need * TWO_32)
-                cells[base + cell] = (threshold << U32) | np.uint64(values[base + donors[donor]])
-                left -= 1.0 - need
-                if left >= 1.0:
-                    break
-                cell, need = donors[donor], left
-                donor += 1
-                left = mass[donors[donor]] if donor < n_donors else 0.0
+        # Each needy cell takes its donor as alias. A donor that gave too much becomes needy itself, and the next
+        # one serves it.
+        t, d = 0, 0
+        if n_donors > 0:
+            donor = donors[0]
+            left = mass[donor]  # what the donor still has
+            while t < n_needy and d < n_donors:
+                cell = needy[t]
+                t += 1
+                table[cell] = (np.uint64(mass[cell] * TWO_32) << U32) | np.uint64(own[donor])
+                left -= 1.0 - mass[cell]
+                while left < 1.0:
+                    d += 1
+                    if d == n_donors:
+                        break
+                    following = donors[d]
+                    table[donor] = (np.uint64(left * TWO_32) << U32) | np.uint64(own[following])
+                    left = mass[following] - (1.0 - left)
+                    donor = following
+        # Donors not used up keep what they have. So does, where all are, what rounding alone has left over: such a
+        # cell lacks some 1e-13 of its mass.
+        for k in range(max(min(d, n_donors - 1), 0), n_donors):
+            table[donors[k]] = (LOW_32 << U32) | np.uint64(own[donors[k]])
+        for k in range(t, n_needy):
+            table[needy[k]] = (LOW_32 << U32) | np.uint64(own[needy[k]])
 
 
 @kernel
