@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AntecedentDistribution", "Pruned"]
 
+_LARGEST_SCORE = 300.0  # the exponentials of a million such scores still add up to a finite sum
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AntecedentDistribution:
@@ -140,13 +142,15 @@ class AntecedentDistribution:
     ) -> Self:
         """Normalise; the arrays keep the rules, ascend within each mention, and are not shared."""
         n_mentions = indptr.shape[0] - 1
-        probs = np.empty_like(scores)
-        new_probs = np.empty(n_mentions, np.float64)
-        _kernels.shifted_scores(indptr, scores, probs, new_probs)
         # NumPy's exp is vectorised where the compiler's is not; a score far below the largest goes to exactly 0.
         with np.errstate(under="ignore"):
-            np.exp(probs, out=probs)
-            np.exp(new_probs, out=new_probs)
+            if scores.max(initial=0.0) <= _LARGEST_SCORE:  # NEW's 1 is near enough the largest weight
+                probs, new_probs = np.exp(scores), np.ones(n_mentions)
+            else:
+                probs, new_probs = np.empty_like(scores), np.empty(n_mentions)
+                _kernels.shifted_scores(indptr, scores, probs, new_probs)
+                np.exp(probs, out=probs)
+                np.exp(new_probs, out=new_probs)
         _kernels.normalise(indptr, probs, new_probs)
         for array in (indptr, antecedents, scores, probs, new_probs):
             array.flags.writeable = False
