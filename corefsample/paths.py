@@ -19,6 +19,7 @@ stays where it starts.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -49,10 +50,9 @@ class ParseView:
         self.heads: list[int] = tokens.head.tolist()
         read = {label: scheme.reads(label) or label for label in set(tokens.dep)}
         self.labels = [read[label] for label in tokens.dep]
-        self.dependents: list[list[int]] = [[] for _ in self.heads]
+        self.dependents: dict[int, list[int]] = defaultdict(list)
         for token, head in enumerate(self.heads):
-            if head >= 0:
-                self.dependents[head].append(token)
+            self.dependents[head].append(token)
 
     def is_passive(self, token: int) -> bool:
         """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").

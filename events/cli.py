@@ -83,7 +83,7 @@ def _counting_options(command: F) -> F:
 @click.group(context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="corefsample")
 def cli() -> None:
-    r"""Counts of events with credible intervals, from coreference uncertainty.
+    """Counts of events with credible intervals, from coreference uncertainty.
 
     \b
     See it work on simulated news:      corefsample demo
@@ -101,7 +101,7 @@ def cli() -> None:
 @_overwrite_option
 @_json_option
 def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, as_json: bool, **options: Any) -> None:
-    r"""Count documents with an event, by country and period, with credible intervals.
+    """Count documents with an event, by country and period, with credible intervals.
 
     INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input.
     Every document needs a date and tokens.
@@ -128,7 +128,7 @@ def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, a
 @_overwrite_option
 @_json_option
 def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) -> None:
-    r"""Simulate ten years of news with known truth, count who attacks, and draw the bands.
+    """Simulate ten years of news with known truth, count who attacks, and draw the bands.
 
     \b
     Example:
@@ -157,7 +157,7 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
 @_overwrite_option
 @_json_option
 def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool, as_json: bool) -> None:
-    r"""Copy scored mentions to another file or format, checked.
+    """Copy scored mentions to another file or format, checked.
 
     OUTPUT ends in .jsonl, .jsonl.gz or .parquet. With --on-error quarantine, bad documents go to OUTPUT with
     .quarantine.jsonl added to its name.
@@ -193,7 +193,7 @@ def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool
 @click.argument("files", nargs=-1, required=True)
 @_json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
-    r"""Check a file and say what is in it: scored mentions, a rule, or a lexicon.
+    """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
 
     FILES are pre-scored mention files (.jsonl, .jsonl.gz, .parquet, or - for standard input), or YAML files of rules
     or lexicons, whose inline examples are checked.
@@ -241,7 +241,8 @@ def _print_run(summary: Any) -> None:
     import pandas as pd
 
     folder = summary.out
-    counts = pd.read_csv(os.path.join(folder, "counts.csv"), dtype={"country": str}, keep_default_na=False)
+    with open(os.path.join(folder, "counts.csv"), encoding="utf-8") as stream:
+        counts = pd.read_csv(stream, dtype={"country": str}, keep_default_na=False)
     click.echo(
         f"{summary.n_documents:,} documents, {summary.periods[0]} to {summary.periods[1]}: {summary.n_sampled:,} could "
         f"hold an event and were sampled, {summary.n_with_events:,} do with P > 0."

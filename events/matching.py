@@ -190,8 +190,9 @@ def _instances(
 ) -> tuple[list[tuple[int, ...]], list[int]]:
     """Every way to fill the event's roles at every trigger, each once, in the order of the text."""
     instances, triggers = [], []
-    for token, lemma in enumerate(view.lemma):
-        if lemma.lower() not in rule.lemmas or view.upos[token] not in rule.upos:
+    lemmas = {lemma for lemma in set(view.lemma) if lemma.lower() in rule.lemmas}
+    for token in [t for t, lemma in enumerate(view.lemma) if lemma in lemmas]:
+        if view.upos[token] not in rule.upos:
             continue
         fillers = [
             sorted(

@@ -37,15 +37,23 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     from matplotlib.ticker import MaxNLocator
 
     x = counts["period_start"].to_numpy().astype("datetime64[D]")
-    level = float(counts["level"].iloc[0])
+    covered = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
     marker: dict[str, Any] = {"marker": "."} if len(counts) < 3 else {}
     ax.fill_between(
-        x, counts["lower"], counts["upper"], color=BAND, alpha=0.25, linewidth=0, label=f"{level:.0%} credible interval"
+        x,
+        counts["lower"],
+        counts["upper"],
+        color=BAND,
+        alpha=0.25,
+        linewidth=0,
+        label=covered,
     )
     ax.plot(x, counts["mean"], color=BAND, linewidth=1.6, label="posterior mean", **marker)
     ax.plot(x, counts["one_best"], color=ONE_BEST, linewidth=0.7, linestyle=(0, (4, 1.5)), label="one best", **marker)
     ax.set_title(title, loc="left", fontsize=10)
-    ax.set_ylim(bottom=min(0.0, float(counts["lower"].min())))
+    # At least up to 1, so that a mean of .01 does not look like a war.
+    highest = float(counts[["upper", "mean", "one_best"]].max().max())
+    ax.set_ylim(min(0.0, float(counts["lower"].min())), 1.05 * max(1.0, highest))
     ax.margins(x=0.01)
     ax.spines[["top", "right"]].set_visible(False)
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))

@@ -131,6 +131,7 @@ class RunFolder:
 
     def _put_in_place(self) -> None:
         """Move the files into the folder: an earlier run's record goes first, this one's comes last."""
+        self._refuse_in_use()  # once more: somebody may have put something there meanwhile
         if not self.path.exists():
             os.replace(self.file("."), self.path)
             return
@@ -156,10 +157,11 @@ class RunFolder:
 
     def _close(self) -> None:
         self._write_rows()
-        for stream in (self._evidence, self._documents, self._quarantine):
+        streams = (self._evidence, self._documents, self._quarantine)
+        self._evidence = self._documents = self._quarantine = None  # none is closed twice, should one fail
+        for stream in streams:
             if stream is not None:
                 stream.close()
-        self._evidence = self._documents = self._quarantine = None
 
     def file(self, name: str) -> Path:
         """Where to write a file of the run."""

@@ -16,6 +16,7 @@ __all__ = ["ParquetReader", "ParquetWriter"]
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _BATCH_BYTES = 32 * 2**20  # decoded
+_READ_AHEAD = 2**20  # bytes a column; without a bound, pyarrow keeps all that it has read until the end
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 
 
@@ -39,7 +40,7 @@ class ParquetReader:
         self.path = path
         self.bytes_read = 0
         try:
-            self._file = pq.ParquetFile(path, memory_map=False)
+            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: file must be Parquet, got: {_one_line(error)}") from None
         schema = self._file.schema_arrow
