@@ -190,6 +190,12 @@ class AntecedentDistribution:
         return antecedent_graph(self)
 
 
+def require_distribution(value: object) -> None:
+    """Refuse what is no AntecedentDistribution, a document above all, which holds one."""
+    if not isinstance(value, AntecedentDistribution):
+        raise ParameterError(f"antecedents must be an AntecedentDistribution, got {type(value).__name__}")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pruned:
     """A pruned distribution beside what the pruning cost.

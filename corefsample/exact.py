@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks, _kernels
-from corefsample.antecedents import AntecedentDistribution
+from corefsample.antecedents import AntecedentDistribution, require_distribution
 from corefsample.errors import ParameterError
 
 __all__ = [
@@ -47,6 +47,7 @@ def link_marginals(antecedents: AntecedentDistribution) -> FloatArray:
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
+    require_distribution(antecedents)
     marginals = np.empty((antecedents.n_mentions, antecedents.n_mentions))
     _kernels.link_marginals(antecedents.indptr, antecedents.antecedents, antecedents.probs, marginals)
     return marginals
@@ -71,6 +72,7 @@ def root_posterior(antecedents: AntecedentDistribution) -> FloatArray:
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
+    require_distribution(antecedents)
     roots = np.empty((antecedents.n_mentions, antecedents.n_mentions))
     _kernels.root_posterior(
         antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, roots
@@ -105,6 +107,7 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     ----------
     Nguyen & O'Connor (2015), section 5.1: the probability of a clustering is the sum over its antecedent vectors.
     """
+    require_distribution(antecedents)
     given = _checks.integers("labels", labels)
     if given.shape[0] != antecedents.n_mentions:
         raise ParameterError(f"labels must be as many as mentions ({antecedents.n_mentions}), got {given.shape[0]}")
@@ -127,6 +130,7 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> FloatArray:
     array of shape (n_mentions + 1,), float64 in [0, 1]
         Entry c: P(c entities).
     """
+    require_distribution(antecedents)
     return poisson_binomial_pmf(antecedents.new_probs)
 
 
@@ -140,6 +144,7 @@ def map_clustering(antecedents: AntecedentDistribution) -> npt.NDArray[np.int32]
     array of shape (n_mentions,), int32
         The first mention of each mention's entity.
     """
+    require_distribution(antecedents)
     labels = np.empty(antecedents.n_mentions, np.int32)
     _kernels.map_labels(antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, labels)
     return labels

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks, _kernels
-from corefsample.antecedents import AntecedentDistribution
+from corefsample.antecedents import AntecedentDistribution, require_distribution
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def sample_clusterings(
     n_samples = _checks.whole("n_samples", n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
-    if not isinstance(antecedents, AntecedentDistribution):
-        raise ParameterError(f"antecedents must be an AntecedentDistribution, got {type(antecedents).__name__}")
+    require_distribution(antecedents)
     labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
     key = np.uint64(document_key(seed, doc_id))
     n_cells = antecedents.n_candidates + antecedents.n_mentions

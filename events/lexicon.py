@@ -212,7 +212,7 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
     Parameters
     ----------
     source
-        Path of a lexicon file (YAML, version 1); None is the shipped lexicon of countries.
+        Path of a lexicon file (YAML, version 1); None, or its name, is the shipped lexicon of countries.
 
     Notes
     -----
@@ -242,7 +242,7 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
     InputError
         If the file cannot be read or breaks a rule of the format: one line of file, entry, rule and value.
     """
-    if source is None:
+    if source is None or os.fspath(source) == SHIPPED:
         return _shipped_lexicon()
     path = os.fspath(source)
     try:

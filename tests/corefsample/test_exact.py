@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -272,3 +273,9 @@ def test_what_is_no_probability_is_refused(probs: list[float], message: str) -> 
     with pytest.raises(ParameterError) as error:
         poisson_binomial_pmf(probs)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("function", [link_marginals, root_posterior, map_clustering, entity_count_pmf])
+def test_what_is_no_distribution_is_refused(function: Callable[..., object]) -> None:
+    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got list"):
+        function([[], [0]])
