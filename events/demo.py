@@ -20,6 +20,7 @@ from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.periods import Calendar
 from events.rules import load_rules
+from events.run_folder import RunFolder
 from events.simulate import simulate_documents
 
 __all__ = ["DemoResult", "run_demo"]
@@ -86,6 +87,7 @@ def run_demo(
         raise ParameterError(f"out must be a folder, got the file {folder}")
     if (folder / _NEWS).exists() and not overwrite:
         raise ParameterError(f"out must hold no earlier demo (--overwrite replaces it), got {folder}")
+    RunFolder(folder / _RUN, overwrite=overwrite)  # refuses a folder in use, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
