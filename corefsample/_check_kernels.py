@@ -45,17 +45,18 @@ def sort_rows(indptr: Ints, antecedents: Ints32, scores: Floats) -> None:
 @kernel
 def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
     """Whether the candidates of one document keep every rule and ascend; without a branch, as most documents do."""
-    good = True
+    faults = 0
     for i in range(indptr.shape[0] - 1):
-        begin, end = indptr[i], indptr[i + 1]
-        if begin < end:
-            good &= antecedents[begin] >= 0
-            good &= antecedents[end - 1] < i
-        for c in range(begin + 1, end):
-            good &= antecedents[c - 1] < antecedents[c]
+        row = antecedents[indptr[i] : indptr[i + 1]]
+        m = row.shape[0]
+        if m > 0:
+            faults += int(row[0] < 0) + int(row[m - 1] >= i)
+            left, right = row[: m - 1], row[1:]
+            for c in range(left.shape[0]):
+                faults += int(left[c] >= right[c])
     for c in range(scores.shape[0]):
-        good &= scores[c] - scores[c] == 0.0  # NaN for what is not finite
-    return good
+        faults += int(not (scores[c] - scores[c] == 0.0))  # NaN for what is not finite
+    return faults == 0
 
 
 @kernel

@@ -30,15 +30,22 @@ MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 U0 = np.uint64(0)
 U1 = np.uint64(1)
+U4 = np.uint64(4)
+U16 = np.uint64(16)
 U27 = np.uint64(27)
 U30 = np.uint64(30)
 U31 = np.uint64(31)
 U32 = np.uint64(32)
+LOW_16 = np.uint64(0xFFFF)
 LOW_32 = np.uint64(0xFFFFFFFF)
+HIGH_32 = np.uint64(0xFFFFFFFF00000000)
 TWO_32 = 4294967296.0
 
 # Samples drawn before moving on: the labels of a block (n * 128 * 4 bytes) stay in the second-level cache.
 BLOCK = 128
+
+# Mentions of a document whose numbers fit into 16 bits.
+NARROW = 65536
 
 
 # --- random words ------------------------------------------------------------------------------------------
@@ -79,21 +86,22 @@ def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats
 def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
     """Divide the weights of each mention, NEW's among them, by their sum, in place."""
     for i in range(indptr.shape[0] - 1):
-        begin, end = indptr[i], indptr[i + 1]
-        fours = begin + (end - begin) // 4 * 4
+        row = weights[indptr[i] : indptr[i + 1]]
         # Four sums at a time, since each addition waits for the one before it.
+        fourth = row.shape[0] // 4
+        part_0, part_1, part_2, part_3 = row[:fourth], row[fourth:], row[2 * fourth :], row[3 * fourth :]
         s0, s1, s2, s3 = new_weights[i], 0.0, 0.0, 0.0
-        for c in range(begin, fours, 4):
-            s0 += weights[c]
-            s1 += weights[c + 1]
-            s2 += weights[c + 2]
-            s3 += weights[c + 3]
-        for c in range(fours, end):
-            s0 += weights[c]
+        for c in range(fourth):
+            s0 += part_0[c]
+            s1 += part_1[c]
+            s2 += part_2[c]
+            s3 += part_3[c]
+        for c in range(fourth, part_3.shape[0]):
+            s0 += part_3[c]
         scale = 1.0 / ((s0 + s1) + (s2 + s3))
         new_weights[i] *= scale
-        for c in range(begin, end):
-            weights[c] *= scale
+        for c in range(row.shape[0]):
+            row[c] *= scale
 
 
 # --- sampling ----------------------------------------------------------------------------------------------
@@ -106,58 +114,64 @@ def alias_tables(
     """Build one alias table a mention (Walker 1977; Vose 1991).
 
     values[t] is the mention that cell t stands for, i itself for NEW; cells[t] holds the cell's threshold in its
-    high 32 bits and the mention of its alias in its low 32.
+    high 32 bits. Its low 32 hold the mention of its alias; in a document of at most NARROW mentions, the alias in
+    16 bits and values[t] in the last 16, so that a draw reads one word.
     """
     n = indptr.shape[0] - 1
     widest = 0
     for i in range(n):
         widest = max(widest, indptr[i + 1] - indptr[i] + 1)
     mass = np.empty(widest, np.float64)
-    needy = np.empty(widest, np.int32)
-    donors = np.empty(widest, np.int32)
+    needy = np.empty(widest, np.uint32)  # unsigned, as all indices here: no check for an index from the end
+    donors = np.empty(widest, np.uint32)
     for i in range(n):
         first = indptr[i]
         m = indptr[i + 1] - first + 1
         own = values[first + i : first + i + m]
         table = cells[first + i : first + i + m]
+        p = probs[first : first + m - 1]
+        k = antecedents[first : first + m - 1]
         for c in range(m - 1):
-            mass[c] = probs[first + c] * m
+            mass[c] = p[c] * m
         for c in range(m - 1):
-            own[c] = antecedents[first + c]
+            own[c] = k[c]
         mass[m - 1] = new_probs[i] * m
         own[m - 1] = i
-        n_needy, n_donors = 0, 0
+        n_needy, n_donors = U0, U0
         for c in range(m):  # split without a branch: which way a cell goes cannot be foretold
             needy[n_needy] = c
             donors[n_donors] = c
-            full = int(mass[c] >= 1.0)
+            full = np.uint64(mass[c] >= 1.0)
             n_donors += full
-            n_needy += 1 - full
+            n_needy += U1 - full
         # Each needy cell takes its donor as alias. A donor that gave too much becomes needy itself, and the next
         # one serves it.
-        t, d = 0, 0
-        if n_donors > 0:
-            donor = donors[0]
+        t, d = U0, U0
+        if n_donors > U0:
+            donor = np.uint64(donors[0])
             left = mass[donor]  # what the donor still has
             while t < n_needy and d < n_donors:
-                cell = needy[t]
-                t += 1
-                table[cell] = (np.uint64(mass[cell] * TWO_32) << U32) | np.uint64(own[donor])
+                cell = np.uint64(needy[t])
+                t += U1
+                table[cell] = (np.uint64(np.int64(mass[cell] * TWO_32)) << U32) | np.uint64(own[donor])
                 left -= 1.0 - mass[cell]
                 while left < 1.0:
-                    d += 1
+                    d += U1
                     if d == n_donors:
                         break
-                    following = donors[d]
-                    table[donor] = (np.uint64(left * TWO_32) << U32) | np.uint64(own[following])
+                    following = np.uint64(donors[d])
+                    table[donor] = (np.uint64(np.int64(left * TWO_32)) << U32) | np.uint64(own[following])
                     left = mass[following] - (1.0 - left)
                     donor = following
         # Donors not used up keep what they have. So does, where all are, what rounding alone has left over: such a
         # cell lacks some 1e-13 of its mass.
-        for k in range(max(min(d, n_donors - 1), 0), n_donors):
-            table[donors[k]] = (LOW_32 << U32) | np.uint64(own[donors[k]])
-        for k in range(t, n_needy):
-            table[needy[k]] = (LOW_32 << U32) | np.uint64(own[needy[k]])
+        for r in range(max(min(int(d), int(n_donors) - 1), 0), int(n_donors)):
+            table[donors[r]] = (LOW_32 << U32) | np.uint64(own[donors[r]])
+        for r in range(int(t), int(n_needy)):
+            table[needy[r]] = (LOW_32 << U32) | np.uint64(own[needy[r]])
+        if n <= NARROW:
+            for c in range(m):
+                table[c] = (table[c] & HIGH_32) | ((table[c] & LOW_16) << U16) | np.uint64(own[c])
 
 
 @kernel
@@ -166,11 +180,16 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
 
     Mentions outside, samples inside, in blocks; word s of mention i is output `first + s` of SplitMix64 seeded
     with output i of SplitMix64 seeded with `key`. Its high half picks the cell, its low half cell or alias.
+
+    One loop a step, since what computes is vectorised only apart from what looks up; and slices that loops run
+    through from 0, since an index that could be negative is checked at each turn, and its store scattered.
     """
     n = labels.shape[0]
     n_samples = labels.shape[1]
     block = np.empty(n * BLOCK, np.int32)
-    words = np.empty(BLOCK, np.uint64)
+    low = np.empty(BLOCK, np.uint64)  # the low half of each word
+    place = np.empty(BLOCK, np.uint64)  # first the cell drawn, then where in the block its label is
+    drawn = np.empty(BLOCK, np.uint64)
     for start in range(0, n_samples, BLOCK):
         size = min(BLOCK, n_samples - start)
         for i in range(n):
@@ -178,24 +197,33 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
             m = indptr[i + 1] - indptr[i] + 1
             width = np.uint64(m)
             mention_cells = cells[begin : begin + m]
-            mention_values = values[begin : begin + m]
             state = _mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + start + 1) * GAMMA
             for s in range(size):
-                words[s] = _mix(state + np.uint64(s) * GAMMA)
-            row = i * BLOCK
+                word = _mix(state + np.uint64(s) * GAMMA)
+                low[s] = word & LOW_32
+                place[s] = ((word >> U32) * width) >> U32
+            row = block[i * BLOCK : (i + 1) * BLOCK]
             for s in range(size):
-                block[row + s] = i
+                row[s] = i
             for s in range(size):
-                word = words[s]
-                cell_index = ((word >> U32) * width) >> U32
-                cell = mention_cells[cell_index]
-                own = np.uint64(mention_values[cell_index])
-                take_alias = U0 - np.uint64((word & LOW_32) >= (cell >> U32))  # all ones, or none
-                mention = own ^ ((own ^ (cell & LOW_32)) & take_alias)
-                block[row + s] = block[mention * np.uint64(BLOCK) + np.uint64(s)]
-            target = labels[i]
+                drawn[s] = mention_cells[place[s]]
+            if n <= NARROW:
+                for s in range(size):
+                    alias = np.uint64(low[s] >= (drawn[s] >> U32))
+                    mention = (drawn[s] >> (alias << U4)) & LOW_16
+                    place[s] = mention * np.uint64(BLOCK) + np.uint64(s)
+            else:
+                mention_values = values[begin : begin + m]
+                for s in range(size):
+                    own = np.uint64(mention_values[place[s]])
+                    take_alias = U0 - np.uint64(low[s] >= (drawn[s] >> U32))  # all ones, or none
+                    mention = own ^ ((own ^ (drawn[s] & LOW_32)) & take_alias)
+                    place[s] = mention * np.uint64(BLOCK) + np.uint64(s)
             for s in range(size):
-                target[start + s] = block[row + s]
+                row[s] = block[place[s]]
+            target = labels[i, start : start + size]
+            for s in range(size):
+                target[s] = row[s]
 
 
 # --- exact inference ---------------------------------------------------------------------------------------

@@ -79,7 +79,8 @@ def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
         begin, end = int(distribution.indptr[i]) + i, int(distribution.indptr[i + 1]) + i + 1
         row = zip(values[begin:end].tolist(), cells[begin:end].tolist(), strict=True)
         # A cell that keeps all its mass has itself as alias, so that its threshold plays no part.
-        tables.append([(own, cell & 0xFFFFFFFF, cell >> 32) for own, cell in row])
+        tables.append([(own, cell >> 16 & 0xFFFF, cell >> 32) for own, cell in row])
+        np.testing.assert_array_equal(cells[begin:end] & np.uint64(0xFFFF), values[begin:end])
     return tables
 
 

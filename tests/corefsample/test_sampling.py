@@ -185,6 +185,28 @@ def test_new_is_never_drawn_where_its_probability_is_zero(m: int) -> None:
     assert set(draw(lists, 20_000)[:, m].tolist()) == set(range(m))
 
 
+def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:
+    """A document of single mentions but for a few, whose candidates all score 1."""
+    antecedents = [links.get(i, []) for i in range(n_mentions)]
+    return AntecedentDistribution.from_lists(antecedents, [[1.0] * len(row) for row in antecedents])
+
+
+def test_a_document_past_16_bits_is_sampled_as_one_within() -> None:
+    # Up to 65,536 mentions a cell holds both its mentions in 16 bits each, from 65,537 on in 32.
+    links = {7: [0, 3], 300: [7, 9, 299], 65_534: [0, 300], 65_535: [7, 300, 65_534]}
+    within, past = (sample_clusterings(long_document(n, links), n_samples=150).labels for n in (65_536, 65_537))
+    np.testing.assert_array_equal(past[:, :65_536], within)
+    assert set(within[:, 65_535].tolist()) >= {0, 65_534, 65_535}
+
+
+def test_mentions_past_16_bits_can_be_antecedents() -> None:
+    links = {65_540: [65_539], 65_541: [65_539, 65_540], 65_543: [4]}
+    labels = sample_clusterings(long_document(65_545, links), n_samples=100).labels
+    assert set(labels[:, 65_540].tolist()) == {65_539, 65_540}
+    assert set(labels[:, 65_541].tolist()) == {65_539, 65_540, 65_541}
+    assert set(labels[:, 65_543].tolist()) == {4, 65_543}
+
+
 def test_no_mentions_give_empty_clusterings() -> None:
     assert draw(Lists([], []), 5).shape == (5, 0)
 
