@@ -190,6 +190,9 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
     low = np.empty(BLOCK, np.uint64)  # the low half of each word
     place = np.empty(BLOCK, np.uint64)  # first the cell drawn, then where in the block its label is
     drawn = np.empty(BLOCK, np.uint64)
+    steps = np.empty(BLOCK, np.uint64)
+    for s in range(BLOCK):
+        steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
         size = min(BLOCK, n_samples - start)
         for i in range(n):
@@ -199,7 +202,7 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
             mention_cells = cells[begin : begin + m]
             state = _mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + start + 1) * GAMMA
             for s in range(size):
-                word = _mix(state + np.uint64(s) * GAMMA)
+                word = _mix(state + steps[s])
                 low[s] = word & LOW_32
                 place[s] = ((word >> U32) * width) >> U32
             row = block[i * BLOCK : (i + 1) * BLOCK]

@@ -121,7 +121,7 @@ class AntecedentDistribution:
         starts = _checks.integers("indptr", indptr)
         candidates = _checks.mentions("antecedents", antecedents)
         log_scores = _checks.floats("scores", scores)
-        if starts.shape[0] == 0 or starts[0] != 0 or starts[-1] != candidates.shape[0] or (np.diff(starts) < 0).any():
+        if starts.shape[0] == 0 or starts[0] != 0 or starts[-1] != candidates.shape[0] or (starts[1:] < starts[:-1]).any():
             raise ParameterError(
                 f"indptr must rise from 0 to the number of candidates ({candidates.shape[0]}), "
                 f"got {_checks.shown(starts.tolist())}"
