@@ -49,7 +49,7 @@ def sampling(runs: int) -> Iterator[Row]:
     peers = (
         ("Generator.choice + csgraph components", scipy_components, 500, runs),
         ("Generator.choice + forward pass over labels", numpy_forward, 25, runs * 3),
-        ("Generator.choice + networkx, in a loop", networkx_components, 5000, 1),
+        ("Generator.choice + networkx, in a loop", networkx_components, 5000, 3),
     )
     for name, peer, figure, n in peers:
         yield faster(work, name, in_turn(ours, lambda peer=peer: peer(*csr, N_SAMPLES), n, each=9), figure)  # type: ignore[misc]
