@@ -85,19 +85,25 @@ def _roles(
         f"[active,no >{any_subject}]<conj>{subject}",
         f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
     )
-    controlled = (
-        f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}",
-        f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}",
-    )
+    # Of two arguments the object controls ("ordered them to attack"), else the subject, whatever the voice.
+    by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}"
+    by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
+    controlled = (by_subject, by_object)
     direct = f">{subject}"
+    # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
+    pronouns = (
+        *((start, subject) for start in (direct, *shared)),
+        (by_subject, f"{subject}|{passive_subject}"),
+        (by_object, iobj_or_obj),
+    )
     return {
         "subject": (direct,),
         "passive_agent": agents,
         "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
         "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
         "relative_subject": tuple(
-            f"{start}[lemma={_RELATIVE}]<{subject}<{relative}{tail}"
-            for start in (direct, *shared)
+            f"{start}[lemma={_RELATIVE}]<{labels}<{relative}{tail}"
+            for start, labels in pronouns
             for tail in ("", ">conj+")
         ),
         "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),
@@ -157,52 +163,11 @@ def _clearnlp() -> Scheme:
         name="clearnlp",
         title="ClearNLP (spaCy's English pipelines)",
         bases=frozenset(
-            [
-                "acl",
-                "acomp",
-                "advcl",
-                "advmod",
-                "agent",
-                "amod",
-                "appos",
-                "attr",
-                "aux",
-                "auxpass",
-                "case",
-                "cc",
-                "ccomp",
-                "compound",
-                "conj",
-                "csubj",
-                "csubjpass",
-                "dative",
-                "dep",
-                "det",
-                "dobj",
-                "expl",
-                "intj",
-                "mark",
-                "meta",
-                "neg",
-                "nmod",
-                "npadvmod",
-                "nsubj",
-                "nsubjpass",
-                "nummod",
-                "oprd",
-                "parataxis",
-                "pcomp",
-                "pobj",
-                "poss",
-                "preconj",
-                "predet",
-                "prep",
-                "prt",
-                "punct",
-                "quantmod",
-                "relcl",
-                "xcomp",
-            ]
+            (
+                "acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj csubj csubjpass "
+                "dative dep det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp "
+                "pobj poss preconj predet prep prt punct quantmod relcl xcomp"
+            ).split()
         ),
         subtypes=frozenset(),
         paths={

@@ -11,16 +11,16 @@ from corefsample._lazy import lazy_names
 
 if TYPE_CHECKING:
     from events.counter import EventCounter as EventCounter
-    from events.counts import CountTally as CountTally
     from events.counts import EventCounts as EventCounts
     from events.lexicon import Lexicon as Lexicon
     from events.lexicon import load_lexicon as load_lexicon
     from events.rules import Rule as Rule
     from events.rules import load_rules as load_rules
     from events.simulate import simulate_documents as simulate_documents
+    from events.tally import CountTally as CountTally
 
 _MODULES = {
-    "CountTally": "counts",
+    "CountTally": "tally",
     "EventCounter": "counter",
     "EventCounts": "counts",
     "Lexicon": "lexicon",

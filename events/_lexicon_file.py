@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import re
 from collections.abc import Collection, Mapping
+from importlib import resources
+from pathlib import Path
 from typing import Any, NoReturn
 
 from corefsample.errors import InputError
 from events._lexicon_content import Alias, Entry, LexiconContent, check_claims, laid_over, without
-from events._yaml_file import read_yaml
+from events._yaml_file import read_yaml, shown
 
-__all__ = ["SHIPPED", "read_content"]
+__all__ = ["SHIPPED", "lexicon_content", "read_content", "shipped_content"]
 
 SHIPPED = "countries"
 KINDS = ("country", "territory", "historic", "organisation")
 _LISTS = ("remove", "entries", "not_countries", "ambiguous")
+
+
+def lexicon_content(path: str) -> LexiconContent:
+    """What a lexicon file says, with what it extends.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or as `read_content`.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the lexicon cannot be read: {error.strerror}") from error
+    return read_content(path, data, shipped_content())
+
+
+@functools.cache
+def shipped_content() -> LexiconContent:
+    """What the lexicon that comes with the package says."""
+    file = resources.files("events") / "data" / "countries.yaml"
+    return read_content("countries.yaml", file.read_bytes(), None)
 
 
 def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> LexiconContent:
@@ -125,12 +150,12 @@ def _declaration(place: str, raw: object, known: Collection[str]) -> tuple[Alias
 def _mapping(place: str, value: object, needed: set[str], optional: set[str]) -> dict[str, Any]:
     keys = ", ".join(sorted(needed | optional))
     if not isinstance(value, dict):
-        raise InputError(f"{place}: must be a mapping with keys of {keys}, got {_shown(value)}")
+        raise InputError(f"{place}: must be a mapping with keys of {keys}, got {shown(value)}")
     for key in value:
         if key not in needed | optional:
-            raise InputError(f"{place}: key must be one of {keys}, got {_shown(key)}")
+            raise InputError(f"{place}: key must be one of {keys}, got {shown(key)}")
     for key in sorted(needed - value.keys()):
-        raise InputError(f"{place}: {key} is needed, got {_shown(value)}")
+        raise InputError(f"{place}: {key} is needed, got {shown(value)}")
     return value
 
 
@@ -168,16 +193,4 @@ def _date(place: str, field: str, value: object) -> datetime.date | None:
 
 
 def _refuse(place: str, field: str, rule: str, value: object) -> NoReturn:
-    raise InputError(f"{place}: {field} {rule}, got {_shown(value)}")
-
-
-def _shown(value: object) -> str:
-    """A value for a message: on one line, and short."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return f"{value} (YAML reads NO, OFF, YES and ON as truth values: put quotes round them)"
-    if isinstance(value, datetime.date):
-        return str(value)
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    raise InputError(f"{place}: {field} {rule}, got {shown(value)}")

@@ -21,7 +21,7 @@ from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from corefsample.schemes import scheme_names
-from events.counts import INTERVALS, CountTally
+from events.counts import INTERVALS
 from events.evaluation import DocumentEvents, evaluate_matches
 from events.evidence import evidence_rows
 from events.examples import check_examples
@@ -32,6 +32,7 @@ from events.plots import event_bands, save_figure
 from events.rules import load_rules
 from events.run_folder import RunFolder
 from events.screening import Screen
+from events.tally import MOST_PERIODS, CountTally
 
 __all__ = ["EventsOptions", "RunSummary", "run_events"]
 
@@ -216,7 +217,10 @@ class _Job:
             shape = ">".join(["AAA", "BBB"][: len(self.rule.event)])
             raise ParameterError(f"compare must name events of the rule {self.rule.name} ({shape}), got {key!r}")
         for code in codes:
-            self.lexicon.require(code)
+            try:
+                self.lexicon.require(code)
+            except ParameterError as error:
+                raise ParameterError(f"compare must name countries of the lexicon, got {key!r}: {error}") from None
 
     def _set_aside(self, rejected: Rejected) -> None:
         self.n_quarantined += 1
@@ -235,7 +239,7 @@ class _Job:
         with ThreadPoolExecutor(n_threads) as pool:
             try:
                 for batch in self.stream:
-                    self.tally.add_documents(self.calendar.numbers(batch.dates))
+                    self._count(batch)
                     rows = [row for row in range(len(batch)) if batch.places[row] in self._matches]
                     sampled.append((batch, rows, [pool.submit(*self._sampling(batch, row)) for row in rows]))
                     if len(sampled) > _AHEAD:
@@ -252,6 +256,15 @@ class _Job:
             raise InputError(
                 f"{', '.join(self.stream.paths)}: a corpus must hold at least one document, got none{aside}"
             )
+
+    def _count(self, batch: DocumentBatch) -> None:
+        """Count documents as exposure. A stray date stops the run: which of two dates is the stray one, none can tell."""
+        numbers = self.calendar.numbers(batch.dates)
+        stray = self.tally.first_stray(numbers)
+        if stray is not None:
+            reason = self.calendar.stray(batch.dates[stray].item(), MOST_PERIODS)
+            raise InputError(batch.rejected(stray, reason).message())
+        self.tally.add_documents(numbers)
 
     def _sampling(self, batch: DocumentBatch, row: int) -> tuple[Callable[[], DocumentEvents]]:
         matches = self._matches[batch.places[row]]

@@ -14,15 +14,17 @@ import numpy as np
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
-from corefsample.schemes import fitting_schemes
+from corefsample.schemes import SCHEMES, fitting_schemes
+from events._lexicon_content import LexiconContent
+from events._lexicon_file import lexicon_content
 from events._yaml_file import read_yaml
 from events.examples import check_examples
-from events.lexicon import load_lexicon
-from events.rules import load_presets
+from events.rules import Rule, load_presets
 
 __all__ = ["CorpusReport", "FileReport", "examine"]
 
-_SHOWN = 20
+_SHOWN = 20  # problems
+_LISTED = 5  # names
 _YAML = (".yaml", ".yml")
 Progress = Callable[[int, int, int], None]
 
@@ -179,21 +181,56 @@ def _yaml_report(name: str) -> FileReport:
     report = FileReport(name)
     try:
         if _holds_entries(name):
-            lexicon = load_lexicon(name)
-            report.pairs = [("lexicon", f"{len(lexicon.codes):,} codes")]
+            report.pairs = _lexicon_pairs(lexicon_content(name))
         else:
-            presets = load_presets(name)
-            checked = sum(check_examples(rule) for rule in presets)
-            report.pairs = [
-                ("rule", presets[0].name),
-                ("triggers", ", ".join(sorted(presets[0].lemmas))),
-                ("presets", ", ".join(rule.preset for rule in presets)),
-                ("examples", f"{checked:,} checks hold"),
-            ]
+            _note_rule(report, load_presets(name))
     except InputError as error:
         report.problems.append(str(error))
-        report.n_problems += 1
+    report.n_problems = len(report.problems)
     return report
+
+
+def _note_rule(report: FileReport, presets: list[Rule]) -> None:
+    """Say what a rule looks for, and of each preset whether its examples hold: those of the others are its own matter."""
+    first = presets[0]
+    report.pairs = [
+        ("rule", first.name),
+        ("triggers", f"{', '.join(sorted(first.lemmas))} ({', '.join(sorted(first.upos))})"),
+        ("event", " > ".join(first.event)),
+    ]
+    for rule in presets:
+        schemes = ", ".join(scheme for scheme in SCHEMES if rule.serves(scheme)) or "no scheme"
+        try:
+            checked = check_examples(rule)
+        except InputError as error:
+            if str(error) not in report.problems:  # an example that cannot be read fails in every preset alike
+                report.problems.append(str(error))
+            found = "an example fails"
+        else:
+            found = f"examples hold ({checked:,})"
+        report.pairs.append((f"preset {rule.preset}", f"{found}; serves {schemes}"))
+
+
+def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
+    entries = [content.entries[code] for code in sorted(content.entries)]
+    aliases = [alias for entry in entries for alias in entry.aliases]
+    kinds = Counter(entry.kind for entry in entries)
+    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]
+    dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
+    return [
+        ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
+        ("names", _listed([f"{entry.code} {entry.name}" for entry in entries])),
+        ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
+        ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{_listed(declared)}"),
+        ("no country", f"{len(content.not_countries):,} names"),
+        ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{_listed(dated)}"),
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _holds_entries(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,8 @@ __all__ = ["main"]
 USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Where messages name a parameter: "n_samples must be ...", "... (overwrite replaces it)".
+_PARAMETER = re.compile(r"^\w+(?= must )|(?<=\()\w+(?= (?:replaces|chooses)\b)")
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -169,7 +172,7 @@ def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool
     from corefsample.formats import convert as convert_files
     from corefsample.formats import quarantine_file
 
-    with quarantine_file(output if on_error == "quarantine" else None, overwrite=overwrite) as on_rejected:
+    with quarantine_file(output, on_error=on_error, overwrite=overwrite) as on_rejected:
         with _progress("converting", as_json) as on_progress:
             count = convert_files(
                 inputs,
@@ -292,6 +295,17 @@ def _complain(message: str) -> None:
     click.echo(f"corefsample: {' '.join(message.split())}", err=True)
 
 
+def _by_option(error: CorefsampleError) -> str:
+    """Say an error in the command line's words: --samples where the parameter is called n_samples."""
+    options = {
+        parameter.name: max(parameter.opts, key=len)
+        for command in cli.commands.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+    }
+    return _PARAMETER.sub(lambda found: options.get(found.group(), found.group()), str(error))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage, 3 bad input, 1 any other failure, 130 interrupted."""
     # A scheduler's end of time, like an interrupt by hand, has to leave nothing half written.
@@ -316,17 +330,17 @@ def _status(arguments: Sequence[str] | None) -> int:
         error.show()
         return USAGE
     except ParameterError as error:
-        _complain(str(error))
+        _complain(_by_option(error))
         return USAGE
     except InputError as error:
-        _complain(str(error))
+        _complain(_by_option(error))
         return BAD_INPUT
     except BrokenPipeError:
         # The reader of a pipe left: point standard output elsewhere, so that closing it fails quietly.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except CorefsampleError as error:
-        _complain(str(error))
+        _complain(_by_option(error))
         return FAILURE
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.schemes import scheme_names
-from events.counts import CountTally, EventCounts, Interval
+from events.counts import EventCounts, Interval
 from events.evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
 from events.evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_rows
 from events.examples import check_examples
@@ -19,6 +21,7 @@ from events.lexicon import Lexicon, load_lexicon
 from events.matching import match_document
 from events.periods import Calendar
 from events.rules import Rule, load_rules
+from events.tally import MOST_PERIODS, CountTally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +79,12 @@ class EventCounter:
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
             raise ParameterError("predicate must stand alone, got a rule or a lexicon besides")
+        if predicate is not None and not callable(predicate):
+            raise ParameterError(f"predicate must be a function of a document and its labels, got {predicate!r}")
+        if rule is not None and not isinstance(rule, Rule):
+            raise ParameterError(f"rule must be a Rule, as load_rules returns, got {_checks.shown(rule)}")
+        if lexicon is not None and not isinstance(lexicon, Lexicon):
+            raise ParameterError(f"lexicon must be a Lexicon, as load_lexicon returns, got {_checks.shown(lexicon)}")
         if scheme is not None:
             _checks.choice("scheme", scheme, scheme_names())
         self.seed = _checks.seed(seed)
@@ -98,16 +107,23 @@ class EventCounter:
 
         Raises
         ------
+        ParameterError
+            If this is no ScoredDocument.
         InputError
-            If the document lacks a date or tokens, its labels fit no scheme, or its doc_id was added before.
+            If the document lacks a date or tokens, its labels fit no scheme, its doc_id was added before, or its date makes the
+            periods more than 100,000.
         """
+        if not isinstance(document, ScoredDocument):
+            raise ParameterError(f"document must be a ScoredDocument, got {_checks.shown(document)}")
         if document.doc_id in self._seen:
             raise InputError(f"doc_id {document.doc_id!r}: doc_id must be unique in the corpus, got it again")
-        events = self._evaluated(document)
         if document.date is None:
             raise InputError(f"doc_id {document.doc_id!r}: date must be there for events, got none")
-        self._seen.add(document.doc_id)
         number = self.calendar.numbers([document.date])
+        if self.tally.first_stray(number) is not None:
+            raise InputError(f"doc_id {document.doc_id!r}: {self.calendar.stray(document.date, MOST_PERIODS)}")
+        events = self._evaluated(document, document.date)
+        self._seen.add(document.doc_id)
         self.tally.add_documents(number)
         if events is not None:
             self.tally.add_events(events, int(number[0]))
@@ -115,17 +131,13 @@ class EventCounter:
             self._rows += evidence_rows(events, label, document.tokens, document.mentions)
         return events
 
-    def _evaluated(self, document: ScoredDocument) -> DocumentEvents | None:
-        if document.date is None:
-            raise InputError(f"doc_id {document.doc_id!r}: date must be there for events, got none")
+    def _evaluated(self, document: ScoredDocument, date: datetime.date) -> DocumentEvents | None:
         if self._predicate is not None:
             return evaluate_predicate(document, self._predicate, n_samples=self.n_samples, seed=self.seed)
         if document.tokens is None:
             raise InputError(f"doc_id {document.doc_id!r}: tokens must be there for events, got none")
         try:
-            matches = match_document(
-                document.tokens, document.mentions, self._rule, self._lexicon, document.date, self._scheme
-            )
+            matches = match_document(document.tokens, document.mentions, self._rule, self._lexicon, date, self._scheme)
         except InputError as error:
             raise InputError(f"doc_id {document.doc_id!r}: {error}") from None
         if not matches.possible:
@@ -134,13 +146,25 @@ class EventCounter:
             document.antecedents,
             matches,
             document.doc_id,
-            document.date,
+            date,
             n_samples=self.n_samples,
             seed=self.seed,
         )
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
-        """Add documents, as `add` does."""
+        """Add documents, as `add` does.
+
+        Raises
+        ------
+        ParameterError
+            If this is no iterable of documents: a file's name needs `corefsample.read_documents` first.
+        InputError
+            As `add` does; the documents before the bad one are counted.
+        """
+        if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
+            raise ParameterError(
+                f"documents must be ScoredDocuments, as read_documents yields them, got {_checks.shown(documents)}"
+            )
         for document in documents:
             self.add(document)
 

@@ -80,13 +80,15 @@ def run_demo(
     ParameterError
         If the folder holds an earlier demo, or something else, or a number is outside its range.
     """
-    _checks.whole("documents", n_documents, 1)
+    _checks.whole("n_documents", n_documents, 1)
     _checks.seed(seed)
+    if not os.fspath(out):
+        raise ParameterError("out must name a folder, got ''")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"out must be a folder, got the file {folder}")
     if (folder / _NEWS).exists() and not overwrite:
-        raise ParameterError(f"out must hold no earlier demo (--overwrite replaces it), got {folder}")
+        raise ParameterError(f"out must hold no earlier demo (overwrite replaces it), got {folder}")
     RunFolder(folder / _RUN, overwrite=overwrite)  # refuses a folder in use, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)

@@ -8,15 +8,14 @@ import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.errors import InputError, ParameterError
+from corefsample._checks import shown
+from corefsample.errors import ParameterError
 from events._lexicon_content import Alias, LexiconContent, normalised
-from events._lexicon_file import SHIPPED, read_content
+from events._lexicon_file import SHIPPED, lexicon_content, shipped_content
 
 __all__ = ["Lexicon", "LexiconMatches", "load_lexicon"]
 
@@ -239,28 +238,22 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
 
     Raises
     ------
+    ParameterError
+        If `source` is no path.
     InputError
         If the file cannot be read or breaks a rule of the format: one line of file, entry, rule and value.
     """
+    if source is not None and not isinstance(source, (str, os.PathLike)):
+        raise ParameterError(f"lexicon must be a path or None, got {shown(source)}")
     if source is None or os.fspath(source) == SHIPPED:
         return _shipped_lexicon()
     path = os.fspath(source)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: the lexicon cannot be read: {error.strerror}") from error
-    return _compiled(path, read_content(path, data, _shipped()))
+    return _compiled(path, lexicon_content(path))
 
 
 @functools.cache
 def _shipped_lexicon() -> Lexicon:
-    return _compiled(SHIPPED, _shipped())
-
-
-@functools.cache
-def _shipped() -> LexiconContent:
-    file = resources.files("events") / "data" / "countries.yaml"
-    return read_content("countries.yaml", file.read_bytes(), None)
+    return _compiled(SHIPPED, shipped_content())
 
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:

@@ -127,7 +127,7 @@ def match_document(
         names = " and ".join(reading.scheme for reading in readings)
         raise InputError(
             f"tokens.dep must tell the dependency scheme, got labels that fit {names}, which see different events "
-            "(choose with --scheme)"
+            "(scheme chooses)"
         )
     return matches[0]
 

@@ -57,6 +57,10 @@ class Calendar:
         periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))
 
+    def stray(self, date: datetime.date, limit: int) -> str:
+        """Say that a document's date makes the periods too many."""
+        return f"date must leave at most {limit:,} periods ({self.period}) from first to last document, got {date}"
+
     def index(self, numbers: npt.ArrayLike) -> pd.PeriodIndex:
         """Periods of these numbers."""
         return _from_ordinals(np.asarray(numbers, dtype=np.int64), self.freq)

@@ -11,10 +11,11 @@ from typing import Annotated, NoReturn
 
 import msgspec
 
+from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
 from corefsample.paths import path_labels
 from corefsample.schemes import SCHEMES, Scheme
-from events._yaml_file import read_yaml
+from events._yaml_file import read_yaml, typed
 
 __all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
 
@@ -158,6 +159,8 @@ def load_presets(source: str | os.PathLike[str]) -> list[Rule]:
 
 
 def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
+    if not isinstance(source, (str, os.PathLike)):
+        raise ParameterError(f"rule must be a name or a path, got {shown(source)}")
     name = os.fspath(source)
     if Path(name).suffix in (".yaml", ".yml") or os.sep in name:
         try:
@@ -170,18 +173,9 @@ def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
         raise ParameterError(
             f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}"
         )
-    file = _decoded(data, name)
+    file = typed(name, read_yaml(name, data), _RuleFile)
     _validate(file, name)
     return file, name
-
-
-def _decoded(data: bytes, source: str) -> _RuleFile:
-    content = read_yaml(source, data)
-    try:
-        return msgspec.convert(content, _RuleFile)
-    except msgspec.ValidationError as error:
-        rule, _, path = str(error).partition(" - at `$")
-        raise InputError(f"{source}: {path.strip('.`') or 'file'}: {rule}") from None
 
 
 def _rule(file: _RuleFile, preset: str, source: str) -> Rule:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Annotated, Any
 
@@ -27,6 +26,7 @@ from corefsample.document_batch import (
 )
 from corefsample.documents import INTEGER_COLUMNS, STRING_COLUMNS
 from corefsample.errors import InputError
+from corefsample.formats._json_rules import non_finite, repeated_key
 
 __all__ = ["JsonLinesReader", "JsonLinesWriter"]
 
@@ -163,6 +163,8 @@ def _decoded(line: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(line, error) from None
     doc_id = _known_id(raw)
+    _refuse_repeated(line, raw, doc_id, known=_FIELDS)
+    tokens = bytes(raw.get("tokens", b""))
     row: dict[str, Any] = {}
     for name, decoder in _FIELDS.items():
         if name not in raw:
@@ -174,6 +176,7 @@ def _decoded(line: bytes) -> dict[str, Any]:
         if (name == "version" and row[name] not in (None, VERSION)) or isinstance(row.get("version"), bool):
             raise _FaultError(f"version must be {VERSION}, got {shown(row['version'])}", doc_id)
     if row["tokens"] is not None:
+        _refuse_repeated(tokens, row["tokens"], doc_id, known=(*STRING_COLUMNS, *INTEGER_COLUMNS))
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     row["metadata"] = msgspec.json.encode(raw).decode() if raw else None
     try:
@@ -181,6 +184,12 @@ def _decoded(line: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, RecursionError) as error:
         raise _malformed(line, error) from None
     return row
+
+
+def _refuse_repeated(text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: str, *, known: Collection[str]) -> None:
+    key = repeated_key(text, raw, known)
+    if key is not None:
+        raise _FaultError(f"{shown(key)} must be there once in a JSON object, got it again", doc_id)
 
 
 def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
@@ -232,7 +241,7 @@ def _malformed(line: bytes, error: Exception) -> _FaultError:
     """Say why a line is no JSON; NaN and Infinity, which Python's json writes, are named with their place."""
     try:
         content = json.loads(line)
-        place = _non_finite(content, "")
+        place = non_finite(content)
     except (ValueError, RecursionError):
         return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}")
     if place is None:
@@ -240,17 +249,6 @@ def _malformed(line: bytes, error: Exception) -> _FaultError:
     doc_id = content.get("doc_id") if isinstance(content, dict) else None
     known = doc_id if isinstance(doc_id, str) else ""
     return _FaultError(f"{place[0].lstrip('.') or 'a line'} must be finite, got {place[1]}", known)
-
-
-def _non_finite(content: Any, path: str) -> tuple[str, float] | None:
-    if isinstance(content, float) and not math.isfinite(content):
-        return path, content
-    items: Any = ()
-    if isinstance(content, dict):
-        items = ((f"{path}.{key}", value) for key, value in content.items())
-    elif isinstance(content, list):
-        items = ((f"{path}[{i}]", value) for i, value in enumerate(content))
-    return next((found for key, value in items if (found := _non_finite(value, key))), None)
 
 
 def _start(line: bytes) -> str:

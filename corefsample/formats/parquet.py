@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -75,29 +76,58 @@ class ParquetReader:
                 places = [f"row {row + i + 1}" for i in range(table.num_rows)]
                 row += table.num_rows
                 self.bytes_read = n_bytes * row // n_rows
-                yield self._canonical(table), places, []
+                yield self._canonical(table, places)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.path}: row {row + 1}: data must be readable, got: {_one_line(error)}") from None
 
-    def _canonical(self, table: pa.RecordBatch) -> pa.RecordBatch:
-        """Cast to the schema; columns not read are null."""
+    def _canonical(self, table: pa.RecordBatch, places: list[str]) -> tuple[pa.RecordBatch, list[str], list[Rejected]]:
+        """Cast to the schema, leaving out rows with a number that does not fit; columns not read are null."""
+        absent = [field for field in SCHEMA if field.name not in table.schema.names]
+        for field in absent:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        try:
+            return self._cast(table), places, []
+        except pa.ArrowInvalid:
+            reasons = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
+        found = DocumentBatch(self.path, table, places)
+        rejected = [found.rejected(row, reason) for row, reason in reasons.items()]
+        kept = [row for row in range(table.num_rows) if row not in reasons]
+        return self._cast(table.take(pa.array(kept, pa.int64()))), [places[row] for row in kept], rejected
+
+    def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
         for field in SCHEMA:
-            if field.name not in table.schema.names:
-                columns.append(pa.nulls(table.num_rows, field.type))
-                continue
             column = table.column(field.name)
-            try:
-                if column.type != field.type:
-                    if not _alike(column.type, field.type):
-                        raise pa.ArrowTypeError("another kind of data")
-                    column = column.cast(field.type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                raise InputError(
-                    f"{self.path}: column {field.name} must be {field.type}, got {column.type}: {_one_line(error)}"
-                ) from None
-            columns.append(column)
+            if not _alike(column.type, field.type):
+                raise InputError(f"{self.path}: column {field.name} must be {field.type}, got {column.type}")
+            columns.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+    def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
+        """Say which value keeps a row from being cast, or None."""
+        alone = table.take(pa.array([row], pa.int64()))  # a slice will not do: the cast looks at what is beside it too
+        try:
+            self._cast(alone)
+        except pa.ArrowInvalid as error:
+            content = alone.to_pylist()[0]
+            faults = (_number_fault(content[field.name], field.type, field.name) for field in SCHEMA)
+            return next(filter(None, faults), _one_line(error))
+        return None
+
+
+def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
+    """Say where in a value a number does not fit the integers of its type, or None."""
+    if pa.types.is_struct(kind) and value is not None:
+        faults = (_number_fault(value[field.name], field.type, f"{path}.{field.name}") for field in kind)
+    elif pa.types.is_list(kind) and value is not None:
+        faults = (_number_fault(each, kind.value_type, f"{path}[{i}]") for i, each in enumerate(value))
+    elif pa.types.is_integer(kind) and value is not None and not -(2**31) <= value < 2**31:
+        return f"{path} must fit into 32 bits, got {value}"
+    elif pa.types.is_integer(kind) and value is not None and value != int(value):
+        return f"{path} must be a whole number, got {value}"
+    else:
+        return None
+    return next(filter(None, faults), None)
 
 
 class ParquetWriter:

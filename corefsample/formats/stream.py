@@ -11,11 +11,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from corefsample._checks import choice, whole
+from corefsample._checks import choice, shown, whole
 from corefsample.batch_checks import checked
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.documents import ScoredDocument
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.formats.jsonl import JsonLinesReader
 from corefsample.formats.parquet import ParquetReader
 
@@ -79,7 +79,6 @@ class DocumentStream:
         self._batch_size = whole("batch_size", batch_size, 1)
         self._bytes_before = 0
         self._reader: _Reader | None = None
-        self._seen: set[bytes] = set()
 
     @property
     def bytes_read(self) -> int:
@@ -87,10 +86,13 @@ class DocumentStream:
         return self._bytes_before + (self._reader.bytes_read if self._reader else 0)
 
     def __iter__(self) -> Iterator[DocumentBatch]:
+        """Read the files from the beginning; standard input can be read once."""
+        self._bytes_before = 0
+        seen: set[bytes] = set()
         for path in self.paths:
             self._reader = self._open(path)
             for table, places, rejected in self._reader.batches(self._batch_size):
-                yield self._accepted(path, table, places, rejected)
+                yield self._accepted(path, table, places, rejected, seen)
             self._bytes_before += 0 if path == "-" else os.path.getsize(path)
             self._reader = None
 
@@ -99,7 +101,9 @@ class DocumentStream:
             return ParquetReader(path, self._columns)
         return JsonLinesReader(path)
 
-    def _accepted(self, path: str, table: pa.RecordBatch, places: list[str], rejected: list[Rejected]) -> DocumentBatch:
+    def _accepted(
+        self, path: str, table: pa.RecordBatch, places: list[str], rejected: list[Rejected], seen: set[bytes]
+    ) -> DocumentBatch:
         """Check a batch, tell of what is wrong in the order of the file, and return what is right."""
         everything = DocumentBatch(path, table, places)
         batch, reasons = checked(path, table, places, self._needs)
@@ -109,7 +113,7 @@ class DocumentStream:
             rejected += [batch.rejected(row, reason) for row, reason in found.items()]
             if found:
                 batch = batch.take([row for row in range(len(batch)) if row not in found])
-        twice = self._seen_before(batch)
+        twice = _seen_before(batch, seen)
         if twice:
             reason = "doc_id must be unique in the corpus, got it again"
             rejected += [batch.rejected(row, reason) for row in twice]
@@ -120,14 +124,16 @@ class DocumentStream:
             self._on_rejected(bad)
         return batch
 
-    def _seen_before(self, batch: DocumentBatch) -> set[int]:
-        twice = set()
-        for row, doc_id in enumerate(batch.doc_ids):
-            digest = hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            if digest in self._seen:
-                twice.add(row)
-            self._seen.add(digest)
-        return twice
+
+def _seen_before(batch: DocumentBatch, seen: set[bytes]) -> set[int]:
+    """Rows whose doc_id was seen before; `seen` takes in those of the batch."""
+    twice = set()
+    for row, doc_id in enumerate(batch.doc_ids):
+        digest = hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if digest in seen:
+            twice.add(row)
+        seen.add(digest)
+    return twice
 
 
 def input_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
@@ -135,10 +141,16 @@ def input_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
 
     Raises
     ------
+    ParameterError
+        If `inputs` are no names of files at all.
     InputError
         If a file is missing, a glob matches nothing, or a name has none of the format's endings.
     """
-    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    given = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    given = list(given) if isinstance(given, Iterable) else [given]
+    for each in given:
+        if not isinstance(each, (str, os.PathLike)):
+            raise ParameterError(f"inputs must be names of files, got {shown(each)}")
     if not given:
         raise InputError("inputs must name at least one file, got none")
     if given.count("-") > 1:
@@ -163,7 +175,7 @@ def file_suffix(path: str, error: type[Exception]) -> str:
     for suffix in sorted(_SUFFIXES, key=len, reverse=True):
         if path.endswith(suffix):
             return suffix
-    raise error(f"{path}: file name must end in one of {', '.join(_SUFFIXES)}, got {Path(path).name!r}")
+    raise error(f"{path or repr(path)}: file name must end in one of {', '.join(_SUFFIXES)}, got {Path(path).name!r}")
 
 
 def read_documents(
@@ -185,9 +197,11 @@ def read_documents(
 
     Raises
     ------
+    ParameterError
+        If `inputs` are no names of files, or `needs` names no such field; at once, and not with the first document.
     InputError
-        One line of file, place, doc_id, field, rule and value, at the first bad document.
+        If a file is missing, at once. One line of file, place, doc_id, field, rule and value, at the first bad
+        document.
     """
-    for batch in DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32):
-        for row in range(len(batch)):
-            yield batch.document(row)
+    stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32)
+    return (batch.document(row) for batch in stream for row in range(len(batch)))

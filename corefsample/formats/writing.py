@@ -5,21 +5,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Protocol, TextIO
 
-from corefsample._checks import whole
+from corefsample._checks import choice, shown, whole
 from corefsample.document_batch import DocumentBatch, Rejected, from_documents
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
+from corefsample.formats._json_rules import require_json
 from corefsample.formats.jsonl import JsonLinesWriter
 from corefsample.formats.parquet import ParquetWriter
 from corefsample.formats.stream import DocumentStream, PathLike, file_suffix
 
 __all__ = ["QuarantineFile", "convert", "quarantine_file", "write_documents"]
+
+_QUARANTINE = ".quarantine.jsonl"
 
 
 class _Writer(Protocol):
@@ -34,15 +37,8 @@ class _AtomicWriter:
     def __init__(self, path: PathLike, *, overwrite: bool) -> None:
         self.path = os.fspath(path)
         suffix = file_suffix(self.path, ParameterError)
-        if os.path.exists(self.path) and not overwrite:
-            raise OutputError(f"{self.path}: output must not exist (overwrite would replace it), got a file")
-        folder = os.path.dirname(self.path) or "."
-        try:
-            handle, self._partial = tempfile.mkstemp(suffix, ".partial-", folder)
-            os.close(handle)
-            os.chmod(self._partial, 0o666 & ~_umask())
-        except OSError as error:
-            raise OutputError(f"{self.path}: output must be writable, got: {error.strerror}") from None
+        _refuse_existing(self.path, overwrite=overwrite)
+        self._partial = _new_file(self.path, suffix)
         self._writer: _Writer = (
             ParquetWriter(self._partial)
             if suffix == ".parquet"
@@ -59,20 +55,35 @@ class _AtomicWriter:
                 os.replace(self._partial, self.path)
         except OSError as failure:
             error = error or failure
-            raise OutputError(f"{self.path}: output must be writable, got: {failure.strerror or failure}") from None
+            raise _unwritable(self.path, failure) from None
         finally:
             if error is not None and isinstance(self._writer, ParquetWriter):
                 self._writer.abandon()
             if error is not None and os.path.exists(self._partial):
                 os.unlink(self._partial)
         if isinstance(error, OSError) and not isinstance(error, OutputError) and error.filename is None:
-            raise OutputError(f"{self.path}: output must be writable, got: {error.strerror or error}") from None
+            raise _unwritable(self.path, error) from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _refuse_existing(path: str, *, overwrite: bool) -> None:
+    if os.path.isdir(path):
+        raise ParameterError(f"{path}: output must be a file, got a folder")
+    if os.path.exists(path) and not overwrite:
+        raise ParameterError(f"{path}: output must not exist (overwrite replaces it), got a file")
+
+
+def _new_file(path: str, suffix: str) -> str:
+    """Create an empty file beside `path`, with the rights of any new file, and return its name."""
+    name = os.path.join(os.path.dirname(path), f".partial-{secrets.token_hex(8)}{suffix}")
+    try:
+        open(name, "xb").close()
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return name
+
+
+def _unwritable(path: str, error: OSError) -> OutputError:
+    return OutputError(f"{path}: output must be writable, got: {error.strerror or error}")
 
 
 def write_documents(
@@ -94,31 +105,46 @@ def write_documents(
     Raises
     ------
     ParameterError
-        If the name has none of these endings, or batch_size is below 1.
+        If the name has none of these endings, the file exists and overwrite is not said, batch_size is below 1,
+        or something in `documents` is no document or holds metadata that JSON cannot (NaN for one).
     OutputError
-        If the file exists, or cannot be written.
+        If the file cannot be written.
     """
     batch_size = whole("batch_size", batch_size, 1)
+    if not isinstance(documents, Iterable) or isinstance(documents, (str, os.PathLike)):
+        raise ParameterError(f"documents must be ScoredDocuments, got {shown(documents)}")
     count = 0
     stream = iter(documents)
     with _AtomicWriter(path, overwrite=overwrite) as writer:
         while chunk := list(islice(stream, batch_size)):
+            for number, document in enumerate(chunk, start=count + 1):
+                _refuse_unwritable(document, number)
             writer.write(from_documents(chunk))
             count += len(chunk)
     return count
 
 
+def _refuse_unwritable(document: ScoredDocument, number: int) -> None:
+    """Refuse what is no document, and what JSON cannot hold or turns into null."""
+    if not isinstance(document, ScoredDocument):
+        raise ParameterError(f"documents must be ScoredDocuments, got {shown(document)} (document {number})")
+    try:
+        require_json("metadata", document.metadata)
+        if document.tokens is not None:
+            require_json("tokens.extra", document.tokens.extra)
+    except ParameterError as error:
+        raise ParameterError(f"document {number}: doc_id {document.doc_id!r}: {error}") from None
+
+
 class QuarantineFile:
     """Sets bad documents aside in a file of JSON Lines, which exists once there is one.
 
-    Each line has source, place, doc_id, reason, and the document as it came.
+    Each line has source, place, doc_id, reason, and the document as it came. A full disk is told at the very document.
     """
 
-    def __init__(self, path: str, *, overwrite: bool = True) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
         self.count = 0
-        if not overwrite and os.path.exists(path):
-            raise OutputError(f"{path}: output must not exist (overwrite would replace it), got a file")
         self._stream: TextIO | None = None
 
     def __call__(self, rejected: Rejected) -> None:
@@ -127,29 +153,50 @@ class QuarantineFile:
             self._stream = open(self.path, "w", encoding="utf-8")  # noqa: SIM115
         self.count += 1
         self._stream.write(json.dumps(dataclasses.asdict(rejected)) + "\n")
+        self._stream.flush()
 
     def close(self) -> None:
         """Finish the file."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
 
 
 @contextmanager
-def quarantine_file(beside: PathLike | None, *, overwrite: bool = False) -> Iterator[QuarantineFile | None]:
-    """Open `beside`.quarantine.jsonl for bad documents; None for None. It stays if all goes well."""
-    if beside is None:
-        yield None
-        return
-    quarantine = QuarantineFile(f"{os.fspath(beside)}.quarantine.jsonl", overwrite=overwrite)
+def quarantine_file(
+    beside: PathLike, *, on_error: str = "quarantine", overwrite: bool = False
+) -> Iterator[QuarantineFile | None]:
+    """Open `beside`.quarantine.jsonl for bad documents; None where `on_error` is "stop".
+
+    It appears if all goes well and a document was bad. One of an earlier run is not left beside new output.
+
+    Raises
+    ------
+    ParameterError
+        If there is one already, and `overwrite` is not said.
+    OutputError
+        If it cannot be written.
+    """
+    choice("on_error", on_error, ("stop", "quarantine"))
+    path = f"{os.fspath(beside)}{_QUARANTINE}"
+    _refuse_existing(path, overwrite=overwrite)
+    quarantine = QuarantineFile(_new_file(path, _QUARANTINE)) if on_error == "quarantine" else None
     try:
         yield quarantine
-    except BaseException:
-        quarantine.close()
-        if quarantine.count:
-            os.unlink(quarantine.path)
-        raise
-    quarantine.close()
+        try:
+            if quarantine is not None and quarantine.count:
+                quarantine.close()
+                os.replace(quarantine.path, path)
+            elif os.path.exists(path):
+                os.unlink(path)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+    finally:
+        if quarantine is not None:
+            with suppress(OSError):
+                quarantine.close()
+            with suppress(FileNotFoundError):
+                os.unlink(quarantine.path)
 
 
 def convert(

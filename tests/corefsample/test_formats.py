@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -227,7 +228,7 @@ def test_the_same_documents_give_the_same_bytes(ten: list[ScoredDocument], tmp_p
 def test_an_existing_file_is_kept_unless_told_otherwise(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ten{ending}"
     path.write_bytes(b"precious")
-    with pytest.raises(OutputError, match=r"output must not exist \(overwrite would replace it\)"):
+    with pytest.raises(ParameterError, match=r"output must not exist \(overwrite replaces it\)"):
         write_documents(ten, path)
     assert path.read_bytes() == b"precious"
     write_documents(ten, path, overwrite=True)
@@ -315,7 +316,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_folder_is_never_replaced(tmp_path: Path, overwrite: bool) -> None:
     (tmp_path / "corpus.jsonl").mkdir()
-    with pytest.raises(OutputError):
+    with pytest.raises(ParameterError, match="output must be a file, got a folder"):
         write_documents([], tmp_path / "corpus.jsonl", overwrite=overwrite)
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
@@ -376,7 +377,7 @@ def test_bad_lines_are_set_aside_as_they_came(tmp_path: Path) -> None:
         assert quarantine is not None
         assert convert(path, tmp_path / "out.jsonl", on_rejected=quarantine) == 1
         assert quarantine.count == 2
-    lines = [json.loads(line) for line in Path(quarantine.path).read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
     assert [(line["source"], line["place"], line["doc_id"]) for line in lines] == [
         (str(path), "line 2", ""),
         (str(path), "line 3", "d0"),
@@ -394,8 +395,11 @@ def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
 def test_a_quarantine_of_before_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
-    with pytest.raises(OutputError, match="output must not exist"), quarantine_file(tmp_path / "out.jsonl"):
-        pass
+    for on_error in ("stop", "quarantine"):
+        refused = quarantine_file(tmp_path / "out.jsonl", on_error=on_error)
+        with pytest.raises(ParameterError, match="output must not exist"), refused:
+            pass
+        assert os.listdir(tmp_path) == [before.name]
     assert before.read_text() == "precious"
     with quarantine_file(tmp_path / "out.jsonl", overwrite=True) as quarantine:
         assert quarantine is not None
@@ -410,6 +414,100 @@ def test_work_that_breaks_off_leaves_no_quarantine(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
-def test_quarantine_is_nowhere_if_not_asked_for() -> None:
-    with quarantine_file(None) as quarantine:
+def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.quarantine.jsonl"
+    with quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        assert quarantine is not None
+        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+        assert not path.exists()
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+def test_a_quarantine_of_before_does_not_stay_beside_new_output(tmp_path: Path, on_error: str) -> None:
+    (tmp_path / "out.jsonl.quarantine.jsonl").write_text("stale")
+    with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on_error: str) -> None:
+    before = tmp_path / "out.jsonl.quarantine.jsonl"
+    before.write_text("precious")
+
+
+    def work() -> None:
+        with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True) as quarantine:
+            if quarantine is not None:
+                quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+            raise InterruptedWorkError
+
+    with pytest.raises(InterruptedWorkError):
+        work()
+    assert os.listdir(tmp_path) == [before.name]
+    assert before.read_text() == "precious"
+
+
+def test_quarantine_is_nowhere_if_not_asked_for(tmp_path: Path) -> None:
+    with quarantine_file(tmp_path / "out.jsonl", on_error="stop") as quarantine:
         assert quarantine is None
+    assert os.listdir(tmp_path) == []
+
+
+# --- what is no document, no file, no JSON ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inputs", [5, None, [5], 1.5, [["corpus.jsonl"]]])
+def test_what_names_no_file_is_refused_at_once(inputs: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^inputs must be names of files, got "):
+        read_documents(inputs)
+
+
+def test_a_missing_file_is_told_at_once_and_not_with_the_first_document(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="file must exist"):
+        read_documents(tmp_path / "nowhere.jsonl")
+
+
+@pytest.mark.parametrize("documents", [5, None, "corpus.jsonl", Path("corpus.jsonl")])
+def test_what_holds_no_documents_is_refused(tmp_path: Path, documents: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got "):
+        write_documents(documents, tmp_path / "out.jsonl")
+    assert os.listdir(tmp_path) == []
+
+
+def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got 'eleven' \(document 11\)$"):
+        write_documents([*ten, "eleven"], tmp_path / "out.jsonl")  # type: ignore[list-item]
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
+@every_format
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"a": float("nan")}, r"metadata\.a must be finite, got nan"),
+        ({"a": [1.0, {"b": float("inf")}]}, r"metadata\.a\[1\]\.b must be finite, got inf"),
+        ({"a": (0.0, float("-inf"))}, r"metadata\.a\[1\] must be finite, got -inf"),
+        ({"a": object()}, r"metadata must be what JSON can hold, got .*object"),
+        ({"a": "\ud800"}, r"metadata must be what JSON can hold, got .*surrogates"),
+    ],
+    ids=["nan", "inf", "tuple", "object", "surrogate"],
+)
+def test_metadata_that_json_cannot_hold_is_refused_and_never_null(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, metadata: dict[str, Any], message: str
+) -> None:
+    bad = dataclasses.replace(ten[0], doc_id="bad", metadata=metadata)
+    with pytest.raises(ParameterError, match=f"^document 11: doc_id 'bad': {message}"):
+        write_documents([*ten, bad], tmp_path / f"out{ending}")
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
+@every_format
+def test_a_stream_may_be_read_twice(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"ten{ending}"
+    write_documents(ten, path)
+    stream = DocumentStream([path])
+    once, again = ([doc_id for batch in stream for doc_id in batch.doc_ids] for _ in range(2))
+    assert once == again == [document.doc_id for document in ten]
+    assert stream.bytes_read == stream.total_bytes

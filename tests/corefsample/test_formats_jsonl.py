@@ -15,6 +15,7 @@ import pytest
 import references
 import strategies
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies import Document
 
 from corefsample import InputError, read_documents, write_documents
@@ -209,3 +210,67 @@ def test_the_real_corpus_is_read_whole(gum_path: Path) -> None:
         n_mentions += document.n_mentions
         n_candidates += document.antecedents.n_candidates
     assert (n_documents, n_mentions, n_candidates) == (237, 65_473, 4_303_761)
+
+
+# --- keys that repeat ----------------------------------------------------------------------------------------
+
+
+def spelled(members: Sequence[tuple[str, str]], blank: str = "", *, ascii_only: bool = True) -> str:
+    """A JSON object of these members, each value as it is given, with white space wherever some may be."""
+    parts = [f"{json.dumps(key, ensure_ascii=ascii_only)}{blank}:{blank}{value}" for key, value in members]
+    return f"{blank}{{{blank}{f'{blank},{blank}'.join(parts)}{blank}}}{blank}"
+
+
+TOKENS = {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]}
+FULL = SMALL | {
+    "mentions": [[0, 1, 0], [0, 1, 0]],
+    "tokens": TOKENS | {"xpos": ["{"]},
+    "gold": [None, 1],
+    "é": {"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]},
+    'q"uote': "\\",
+    "": 0,
+}
+blanks = st.sampled_from(["", " ", "\t ", "  "])
+
+
+@given(st.permutations(list(FULL)), blanks, st.booleans())
+def test_an_object_without_repeated_keys_is_read_however_it_is_spelled(
+    order: list[str], blank: str, ascii_only: bool
+) -> None:
+    inner = spelled([(key, json.dumps(value)) for key, value in FULL["tokens"].items()], blank)
+    members = [(key, inner if key == "tokens" else json.dumps(FULL[key])) for key in order]
+    found = read(spelled(members, blank, ascii_only=ascii_only).encode())
+    assert found == [references.content_of_json(FULL)]
+
+
+@given(st.permutations(list(FULL)), blanks, st.booleans(), st.data())
+def test_a_key_that_repeats_is_named_wherever_it_stands(
+    order: list[str], blank: str, ascii_only: bool, data: st.DataObject
+) -> None:
+    members = [(key, json.dumps(FULL[key])) for key in order]
+    again = data.draw(st.sampled_from(order))
+    value = json.dumps(FULL[again]) if data.draw(st.booleans()) else data.draw(st.sampled_from(["null", '"x"', "[[]]"]))
+    members.insert(data.draw(st.integers(0, len(members))), (again, value))
+    with pytest.raises(InputError, match=r"line 1: .*must be there once in a JSON object, got it again$") as error:
+        read(spelled(members, blank, ascii_only=ascii_only).encode())
+    assert repr(again) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"sent": [0]', '"sent": [0], "sent": [1]', "sent"),
+        ('"sent": [0]', '"text": ["b"], "sent": [0]', "text"),
+        ('"sent": [0]', '"sent": [0], "xpos": ["Y"]', "xpos"),
+        ('"sent": [0]', '"sent": [0], "more": [{"k": 1, "k": 2}]', "k"),
+        ('{"a": {"a": 1}', '{"a": {"a": 1, "a": 1}', "a"),
+        ('[{"a": 1}', '[{"a": 1, "a": 1}', "a"),
+        ('"doc_id": "d"', '"doc_id": "c", "doc\\u005fid": "d"', "doc_id"),
+        ('"gold": [null, 1]', '"gold": [null, 1], "\\u0065mpty": 1, "empty": 2', "empty"),
+    ],
+)
+def test_a_key_that_repeats_within_or_behind_an_escape_is_named(old: str, new: str, key: str) -> None:
+    line = json.dumps(FULL)
+    assert line.count(old) == 1
+    with pytest.raises(InputError, match=f"'{key}' must be there once in a JSON object, got it again"):
+        read(line.replace(old, new).encode())

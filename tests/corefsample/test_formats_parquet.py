@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from strategies import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
+from corefsample.document_batch import Rejected
 from corefsample.formats import DocumentStream, convert
 
 TOKENS = {name: ["a", "b", "c"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1, 0, 1], "sent": [0, 0, 1]}
@@ -192,8 +193,8 @@ def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "fragments"),
     [
-        ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("column antecedents must be", "2147483648")),
-        ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("column antecedents must be", "0.5")),
+        ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("row 1: doc_id ", "antecedents[2][1] must fit into 32 bits")),
+        ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents[2][1] must be a whole number, got 0.5",)),
         ("antecedents", ["[[], [0], [0, 1]]"] * 3, ("column antecedents must be", "got string")),
         ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("column antecedents must be", "string")),
         ("scores", [[0.5, 1.0, 2.0]] * 3, ("column scores must be", "got list<element: double>")),
@@ -213,6 +214,49 @@ def test_types_that_do_not_cast_are_refused(
     for fragment in ("corpus.parquet: ", *fragments):
         assert fragment in str(error.value)
     assert "\n" not in str(error.value)
+
+
+NUMBERS = [
+    ("mentions", {"start": [0, 0, 2], "end": [3, 1, 2**31], "head": [1, 0, 2]}, "mentions.end[2]", "2147483648"),
+    (
+        "mentions",
+        {"start": [-(2**31) - 1, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]},
+        "mentions.start[0]",
+        "-21474836",
+    ),
+    ("antecedents", [[], [0], [0, 2**40]], "antecedents[2][1]", "1099511627776"),
+]
+
+
+@pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_number_too_wide_is_of_its_row_alone(
+    table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
+) -> None:
+    good = table.column(name).to_pylist()[0]
+    wide = pa.list_(pa.int64())
+    kind = pa.list_(wide) if name == "antecedents" else pa.struct([(part, wide) for part in good])
+    mixed = with_column(table, name, [bad if i == row else good for i in range(3)], kind)
+    with pytest.raises(InputError) as error:
+        read_table(mixed)
+    expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {place} must fit into 32 bits, got {value}"
+    assert expected in str(error.value)
+    rejected: list[Rejected] = []
+    kept = read_table(mixed, on_rejected=rejected.append)
+    assert kept == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
+    (one,) = rejected
+    assert (one.place, one.doc_id) == (f"row {row + 1}", "def"[row])
+    document = json.loads(one.document)
+    assert document["doc_id"] == "def"[row]
+    assert value in one.document  # as it came
+
+
+def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
+    bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
+    mixed = with_column(bare, "antecedents", [[[], [0], [0, 2**31]]] * 3)
+    rejected: list[Rejected] = []
+    assert read_table(mixed, on_rejected=rejected.append) == []
+    assert [one.place for one in rejected] == ["row 1", "row 2", "row 3"]
 
 
 SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}

@@ -421,12 +421,12 @@ def _full(*args: Any, **keywords: Any) -> None:
     "writer",
     [
         "events.run_folder.ParquetWriter.write",
-        "events.run_folder.QuarantineFile.__call__",
+        "events.output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
         "events.batch.save_figure",
         "pathlib.Path.write_text",
-        "tempfile.mkdtemp",
+        "pathlib.Path.mkdir",
         "os.replace",
     ],
 )

@@ -14,44 +14,12 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tallies import QUARTER, SMALL, corpora, document, tally_of
 
 from corefsample import ParameterError
-from events.counts import COMPARISON_COLUMNS, COUNT_COLUMNS, CountTally
+from events.counts import COMPARISON_COLUMNS, COUNT_COLUMNS
 from events.evaluation import DocumentEvents
-from events.periods import Calendar
-
-QUARTER = Calendar("quarter")
-DAY = datetime.date(2000, 1, 1)
-
-
-def quarter(label: str) -> int:
-    return int(QUARTER.numbers([pd.Period(label, freq="Q").start_time.date()])[0])
-
-
-def document(hits: dict[str, list[int]], one_best: tuple[str, ...] = ()) -> DocumentEvents:
-    """Events of a document: by country, 0 or 1 a sample."""
-    keys = tuple(sorted(hits))
-    return DocumentEvents(
-        "d", DAY, keys, np.array([hits[k] for k in keys], np.uint8), np.array([k in one_best for k in keys])
-    )
-
-
-def tally_of(documents: list[tuple[str, DocumentEvents | None]], n_samples: int = 4) -> CountTally:
-    """Tally of documents by the labels of their quarters."""
-    tally = CountTally(n_samples)
-    for label, events in documents:
-        tally.add_documents(np.array([quarter(label)]))
-        if events is not None:
-            tally.add_events(events, quarter(label))
-    return tally
-
-
-SMALL = [
-    ("1999Q1", document({"AAA": [1, 0, 0, 0], "BBB": [0, 1, 1, 0]}, ("BBB",))),
-    ("1999Q1", document({"AAA": [1, 1, 0, 0]}, ("AAA",))),
-    ("1999Q1", None),
-    ("1999Q4", document({"AAA": [1, 1, 1, 1], "CCC": [0, 0, 0, 0]}, ("AAA",))),
-]
+from events.tally import CountTally
 
 # --- the table ---------------------------------------------------------------------------------------------
 
@@ -133,18 +101,6 @@ def test_the_namibia_of_the_lexicon_survives_even_a_careless_read() -> None:
 # --- intervals ---------------------------------------------------------------------------------------------
 
 
-@st.composite
-def corpora(draw: Any, n_samples: int = 6) -> list[tuple[str, DocumentEvents]]:
-    documents = []
-    for _ in range(draw(st.integers(1, 5))):
-        codes = draw(st.lists(st.sampled_from(["AAA", "BBB", "CCC"]), unique=True, max_size=3))
-        hits = {c: draw(st.lists(st.integers(0, 1), min_size=n_samples, max_size=n_samples)) for c in codes}
-        best = tuple(c for c in codes if draw(st.booleans()))
-        if codes:
-            documents.append((draw(st.sampled_from(["1999Q1", "1999Q3"])), document(hits, best)))
-    return documents or [("1999Q1", document({"AAA": [1] * n_samples}))]
-
-
 def hits_of(documents: list[tuple[str, DocumentEvents]], country: str, period: str) -> list[list[int]]:
     return [
         events.hits[events.keys.index(country)].tolist()
@@ -212,55 +168,6 @@ def test_the_law_of_one_count_can_be_had() -> None:
         known.pmf("Iraq", "1999Q1")
     with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
         known.compare("AAA", "Iraq")
-
-
-# --- adding up ---------------------------------------------------------------------------------------------
-
-
-def tables(tally: CountTally) -> list[pd.DataFrame]:
-    counts = tally.counts(QUARTER, interval="normal")
-    return [counts.to_frame(), counts.compare("AAA", "BBB"), counts.compare("CCC", "AAA")]
-
-
-@settings(max_examples=50)
-@given(corpora(), st.data())
-def test_tallies_of_parts_add_up_to_that_of_the_whole(
-    documents: list[tuple[str, DocumentEvents]], data: st.DataObject
-) -> None:
-    cut = data.draw(st.integers(0, len(documents)))
-    merged = tally_of(documents[:cut], 6)
-    merged.merge(tally_of(documents[cut:], 6))
-    for one, other in zip(tables(merged), tables(tally_of(documents, 6)), strict=True):
-        pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
-    assert merged.n_documents == len(documents)
-
-
-def test_three_tallies_add_up_in_any_order() -> None:
-    parts = [[each] for each in SMALL if each[1] is not None]
-    whole = tables(tally_of([each for part in parts for each in part]))
-    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        merged = CountTally(4)
-        for number in order:
-            merged.merge(tally_of(parts[number]))
-        for one, other in zip(tables(merged), whole, strict=True):
-            pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
-
-
-def test_merging_leaves_the_other_tally_as_it_was() -> None:
-    other = tally_of(SMALL)
-    before = tables(other)
-    merged = tally_of(SMALL)
-    merged.merge(other)
-    merged.merge(tally_of(SMALL))
-    for one, two in zip(tables(other), before, strict=True):
-        pd.testing.assert_frame_equal(one, two)
-
-
-def test_tallies_of_unlike_numbers_of_samples_do_not_add_up() -> None:
-    with pytest.raises(ParameterError, match=r"n_samples must be the same in both tallies \(4\), got 5"):
-        CountTally(4).merge(CountTally(5))
-    with pytest.raises(ParameterError, match=r"n_samples must be the same for all documents \(5\), got 4"):
-        CountTally(5).add_events(document({"AAA": [1, 0, 0, 0]}), 0)
 
 
 # --- comparison --------------------------------------------------------------------------------------------
@@ -331,9 +238,3 @@ def test_a_country_is_not_compared_with_itself() -> None:
 def test_options_that_break_their_rules_are_refused(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         tally_of(SMALL).counts(QUARTER, **keywords)
-
-
-@pytest.mark.parametrize("n_samples", [0, -3, 2.0])
-def test_a_tally_needs_a_sample(n_samples: Any) -> None:
-    with pytest.raises(ParameterError, match="n_samples must be"):
-        CountTally(n_samples)

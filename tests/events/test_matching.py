@@ -327,6 +327,126 @@ TABLE = [
         "",
     ),
     Row(
+        "forces that tried to attack",
+        UD,
+        "American/ADJ>2:amod forces/NOUN>7:nsubj that/PRON>4:nsubj tried=try/VERB>2:acl:relcl "
+        "to/PART>6:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that tried to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>7:nsubj that/PRON>4:nsubj tried=try/VERB>2:relcl "
+        "to/PART>6:aux attack/VERB>4:xcomp left=leave/VERB>0:ROOT",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that began to try to attack: any number of verbs between",
+        UD,
+        "American/ADJ>2:amod forces/NOUN>9:nsubj that/PRON>4:nsubj began=begin/VERB>2:acl:relcl to/PART>6:mark "
+        "try/VERB>4:xcomp to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubj:pass were=be/AUX>5:aux:pass "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubjpass were=be/AUX>5:auxpass "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubjpass were=be/AUX>5:auxpass "
+        "told=tell/VERB>2:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:obj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:dobj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:dobj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:acl:relcl "
+        "Kuwaitis/PROPN>4:obj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:acl:relcl "
+        "Kuwaitis/PROPN>4:dobj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:relcl "
+        "Kuwaitis/PROPN>4:dobj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:acl:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:acl:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
         "tried to attack",
         ALL,
         "Iraqis/PROPN>2:nsubj tried=try/VERB>0:root to/PART>4:mark attack/VERB>2:xcomp",
@@ -411,6 +531,7 @@ def test_every_row_of_the_design_has_a_text_in_every_scheme() -> None:
         "A and B attacked",
         "they crossed and attacked",
         "forces that attacked",
+        "forces that tried to attack",
         "tried to attack",
         "the attack",
         "attacking forces",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +129,38 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "no trigger": ({"trigger": None}, "trigger"),
     "no lemma": ({"trigger": {"lemma": []}}, "trigger.lemma: Expected `array` of length >= 1"),
     "an empty lemma": ({"trigger": {"lemma": [""]}}, "trigger.lemma"),
-    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: Expected `array`, got `str`"),
+    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: Expected `array`, got 'strike'"),
     "an unknown field": ({"tigger": 1}, "unknown field `tigger`"),
     "an unknown field of the trigger": ({"trigger": {"lemma": ["x"], "pos": ["VERB"]}}, "unknown field `pos`"),
+    "a lemma that YAML reads as no word": (
+        {"trigger": {"lemma": [True]}},
+        "trigger.lemma[0]: Expected `str`, got True (YAML reads NO, OFF, YES and ON as truth values",
+    ),
+    "a path that is no text, deep down": (
+        {"paths": {"near": {"ud1": [">nmod"], "ud2": [">obl"]}, "far": {"ud1": [">nmod"], "ud2": [">obl", 7]}}},
+        "paths.far.ud2[1]: Expected `str`, got 7",
+    ),
+    "a role without paths": (
+        {
+            "presets": {
+                "extended": {"described": ["head"], "roles": {"agent": ["subject"]}},
+                "paper": {"described": ["head"], "roles": {"agent": ["subject"], "target": None}},
+            }
+        },
+        "presets.paper.roles.target: Expected `array`, got nothing",
+    ),
+    "a preset without roles": (
+        {"presets": {"paper": {"described": ["head"]}}},
+        "presets.paper: Object missing required field `roles`, got {'described': ['head']}",
+    ),
+    "a preset whose name has blanks": (
+        {"presets": {"my own": {"described": ["head"], "roles": {"agent": ["subject"]}}}},
+        "presets: Expected `str` matching regex '^[A-Za-z][A-Za-z0-9_-]*$', got 'my own'",
+    ),
+    "an expectation that is a date": (
+        {"examples": [{"parse": PARSE, "expect": {"paper": [datetime.date(2000, 1, 2)]}}]},
+        "examples[0].expect.paper[0]: Expected `str`, got 2000-01-02",
+    ),
     "no presets": ({"presets": {}}, "presets: Expected `object` of length >= 1"),
     "another version": ({"version": 2}, "version must be 1, got 2"),
     "three roles in an event": ({"event": ["agent"] * 3}, "event: Expected `array` of length <= 2"),
@@ -274,3 +304,9 @@ def test_a_rule_is_frozen() -> None:
     rule: Rule = load_rules()
     with pytest.raises(AttributeError):
         rule.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("source", [5, None, ["attack"]])
+def test_what_is_neither_a_name_nor_a_path_is_refused(source: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^rule must be a name or a path, got "):
+        load_rules(source)

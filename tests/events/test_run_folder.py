@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from corefsample import OutputError, ParameterError
 from corefsample.document_batch import Rejected
-from events.counts import CountTally
 from events.evidence import EVIDENCE_SCHEMA, EvidenceRow
 from events.periods import Calendar
 from events.run_folder import RunFolder
+from events.tally import CountTally
 
 EMPTY = CountTally(1).counts(Calendar()).to_frame()
 

@@ -1,0 +1,226 @@
+"""Compiled loops of the clustering metrics: overlaps of key and response, and the settled part of a best matching.
+
+Legend of dimensions and names
+    s : sample (a response)          i : mention of the key, the response or both
+    k : entity of the key            r : label of the response (a label that nobody bears is no entity)
+    e : entity of either side, those of the key first
+    c : cell, the overlap of a key entity and a response entity that share a mention; at most n_mentions a sample
+    members[indptr[k]:indptr[k+1]] : mentions of key entity k
+    responses[s, i]                : label of mention i in sample s, -1 where the response has no such mention
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._jit import kernel
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+Ints32 = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+# Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
+RESPONSE_MENTIONS, RESPONSE_ENTITIES, RESPONSE_PAIRS = 0, 1, 2
+SHARED_MENTIONS, CELLS, CELL_PAIRS = 3, 4, 5
+SHARED_KEY_PAIRS, SHARED_RESPONSE_PAIRS = 6, 7
+B3_RECALL, B3_PRECISION = 8, 9
+LEA_RECALL, LEA_PRECISION = 10, 11
+N_TOTALS = 12
+
+
+# --- overlaps ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def overlaps(
+    members: Ints,
+    indptr: Ints,
+    responses: Ints32,
+    singletons: bool,
+    response_sizes: Ints32,
+    cell_keys: Ints32,
+    cell_labels: Ints32,
+    cell_sizes: Ints32,
+    totals: Floats,
+) -> None:
+    """Fill the cells of each sample, key entity by key entity, and the sums over them.
+
+    response_sizes[s, r] becomes the size of a response entity; 0 where there is none, or one that is left out for
+    being of one mention.
+    """
+    shared = np.empty(response_sizes.shape[1], np.int64)
+    place = np.empty(response_sizes.shape[1], np.int64)
+    for s in range(responses.shape[0]):
+        row, size = responses[s], response_sizes[s]
+        for t in range(N_TOTALS):
+            totals[s, t] = 0.0
+        measure_response(row, singletons, size, totals[s])
+        shared[:] = 0
+        place[:] = -1
+        n_cells = 0
+        for k in range(indptr.shape[0] - 1):
+            first = n_cells
+            for t in range(indptr[k], indptr[k + 1]):
+                r = row[members[t]]
+                if r < 0 or size[r] == 0:
+                    continue
+                if place[r] < first:  # what cell r had, if any, was an earlier key entity's
+                    place[r] = n_cells
+                    cell_keys[s, n_cells] = k
+                    cell_labels[s, n_cells] = r
+                    cell_sizes[s, n_cells] = 0
+                    n_cells += 1
+                cell_sizes[s, place[r]] += 1
+                shared[r] += 1
+            labels, sizes = cell_labels[s, first:n_cells], cell_sizes[s, first:n_cells]
+            measure_key_entity(indptr[k + 1] - indptr[k], labels, sizes, size, totals[s])
+        for r in range(shared.shape[0]):
+            totals[s, SHARED_RESPONSE_PAIRS] += shared[r] * (shared[r] - 1) / 2
+        totals[s, CELLS] = n_cells
+
+
+@kernel
+def measure_response(row: Ints32, singletons: bool, size: Ints32, total: Floats) -> None:
+    """Count the mentions of each label of one response, and sum over its entities."""
+    size[:] = 0
+    for i in range(row.shape[0]):
+        if row[i] >= 0:
+            size[row[i]] += 1
+    for r in range(size.shape[0]):
+        if size[r] == 1 and not singletons:
+            size[r] = 0
+        if size[r] > 0:
+            total[RESPONSE_MENTIONS] += size[r]
+            total[RESPONSE_ENTITIES] += 1
+            total[RESPONSE_PAIRS] += size[r] * (size[r] - 1) / 2
+
+
+@kernel
+def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_size: Ints32, total: Floats) -> None:
+    """Add the cells of one key entity to the sums.
+
+    LEA: an entity of m mentions weighs m, and of its m (m - 1) / 2 links a cell of n mentions holds n (n - 1) / 2.
+    The link of a singleton is with itself, and is found where the other side has that singleton too.
+    """
+    shared = 0
+    for c in range(labels.shape[0]):
+        n, other_size = sizes[c], response_size[labels[c]]
+        shared += n
+        total[CELL_PAIRS] += n * (n - 1) / 2
+        total[B3_RECALL] += n * n / key_size
+        total[B3_PRECISION] += n * n / other_size
+        alone = 1.0 if key_size == 1 and other_size == 1 else 0.0
+        total[LEA_RECALL] += alone if key_size == 1 else n * (n - 1) / (key_size - 1)
+        total[LEA_PRECISION] += alone if other_size == 1 else n * (n - 1) / (other_size - 1)
+    total[SHARED_MENTIONS] += shared
+    total[SHARED_KEY_PAIRS] += shared * (shared - 1) / 2
+
+
+# --- matching ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def settle(
+    indptr: Ints,
+    response_sizes: Ints32,
+    cell_keys: Ints32,
+    cell_labels: Ints32,
+    cell_sizes: Ints32,
+    n_cells: Ints,
+    by_entity: bool,
+    settled: Floats,
+    rest_rows: Ints32,
+    rest_columns: Ints32,
+    rest_weights: Floats,
+    rest_shape: Ints,
+) -> None:
+    """Match the entities that are certain to be matched in some heaviest matching; list the cells left.
+
+    A cell weighs the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions (CEAFm).
+    settled[s] becomes the weight matched. The cells left fill rest_* from the front, their entities numbered from
+    0; rest_shape[s] = key entities, response entities and cells left.
+    """
+    n_keys = indptr.shape[0] - 1
+    n_entities = n_keys + response_sizes.shape[1]
+    weights = np.empty(cell_keys.shape[1], np.float64)
+    responses = np.empty(cell_keys.shape[1], np.int32)
+    matched, number = np.empty(n_entities, np.bool_), np.empty(n_entities, np.int64)
+    best, second = np.empty(n_entities, np.float64), np.empty(n_entities, np.float64)
+    best_cell = np.empty(n_entities, np.int64)
+    for s in range(settled.shape[0]):
+        keys = cell_keys[s, : n_cells[s]]
+        for c in range(n_cells[s]):
+            k, r, n = keys[c], cell_labels[s, c], cell_sizes[s, c]
+            responses[c] = n_keys + r
+            weights[c] = 2.0 * n / (indptr[k + 1] - indptr[k] + response_sizes[s, r]) if by_entity else float(n)
+        matched[:] = False
+        settled[s] = 0.0
+        while True:
+            heaviest_cells(keys, responses, weights, matched, best, second, best_cell)
+            taken = take_certain(keys, responses, weights, matched, best, second, best_cell)
+            if taken == 0.0:
+                break
+            settled[s] += taken
+        number[:] = -1
+        shape = rest_shape[s]
+        shape[:] = 0
+        for c in range(n_cells[s]):
+            if not matched[keys[c]] and not matched[responses[c]]:
+                rest_rows[s, shape[2]] = numbered(keys[c], number, shape[:1])
+                rest_columns[s, shape[2]] = numbered(responses[c], number, shape[1:2])
+                rest_weights[s, shape[2]] = weights[c]
+                shape[2] += 1
+
+
+@kernel
+def heaviest_cells(
+    keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
+) -> None:
+    """Find the weights of the two heaviest cells of each entity not matched, and which is the heaviest."""
+    best[:] = 0.0
+    second[:] = 0.0
+    best_cell[:] = -1
+    for c in range(keys.shape[0]):
+        if matched[keys[c]] or matched[responses[c]]:
+            continue
+        for e in (keys[c], responses[c]):
+            if weights[c] > best[e]:
+                second[e] = best[e]
+                best[e] = weights[c]
+                best_cell[e] = c
+            elif weights[c] > second[e]:
+                second[e] = weights[c]
+
+
+@kernel
+def take_certain(
+    keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
+) -> float:
+    """Match the entities of each cell no lighter than the heaviest others of its two entities together.
+
+    Any matching without that cell loses nothing by taking it in place of the (at most two) cells that exclude it.
+    Cells matched in this round still count among the others, which errs on the side of caution.
+    """
+    taken = 0.0
+    for c in range(keys.shape[0]):
+        k, r = keys[c], responses[c]
+        if matched[k] or matched[r]:
+            continue
+        other_of_k = second[k] if best_cell[k] == c else best[k]
+        other_of_r = second[r] if best_cell[r] == c else best[r]
+        if weights[c] >= other_of_k + other_of_r:
+            matched[k] = True
+            matched[r] = True
+            taken += weights[c]
+    return taken
+
+
+@kernel
+def numbered(entity: int, number: Ints, n_numbered: Ints) -> int:
+    """Return the number of an entity, the next one at its first time."""
+    if number[entity] < 0:
+        number[entity] = n_numbered[0]
+        n_numbered[0] += 1
+    return int(number[entity])

@@ -1,0 +1,148 @@
+"""Compiled losses of recalibrated antecedents against gold: plain arrays in, plain arrays filled.
+
+Legend of dimensions and names
+    d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
+    c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
+    u : recalibrated score, scores[c] / temperature - new_bias; NEW has u = 0
+    entities[i] : the first annotated mention of mention i's gold entity, UNANNOTATED without one
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._jit import kernel
+
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
+
+UNANNOTATED = -1
+
+# What a mention's gold antecedent is.
+NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSING = 0, 1, 2, 3
+# What a candidate is to its mention.
+WRONG, RIGHT, UNKNOWN = 0, 1, 2
+
+
+@kernel
+def gold_antecedents(indptr: Ints, antecedents: Labels, entities: Labels, kinds: Flags, candidates: Flags) -> None:
+    """Say of each mention what its gold antecedent is, and of each candidate whether it is one."""
+    for i in range(entities.shape[0]):
+        kinds[i] = NO_TERM
+        for c in range(indptr[i], indptr[i + 1]):
+            candidates[c] = UNKNOWN
+        if entities[i] == UNANNOTATED:
+            continue
+        kinds[i] = IS_NEW if entities[i] == i else MISSING
+        for c in range(indptr[i], indptr[i + 1]):
+            other = entities[antecedents[c]]
+            if other == entities[i]:
+                candidates[c] = RIGHT
+                kinds[i] = HAS_ANTECEDENT
+            elif other != UNANNOTATED:
+                candidates[c] = WRONG
+
+
+@kernel
+def floor_missing(indptr: Ints, scores: Floats, kinds: Flags, candidates: Flags) -> None:
+    """Take the lowest candidate of each mention whose gold antecedents are all left out for one of them."""
+    for i in range(kinds.shape[0]):
+        if kinds[i] != MISSING:
+            continue
+        lowest = -1
+        for c in range(indptr[i], indptr[i + 1]):
+            if candidates[c] == WRONG and (lowest < 0 or scores[c] < scores[lowest]):
+                lowest = c
+        if lowest >= 0:
+            candidates[lowest] = RIGHT
+            kinds[i] = HAS_ANTECEDENT
+
+
+@kernel
+def likelihood_losses(
+    bounds: Ints,
+    indptr: Ints,
+    scores: Floats,
+    kinds: Flags,
+    candidates: Flags,
+    temperature: float,
+    new_bias: float,
+    losses: Floats,
+    gradients: Floats,
+) -> None:
+    """losses[d] = -sum of log P(a gold antecedent); gradients[d] by log temperature and by new_bias.
+
+    With E_p over a mention's known candidates and NEW, and E_g over the gold ones among them:
+    d/d log temperature = (E_g[s] - E_p[s]) / temperature, where NEW has s = 0; d/d new_bias = P_g(not NEW) - P_p(not
+    NEW).
+    """
+    for d in range(bounds.shape[0] - 1):
+        loss, by_temperature, by_bias = 0.0, 0.0, 0.0
+        for i in range(bounds[d], bounds[d + 1]):
+            kind = kinds[i]
+            if kind != IS_NEW and kind != HAS_ANTECEDENT:
+                continue
+            # A maximum for each sum: the gold one may lie too far below the other for one to serve both.
+            largest, largest_gold = 0.0, 0.0 if kind == IS_NEW else -np.inf
+            for c in range(indptr[i], indptr[i + 1]):
+                u = scores[c] / temperature - new_bias
+                if candidates[c] != UNKNOWN and u > largest:
+                    largest = u
+                if candidates[c] == RIGHT and u > largest_gold:
+                    largest_gold = u
+            new = math.exp(-largest)
+            gold_new = 1.0 if kind == IS_NEW else 0.0
+            linked, weighted, gold_linked, gold_weighted = 0.0, 0.0, 0.0, 0.0
+            for c in range(indptr[i], indptr[i + 1]):
+                if candidates[c] == UNKNOWN:
+                    continue
+                u = scores[c] / temperature - new_bias
+                weight = math.exp(u - largest)
+                linked += weight
+                weighted += weight * scores[c]
+                if candidates[c] == RIGHT:
+                    weight = math.exp(u - largest_gold)
+                    gold_linked += weight
+                    gold_weighted += weight * scores[c]
+            total, gold_total = new + linked, gold_new + gold_linked
+            loss += (largest + math.log(total)) - (largest_gold + math.log(gold_total))
+            by_temperature += (gold_weighted / gold_total - weighted / total) / temperature
+            by_bias += gold_linked / gold_total - linked / total
+        losses[d] = loss
+        gradients[d, 0] = by_temperature
+        gradients[d, 1] = by_bias
+
+
+@kernel
+def squared_link_loss(marginals: Floats, entities: Labels) -> float:
+    """Sum over annotated pairs of (P(coreferent) - gold) squared."""
+    total = 0.0
+    for j in range(entities.shape[0]):
+        if entities[j] == UNANNOTATED:
+            continue
+        row = marginals[j]
+        for i in range(j):
+            if entities[i] != UNANNOTATED:
+                error = row[i] - (1.0 if entities[i] == entities[j] else 0.0)
+                total += error * error
+    return total
+
+
+@kernel
+def log_link_loss(marginals: Floats, entities: Labels, least: float) -> float:
+    """Sum over annotated pairs of -log P(gold), each probability raised to at least `least`."""
+    total = 0.0
+    for j in range(entities.shape[0]):
+        if entities[j] == UNANNOTATED:
+            continue
+        row = marginals[j]
+        for i in range(j):
+            if entities[i] != UNANNOTATED:
+                right = row[i] if entities[i] == entities[j] else 1.0 - row[i]
+                total -= math.log(max(right, least))
+    return total

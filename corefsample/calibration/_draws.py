@@ -1,0 +1,166 @@
+"""Random draws of a binned error: plain arrays in, one error a draw out; what is checked and documented is elsewhere.
+
+Legend of dimensions and names
+    s : draw     b : bin     k : block (a document)
+    gap       : share of positive labels less mean prediction, in a bin
+    weight    : share of the pairs that lie in a bin
+An error here is on its additive scale: of norm "rms" the mean square, whose root the caller takes.
+
+Draws are made in chunks whose arrays stay in the processor's caches; the chunks change no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Norm = Literal["rms", "mse", "l1", "max"]
+
+# Numbers in one array of a chunk: half a MiB.
+CHUNK = 2**16
+# From this variance on, a bin's sum of labels is drawn from the normal law: its fourth cumulant is then within 2% of
+# the square of its variance, and the error's law, a sum over bins, closer still.
+NORMAL_FROM = 50.0
+# From this number of trials on, rounding it changes the variance of a matched binomial law by less than 1%.
+WHOLE_FROM = 50.0
+
+
+def _chunks(n_draws: int, width: int) -> Iterator[slice]:
+    step = max(1, CHUNK // max(width, 1))
+    return (slice(first, min(first + step, n_draws)) for first in range(0, n_draws, step))
+
+
+def errors_of_gaps(gaps: FloatArray, weights: FloatArray, norm: Norm) -> FloatArray:
+    """Error of each row of gaps (n_draws, n_bins), which it overwrites; weights (n_bins,)."""
+    if norm in ("rms", "mse"):
+        np.multiply(gaps, gaps, out=gaps)
+    else:
+        np.abs(gaps, out=gaps)
+    return np.asarray(gaps.max(axis=1, initial=0.0) if norm == "max" else gaps @ weights)
+
+
+def _joined(first: FloatArray, second: FloatArray, norm: Norm) -> FloatArray:
+    """Error of two sets of bins, from the errors of each."""
+    return np.maximum(first, second) if norm == "max" else first + second
+
+
+def simulated(
+    n: FloatArray, mean_q: FloatArray, mean_y: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Errors of Algorithm 2: each bin's share of positives drawn around its estimate, clipped to [0, 1]."""
+    weights = n / n.sum()
+    scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
+    moves = scale > 0.0  # bins of one label do not: no draws are spent on them
+    at_rest = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
+    share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
+    errors = np.empty(n_draws)
+    for rows in _chunks(n_draws, share.size):
+        gaps = rng.standard_normal((rows.stop - rows.start, share.size))
+        gaps *= spread
+        gaps += share
+        np.clip(gaps, 0.0, 1.0, out=gaps)
+        gaps -= prediction
+        errors[rows] = errors_of_gaps(gaps, weight, norm)
+    return _joined(errors, at_rest, norm)
+
+
+def bootstrapped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Errors of blocks drawn with replacement: n and residual (sum of q - y) are (n_blocks, n_bins).
+
+    The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product.
+    """
+    n_blocks, n_bins = n.shape
+    errors = np.empty(n_draws)
+    for rows in _chunks(n_draws, max(n_blocks, n_bins)):
+        count = rows.stop - rows.start
+        picked = rng.integers(0, n_blocks, (count, n_blocks))
+        picked += n_blocks * np.arange(count)[:, None]
+        times = np.bincount(picked.ravel(), minlength=count * n_blocks).reshape(count, n_blocks).astype(np.float64)
+        errors[rows] = errors_of_sums(times @ n, times @ residual, norm)
+    return errors
+
+
+def errors_of_sums(n: FloatArray, residual: FloatArray, norm: Norm) -> FloatArray:
+    """Error of each row of sums (n_draws, n_bins), which it overwrites; a bin may be empty."""
+    n_pairs = n.sum(axis=1)
+    np.maximum(n, 1.0, out=n)  # an empty bin has a residual of 0
+    if norm == "max":
+        np.divide(residual, n, out=residual)
+        return np.asarray(np.abs(residual, out=residual).max(axis=1))
+    if norm == "l1":
+        return np.asarray(np.abs(residual, out=residual).sum(axis=1) / n_pairs)
+    np.multiply(residual, residual, out=residual)
+    np.divide(residual, n, out=residual)
+    return np.asarray(residual.sum(axis=1) / n_pairs)
+
+
+def sign_flipped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Errors after the residuals (n_blocks, n_bins) of each block, all together, keep or change their sign."""
+    n_blocks, n_bins = residual.shape
+    total = n.sum(axis=0)
+    weights, mean_residual = total / total.sum(), residual / total
+    errors = np.empty(n_draws)
+    for rows in _chunks(n_draws, max(n_blocks, n_bins)):
+        signs = rng.integers(0, 2, (rows.stop - rows.start, n_blocks)).astype(np.float64)
+        signs *= 2.0
+        signs -= 1.0
+        errors[rows] = errors_of_gaps(signs @ mean_residual, weights, norm)
+    return errors
+
+
+# --- labels under perfect calibration ----------------------------------------------------------------------
+
+
+def calibrated(
+    n: FloatArray, sum_q: FloatArray, sum_q2: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Errors of labels that are Bernoulli(q): a bin's sum of labels has mean sum_q and variance sum_q - sum_q2."""
+    weights = n / n.sum()
+    variance = np.maximum(sum_q - sum_q2, 0.0)
+    normal = variance >= NORMAL_FROM
+    errors = np.empty(n_draws)
+    for rows in _chunks(n_draws, int(normal.sum())):
+        gaps = rng.standard_normal((rows.stop - rows.start, int(normal.sum())))
+        gaps *= (np.sqrt(variance) / n)[normal]
+        errors[rows] = errors_of_gaps(gaps, weights[normal], norm)
+    # The nearer label is counted, so that a bin near 1 is drawn as its mirror image near 0: the error is the same.
+    flipped = sum_q > n / 2.0
+    mean = np.where(flipped, n - sum_q, sum_q)
+    few = np.flatnonzero(~normal & (variance > 0.0) & (mean > 0.0))
+    for part in np.array_split(few, max(1, -(-few.size * n_draws // (4 * CHUNK)))):
+        sums = matched_sums(mean[part], variance[part], n_draws, rng)
+        sums -= mean[part, None]
+        sums /= n[part, None]
+        errors = _joined(errors, errors_of_gaps(sums.T, weights[part], norm), norm)
+    return errors
+
+
+def matched_sums(mean: FloatArray, variance: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draw whole numbers, (n_bins, n_draws), of a given mean and of a variance below it, as sums of few labels have.
+
+    A binomial law of mean mu and variance v has t = mu^2 / (mu - v) trials. Where that is no whole number, the laws
+    with the whole numbers on either side are mixed, which keeps the mean and makes the variance exact. A number below
+    the mean cannot be; then the narrowest law of that mean stands in, on the whole numbers next to it.
+    """
+    trials = np.floor(mean * mean / np.maximum(mean - variance, mean * mean / 2.0**53) + 1e-9)
+    possible = trials >= mean
+    base = np.where(possible, 0.0, np.floor(mean))
+    lower_trials = np.where(possible, trials, 1.0)
+    lower_prob = np.clip((mean - base) / lower_trials, 0.0, 1.0)
+    upper_prob = np.minimum(mean / (trials + 1.0), 1.0)
+    lower_variance = lower_trials * lower_prob * (1.0 - lower_prob)
+    gain = mean * (1.0 - upper_prob) - lower_variance
+    share = np.where(gain > 0.0, np.clip((variance - lower_variance) / np.where(gain > 0.0, gain, 1.0), 0.0, 1.0), 0.0)
+    shape = (mean.size, n_draws)
+    sums = rng.binomial(lower_trials.astype(np.int64)[:, None], lower_prob[:, None], shape) + base[:, None]
+    mixed = np.flatnonzero((share > 0.0) & (trials < WHOLE_FROM))
+    upper = rng.binomial(
+        (trials[mixed] + 1.0).astype(np.int64)[:, None], upper_prob[mixed, None], (mixed.size, n_draws)
+    )
+    chosen = rng.random((mixed.size, n_draws)) < share[mixed, None]
+    sums[mixed] = np.where(chosen, upper, sums[mixed])
+    return np.asarray(sums, np.float64)

@@ -1,0 +1,120 @@
+"""Compiled loops of the table of sufficient statistics: plain arrays in, plain arrays filled.
+
+Legend of dimensions and names
+    i : pair                                      c : cell of a grid (a fine bin), ascending in q
+    g : group                                     a : cell of one group, g * n_cells + c
+    touched[:m] : the cells `a` that hold a pair  x : min(q, 1 - q)
+
+A cell of the float grid is a stretch of x on which the leading bits are the same, on one side of one half.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._jit import inlined, kernel
+
+Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[Any]  # uint8, int64 or float64: each compiled on its own
+
+U52 = np.uint64(52)
+MANTISSA = np.uint64((1 << 52) - 1)
+HALF = 1022  # exponent field of 0.5, the largest x there is
+
+# Bits of the mantissa that tell cells apart, by exponent field: an octave is 2 ** LEADING_BITS cells. Fine where
+# pairs are many, coarse below 2 ** -64, where a difference no longer shows in any error.
+EXPONENTS = np.arange(HALF + 1)
+LEADING_BITS = np.select([EXPONENTS >= HALF - 15, EXPONENTS >= HALF - 63, EXPONENTS >= 1], [10, 8, 3], 0)
+SHIFTS = np.where(EXPONENTS >= 1, 52 - LEADING_BITS, 63).astype(np.uint64)
+OCTAVE_CELLS = np.where(EXPONENTS >= 1, 1 << LEADING_BITS, 1)
+FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of an octave; 0 itself goes before them all
+MIDDLE = int(FIRST_CELLS[HALF]) + 1  # the cell of 0.5, alone in its octave
+N_CELLS = 2 * MIDDLE + 1
+
+SUMS = 5  # n, sum q, sum q^2, sum y, sum q y
+
+
+@inlined
+def fine_bin(q):  # type: ignore[no-untyped-def]
+    """Cell of the float grid that holds q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
+    x = min(q, 1.0 - q)  # exact: above one half, 1 - q has no rounding
+    bits = np.float64(x).view(np.uint64)
+    exponent = np.int64(bits >> U52)
+    cell = FIRST_CELLS[exponent] + np.int64((bits & MANTISSA) >> SHIFTS[exponent]) + np.int64(x > 0.0)
+    return cell if q <= 0.5 else 2 * MIDDLE - cell
+
+
+@kernel
+def float_cells(q: Floats, y: Labels, cells: Codes) -> bool:
+    """Cell of each pair in the float grid; False if a q or a y breaks its rule."""
+    good = True
+    for i in range(q.shape[0]):
+        p, label = q[i], y[i]
+        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        good &= fine
+        p = p + 0.0 if fine else 0.0  # -0.0 becomes 0.0
+        cells[i] = fine_bin(p)
+    return good
+
+
+@kernel
+def level_cells(q: Floats, y: Labels, n_samples: float, tolerance: float, cells: Codes) -> bool:
+    """Level of each pair; False if a q or a y breaks its rule."""
+    good = True
+    for i in range(q.shape[0]):
+        p, label = q[i], y[i]
+        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        k = np.int64(p * n_samples + 0.5) if fine else 0
+        good &= fine & (abs(p - k / n_samples) <= tolerance)
+        cells[i] = k
+    return good
+
+
+@kernel
+def whole_level_cells(levels: Ints, y: Labels, n_samples: int, cells: Codes) -> bool:
+    """Level of each pair, given as a whole number; False if a level or a y breaks its rule."""
+    good = True
+    for i in range(levels.shape[0]):
+        k, label = levels[i], y[i]
+        fine = (k >= 0) & (k <= n_samples) & ((label == 0) | (label == 1))
+        good &= fine
+        cells[i] = k if fine else 0
+    return good
+
+
+@kernel
+def accumulate(q: Floats, y: Labels, cells: Codes, groups: Codes, n_cells: int, sums: Floats, touched: Ints) -> int:
+    """Add pairs to sums[a, :], note in `touched` each cell that was empty, and return how many those are.
+
+    `groups` is one code a pair, or empty where all pairs are of group 0.
+    """
+    m = 0
+    grouped = groups.shape[0] > 0
+    for i in range(q.shape[0]):
+        a = np.int64(cells[i])
+        if grouped:
+            a += np.int64(groups[i]) * n_cells
+        p, label = q[i], float(y[i])
+        if sums[a, 0] == 0.0:
+            touched[m] = a
+            m += 1
+        sums[a, 0] += 1.0
+        sums[a, 1] += p
+        sums[a, 2] += p * p
+        sums[a, 3] += label
+        sums[a, 4] += p * label
+    return m
+
+
+@kernel
+def take_out(sums: Floats, touched: Ints, rows: Floats) -> None:
+    """Move sums[touched] to `rows`, and leave zeros."""
+    for r in range(touched.shape[0]):
+        for s in range(SUMS):
+            rows[s, r] = sums[touched[r], s]
+            sums[touched[r], s] = 0.0

@@ -1,0 +1,44 @@
+"""Compiled evaluation of entity queries in sampled clusterings.
+
+Legend of dimensions and names
+    s : sample        d : a typed mention, with the number of its type      r : label (first mention of an entity)
+    t : instance (a pronoun in its role at a verb)      v : verb      m : type of mention
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._jit import kernel
+
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]
+
+
+@kernel
+def query_hits(
+    labels: Labels, typed_mentions: Labels, types: Labels, pronouns: Labels, verbs: Labels, hits: Ints
+) -> None:
+    """hits[v, m]: samples in which an entity has a mention of type m and a pronoun in its role at verb v.
+
+    labels is (mentions, samples); hits is zero at first. An entity may have mentions of several types.
+    """
+    n_verbs, n_types = hits.shape
+    has_type = np.zeros((labels.shape[0], n_types), np.bool_)
+    holds = np.zeros((n_verbs, n_types), np.bool_)
+    for s in range(labels.shape[1]):
+        for d in range(typed_mentions.shape[0]):
+            has_type[labels[typed_mentions[d], s], types[d]] = True
+        for t in range(pronouns.shape[0]):
+            r = labels[pronouns[t], s]
+            for m in range(n_types):
+                if has_type[r, m]:
+                    holds[verbs[t], m] = True
+        for v in range(n_verbs):
+            for m in range(n_types):
+                if holds[v, m]:
+                    hits[v, m] += 1
+                    holds[v, m] = False
+        for d in range(typed_mentions.shape[0]):
+            has_type[labels[typed_mentions[d], s], types[d]] = False

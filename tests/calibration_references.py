@@ -1,0 +1,131 @@
+"""Slow, obvious versions of binning, errors, scores and the table. Nothing here is taken from the library.
+
+A pair is (q, y); a bin is a list of pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+
+Pair = tuple[float, int]
+Bin = list[Pair]
+
+
+# --- bins --------------------------------------------------------------------------------------------------
+
+
+def ties(pairs: Sequence[Pair]) -> list[Bin]:
+    """Pairs of equal prediction together, ascending."""
+    return [list(tie) for _, tie in itertools.groupby(sorted(pairs), key=lambda pair: pair[0])]
+
+
+def bins_by_size(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
+    """A bin closes once it holds `bin_size` pairs; a short last one joins the one before."""
+    bins: list[Bin] = [[]]
+    for tie in ties(pairs):
+        if len(bins[-1]) >= bin_size:
+            bins.append([])
+        bins[-1] += tie
+    if len(bins) > 1 and len(bins[-1]) < bin_size:
+        short = bins.pop()
+        bins[-1] += short
+    return bins
+
+
+def bins_by_number(pairs: Sequence[Pair], n_bins: int) -> list[Bin]:
+    """A bin ends at the first tie that reaches a share s / n_bins of the pairs, s = 1..n_bins."""
+    n, below = len(pairs), 0
+    bins: list[Bin] = []
+    open_bin: Bin = []
+    for tie in ties(pairs):
+        shares_before = below * n_bins // n
+        below += len(tie)
+        open_bin = open_bin + tie
+        if below * n_bins // n > shares_before:
+            bins.append(open_bin)
+            open_bin = []
+    return bins
+
+
+def algorithm_1(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
+    """Algorithm 1 of Nguyen & O'Connor (2015) as printed: for predictions without ties."""
+    ordered = sorted(pairs)
+    labels = [(k - 1) // bin_size + 1 for k in range(1, len(ordered) + 1)]
+    bins = [[pair for pair, label in zip(ordered, labels, strict=True) if label == b] for b in range(1, labels[-1] + 1)]
+    if len(bins) > 1 and len(bins[-1]) < bin_size:
+        bins[-2:] = [bins[-2] + bins[-1]]
+    return bins
+
+
+def uniform_bins(pairs: Sequence[Pair], n_bins: int) -> list[Bin]:
+    """[b / n_bins, (b + 1) / n_bins), the last one closed; empty ones left out."""
+    bins: list[Bin] = [[] for _ in range(n_bins)]
+    for q, y in sorted(pairs):
+        inside = [b for b in range(n_bins) if b / n_bins <= q and (q < (b + 1) / n_bins or b == n_bins - 1)]
+        bins[inside[0]].append((q, y))
+    return [each for each in bins if each]
+
+
+def sums(pairs: Bin) -> tuple[int, float, float, float, float]:
+    """n, sum of q, q^2, y, q y."""
+    parts = (pairs, [q for q, _ in pairs], [q * q for q, _ in pairs], [y for _, y in pairs], [q * y for q, y in pairs])
+    n, *rest = len(parts[0]), *(math.fsum(part) for part in parts[1:])
+    return n, *rest  # type: ignore[return-value]
+
+
+# --- errors and scores -------------------------------------------------------------------------------------
+
+
+def mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def error(bins: Sequence[Bin], norm: str, *, debiased: bool = False) -> float:
+    """Weighted norm of (mean prediction - share of positive labels), over bins."""
+    n = sum(len(each) for each in bins)
+    total = 0.0
+    largest = 0.0
+    for each in bins:
+        p, distance = mean([y for _, y in each]), abs(mean([q for q, _ in each]) - mean([y for _, y in each]))
+        largest = max(largest, distance)
+        if norm == "l1":
+            total += len(each) / n * distance
+        else:
+            variance = p * (1 - p) / (len(each) - 1) if debiased and len(each) > 1 else 0.0
+            total += len(each) / n * (distance**2 - variance)
+    return {"max": largest, "rms": math.sqrt(max(total, 0.0)), "mse": total, "l1": total}[norm]
+
+
+def brier(pairs: Sequence[Pair]) -> float:
+    return mean([(q - y) ** 2 for q, y in pairs])
+
+
+def log_loss(pairs: Sequence[Pair]) -> float:
+    given = [q if y == 1 else 1 - q for q, y in pairs]
+    return mean([-math.log(p) if p > 0 else math.inf for p in given])
+
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+Key = tuple[Hashable, Hashable, float]
+
+
+def fine_bin(q: float) -> tuple[bool, int, int]:
+    """What tells fine bins apart: the side of one half, and exponent and leading digits of the distance to its end."""
+    x = min(q, 1 - q)
+    if x == 0.0 or x < 2.0**-1022:
+        return q > 0.5, -2000 if x == 0.0 else -1999, 0
+    fraction, exponent = math.frexp(x)  # x = fraction * 2^exponent, fraction in [1/2, 1)
+    parts = 1024 if x >= 2.0**-16 else 256 if x >= 2.0**-64 else 8
+    return q > 0.5, exponent, math.floor((2 * fraction - 1) * parts)
+
+
+def table(rows: Sequence[tuple[Hashable, Hashable, Pair]]) -> dict[tuple[Hashable, ...], Bin]:
+    """Pairs by group, block and fine bin."""
+    found: dict[tuple[Hashable, ...], Bin] = defaultdict(list)
+    for group, block, pair in rows:
+        found[group, block, fine_bin(pair[0])].append(pair)
+    return found

@@ -1,0 +1,351 @@
+"""Bins of pairs: what is in which, whatever the order of the rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import calibration_references as references
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corefsample.calibration import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
+from corefsample.calibration import _kernels as kernels
+from corefsample.errors import ParameterError
+
+SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")
+FIELDS = ("n", *SUMS, "q_min", "q_max")
+Pair = references.Pair
+
+ends_and_middle = st.sampled_from([0.0, -0.0, 1.0, 0.5, 0.1, 0.3, 5e-324, 1e-300, math.nextafter(1.0, 0.0)])
+predictions = ends_and_middle | st.floats(0.0, 1.0) | st.integers(0, 10).map(lambda k: k / 10)
+pair_lists = st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def columns(pairs: list[Pair]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    return np.array([q for q, _ in pairs], np.float64), np.array([y for _, y in pairs], np.int64)
+
+
+def require_same_bins(bins: ReliabilityBins, expected: list[references.Bin]) -> None:
+    """n, ends and sums of y exactly, the other sums to rounding."""
+    assert bins.n.tolist() == [len(each) for each in expected]
+    assert bins.q_min.tolist() == [min(q for q, _ in each) for each in expected]
+    assert bins.q_max.tolist() == [max(q for q, _ in each) for each in expected]
+    assert bins.sum_y.tolist() == [sum(y for _, y in each) for each in expected]
+    found = [[float(getattr(bins, name)[b]) for name in SUMS] for b in range(bins.n_bins)]
+    for mine, each in zip(found, expected, strict=True):
+        assert mine == pytest.approx(references.sums(each)[1:], rel=1e-13, abs=0.0)
+
+
+# --- adaptive bins -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(pair_lists, st.integers(1, 70))
+def test_bins_by_size_are_those_of_the_plain_loop(pairs: list[Pair], bin_size: int) -> None:
+    require_same_bins(bin_pairs(*columns(pairs), bin_size=bin_size), references.bins_by_size(pairs, bin_size))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.integers(1, 70))
+def test_without_ties_bins_by_size_are_algorithm_1(q: list[float], bin_size: int) -> None:
+    pairs = [(value, place % 2) for place, value in enumerate(q)]
+    require_same_bins(bin_pairs(*columns(pairs), bin_size=bin_size), references.algorithm_1(pairs, bin_size))
+
+
+@pytest.mark.kernels
+@given(pair_lists, st.data())
+def test_bins_by_number_are_those_of_the_plain_loop(pairs: list[Pair], data: st.DataObject) -> None:
+    n_bins = data.draw(st.integers(1, len(pairs)))
+    require_same_bins(bin_pairs(*columns(pairs), n_bins=n_bins), references.bins_by_number(pairs, n_bins))
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.data())
+def test_without_ties_there_are_as_many_bins_as_asked_for_of_even_size(q: list[float], data: st.DataObject) -> None:
+    n_bins = data.draw(st.integers(1, len(q)))
+    bins = bin_pairs(q, np.zeros(len(q)), n_bins=n_bins)
+    assert bins.n_bins == n_bins
+    assert bins.n.max() - bins.n.min() <= 1
+
+
+def test_ties_at_a_bin_edge_stay_together() -> None:
+    # Bins of 2: {.1, .2 .2 .2} closes at 4 pairs, as all of .2 belongs together; then {.3, .4}; .5 alone joins them.
+    q = [0.2, 0.1, 0.2, 0.3, 0.2, 0.4, 0.5]
+    bins = bin_pairs(q, [0, 0, 1, 1, 1, 1, 0], bin_size=2)
+    assert bins.n.tolist() == [4, 3]
+    assert bins.q_min.tolist() == [0.1, 0.3]
+    assert bins.q_max.tolist() == [0.2, 0.5]
+    assert bins.sum_y.tolist() == [2.0, 2.0]
+
+
+def test_a_tie_over_several_shares_closes_one_bin() -> None:
+    # Shares of 8 pairs in 4 bins end at 2, 4, 6, 8. Six pairs of 0 reach three of them at once; the last ends at 8.
+    bins = bin_pairs([0, 0, 0, 0, 0, 0, 0.5, 0.7], [0, 0, 0, 0, 0, 1, 1, 1], n_bins=4)
+    assert bins.n.tolist() == [6, 2]
+    assert (bins.asked_n_bins, bins.n_bins) == (4, 2)
+
+
+def test_bins_of_one_size_say_what_was_asked_for() -> None:
+    bins = bin_pairs([0.1, 0.9], [0, 1], bin_size=7)
+    assert (bins.asked_bin_size, bins.asked_n_bins, bins.strategy) == (7, None, "adaptive")
+    assert bins.n.tolist() == [2]
+
+
+def test_five_thousand_pairs_a_bin_are_the_default() -> None:
+    q = np.linspace(0.0, 1.0, 14_999)
+    bins = bin_pairs(q, q > 0.5)
+    assert bins.asked_bin_size == 5000
+    assert bins.n.tolist() == [5000, 9999]
+
+
+def test_predictions_that_are_all_alike_make_one_bin() -> None:
+    bins = bin_pairs([0.3] * 7, [1] * 7, bin_size=2)
+    assert (bins.n.tolist(), bins.mean_y.tolist()) == ([7], [1.0])
+    assert bin_pairs([0.3] * 7, [0] * 7, n_bins=5).n.tolist() == [7]
+
+
+# --- bins of equal width -----------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(pair_lists, st.data())
+def test_uniform_bins_are_those_of_the_plain_loop(pairs: list[Pair], data: st.DataObject) -> None:
+    n_bins = data.draw(st.integers(1, len(pairs)))
+    bins = bin_pairs(*columns(pairs), n_bins=n_bins, strategy="uniform")
+    require_same_bins(bins, references.uniform_bins(pairs, n_bins))
+
+
+@pytest.mark.parametrize("n_bins", [10, 15, 49, 100])
+def test_an_edge_belongs_to_the_bin_above_it(n_bins: int) -> None:
+    """b / n_bins as floats: a product such as 0.29 * 100 rounds below 29."""
+    edges = np.arange(n_bins) / n_bins
+    bins = bin_pairs(edges, np.zeros(n_bins), n_bins=n_bins, strategy="uniform")
+    assert bins.n.tolist() == [1] * n_bins
+
+
+def test_one_belongs_to_the_last_bin_and_empty_bins_are_left_out() -> None:
+    bins = bin_pairs([0.0, 0.95, 1.0, 1.0], [0, 1, 1, 1], strategy="uniform", n_bins=4)
+    assert bins.n.tolist() == [1, 3]
+    assert bins.q_max.tolist() == [0.0, 1.0]
+
+
+def test_fifteen_uniform_bins_are_the_default_even_for_fewer_pairs() -> None:
+    bins = bin_pairs([0.0, 1.0], [0, 1], strategy="uniform")
+    assert (bins.asked_n_bins, bins.asked_bin_size, bins.n_bins) == (15, None, 2)
+
+
+# --- order, types ------------------------------------------------------------------------------------------
+
+RULES: list[dict[str, Any]] = [{"bin_size": 3}, {"n_bins": 4}, {"n_bins": 4, "strategy": "uniform"}]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(pairs=st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=4, max_size=60), data=st.data())
+def test_the_order_of_the_rows_changes_nothing_not_even_in_the_last_bit(
+    rule: dict[str, Any], pairs: list[Pair], data: st.DataObject
+) -> None:
+    one, other = bin_pairs(*columns(pairs), **rule), bin_pairs(*columns(data.draw(st.permutations(pairs))), **rule)
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.int8, np.int64, np.uint64, np.float32, np.float64, list])
+def test_labels_may_be_of_any_kind(kind: Any) -> None:
+    labels: Any = [0, 1, 1] if kind is list else np.array([0, 1, 1], kind)
+    bins = bin_pairs([0.1, 0.5, 0.9], labels, n_bins=3)
+    assert bins.sum_y.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_arrays_may_be_views_and_stay_as_they_were() -> None:
+    q, y = np.linspace(0.0, 1.0, 10)[::-2], np.array([1, 0] * 5, bool)[::2]
+    before = q.copy(), y.copy()
+    assert bin_pairs(q, y, n_bins=5).q_min.tolist() == sorted(q.tolist())
+    assert (q == before[0]).all()
+    assert (y == before[1]).all()
+    assert bin_pairs(q.astype(np.float32), y, n_bins=5).n.tolist() == [1] * 5
+
+
+def test_results_are_read_only() -> None:
+    bins = bin_pairs([0.1, 0.5], [0, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        bins.n[0] = 3
+
+
+def test_many_pairs_are_sorted_rightly() -> None:
+    """Enough pairs for every pass of the sort, against NumPy's."""
+    rng = np.random.default_rng(0)
+    q, y = rng.beta(0.1, 1.0, 50_000), rng.random(50_000) < 0.3
+    order = np.lexsort((y, q))
+    bins = bin_pairs(q, y, bin_size=500)
+    begins = np.arange(0, 50_000, 500)
+    assert bins.n.tolist() == [500] * 100
+    np.testing.assert_array_equal(bins.q_min, q[order][begins])
+    np.testing.assert_array_equal(bins.sum_y, np.add.reduceat(y[order].astype(float), begins))
+    np.testing.assert_allclose(bins.sum_q, np.add.reduceat(q[order], begins), rtol=1e-12)
+    np.testing.assert_allclose(bins.sum_qy, np.add.reduceat((q * y)[order], begins), rtol=1e-12)
+
+
+# --- levels ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1)), min_size=4, max_size=60),
+    as_counts=st.booleans(),
+)
+def test_counting_gives_what_sorting_gives(rule: dict[str, Any], pairs: list[tuple[int, int]], as_counts: bool) -> None:
+    k, y = np.array([level for level, _ in pairs]), np.array([label for _, label in pairs])
+    counted = bin_pairs(k if as_counts else k / 20, y, n_samples=20, **rule)
+    bins = bin_pairs(k / 20, y, **rule)
+    for name in ("n", "sum_y", "q_min", "q_max"):
+        np.testing.assert_array_equal(getattr(counted, name), getattr(bins, name), strict=True)
+    for name in ("sum_q", "sum_q2", "sum_qy"):
+        np.testing.assert_allclose(getattr(counted, name), getattr(bins, name), rtol=1e-13)
+
+
+@pytest.mark.parametrize("n_samples", [3, 7, 10, 1000, 999_983])
+def test_averages_that_are_rounded_count_as_their_level(n_samples: int) -> None:
+    k = np.arange(0, n_samples + 1, max(1, n_samples // 50))
+    q = np.clip(k / n_samples + 9e-10 * (-1.0) ** k, 0.0, 1.0)
+    bins = bin_pairs(q, np.zeros(len(k)), n_bins=len(k), n_samples=n_samples)
+    assert bins.q_min.tolist() == (k / n_samples).tolist()
+
+
+def test_an_odd_number_of_pairs_is_counted_in_full() -> None:
+    assert bin_pairs([0.5, 0.5, 0.5], [1, 1, 0], n_samples=2).sum_y.tolist() == [2.0]
+
+
+# --- blocks ------------------------------------------------------------------------------------------------
+
+
+def require_same_blocks(found: BlockBins, q: Any, y: Any, blocks: list[Any]) -> None:
+    for row, name in enumerate(sorted(set(blocks))):
+        mine = np.array([each == name for each in blocks])
+        for b in range(found.bins.n_bins):
+            inside = mine & (found.bins.q_min[b] <= q) & (q <= found.bins.q_max[b])
+            assert found.n[row, b] == inside.sum()
+            assert found.sum_y[row, b] == y[inside].sum()
+            assert found.sum_q[row, b] == pytest.approx(math.fsum(q[inside]), rel=1e-13, abs=0.0)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(
+    rows=st.lists(st.tuples(predictions, st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
+    data=st.data(),
+)
+def test_blocks_hold_the_sums_of_their_own_pairs(
+    rule: dict[str, Any], rows: list[tuple[float, int, str]], data: st.DataObject
+) -> None:
+    q, y = columns([(p, label) for p, label, _ in rows])
+    blocks = [name for _, _, name in rows]
+    found = block_bin_pairs(q, y, blocks, **rule)
+    expected = bin_pairs(q, y, **rule)
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(found.bins, name), getattr(expected, name), strict=True)
+    require_same_blocks(found, q, y, blocks)
+    order = data.draw(st.permutations(range(len(rows))))
+    again = block_bin_pairs(q[order], y[order], [blocks[i] for i in order], **rule)
+    np.testing.assert_array_equal(again.sum_q, found.sum_q, strict=True)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=30)
+@given(rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.integers(-3, 3)), min_size=4, max_size=60))
+@pytest.mark.kernels
+def test_blocks_of_levels_hold_the_sums_of_their_own_pairs(
+    rule: dict[str, Any], rows: list[tuple[int, int, int]]
+) -> None:
+    k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
+    require_same_blocks(block_bin_pairs(k, y, blocks, n_samples=20, **rule), k / 20, y, blocks.tolist())
+    require_same_blocks(block_bin_pairs(k / 20, y, blocks, n_samples=20, **rule), k / 20, y, blocks.tolist())
+
+
+def test_long_blocks_are_sorted_too() -> None:
+    rng = np.random.default_rng(1)
+    q, y, blocks = rng.random(3000), rng.random(3000) < 0.5, rng.integers(0, 4, 3000)
+    require_same_blocks(block_bin_pairs(q, y, blocks, bin_size=200), q, y, blocks.tolist())
+
+
+def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
+    for ids in (["b", "a", "b"], [2, 1, 2], np.array(["b", "a", "b"], object), np.array([2.5, 1.5, 2.5])):
+        assert block_bin_pairs([0.1, 0.2, 0.3], [0, 0, 1], ids).n.tolist() == [[1.0], [2.0]]
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+NAN = float("nan")
+BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
+    ([0.1, 1.5], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got 1.5"),
+    ([-0.1, 0.5], [0, 1], {}, r"q\[0\] must lie in \[0, 1\], got -0.1"),
+    ([0.1, NAN], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got nan"),
+    ([0.1, 0.2], [0, 2], {}, r"y\[1\] must be 0 or 1, got 2"),
+    ([0.1, 0.2], [0, -1], {}, r"y\[1\] must be 0 or 1, got -1"),
+    ([0.1, 0.2], [0, 0.5], {}, r"y\[1\] must be 0 or 1, got 0.5"),
+    ([0.1, 0.2], [NAN, 0.0], {}, r"y\[0\] must be 0 or 1, got nan"),
+    ([0.1, 0.2], [0], {}, r"y must be as many as q \(2\), got 1"),
+    ([], [], {}, "q must hold at least one prediction, got none"),
+    ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
+    (["0.1"], [0], {}, "q must be numbers in one dimension"),
+    ([0.1], ["0"], {}, "y must be labels 0 or 1 in one dimension"),
+    ([0.1, 0.2], [0, 1], {"n_bins": 3}, r"n_bins must be at most the number of pairs \(2\), got 3"),
+    ([0.1, 0.2], [0, 1], {"n_bins": 3, "strategy": "uniform"}, "n_bins must be at most the number of pairs"),
+    ([0.1], [0], {"n_bins": 0}, "n_bins must be a whole number of at least 1, got 0"),
+    ([0.1], [0], {"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
+    ([0.1], [0], {"bin_size": 1.5}, "bin_size must be a whole number of at least 1, got 1.5"),
+    ([0.1], [0], {"bin_size": 5, "n_bins": 2}, "bin_size must be left out where n_bins is given, got 5"),
+    ([0.1], [0], {"bin_size": 5, "strategy": "uniform"}, "bin_size must be left out where strategy='uniform' is given"),
+    ([0.1], [0], {"strategy": "quantile"}, "strategy must be one of adaptive, uniform, got 'quantile'"),
+    ([0.1], [0], {"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
+    ([0.1, 0.15], [0, 1], {"n_samples": 10}, r"q\[1\] must be a whole multiple of 1/n_samples \(1/10\), got 0.15"),
+    ([0.1, NAN], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got nan"),
+    ([0.1, 1.1], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got 1.1"),
+    ([0.1, 0.2], [0, 3], {"n_samples": 10}, r"y\[1\] must be 0 or 1, got 3"),
+    ([1, 11], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in 0 to n_samples \(10\), got 11"),
+    ([1, -1], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in 0 to n_samples \(10\), got -1"),
+    ([1, 2], [0, 3], {"n_samples": 10}, r"y\[1\] must be 0 or 1, got 3"),
+    ([1, 2, 3], [0, 1], {"n_samples": 10}, r"y must be as many as q \(3\), got 2"),
+]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("q", "y", "options", "message"), BAD, ids=[message for *_, message in BAD])
+def test_bad_pairs_and_options_are_refused_in_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        bin_pairs(q, y, **options)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ParameterError, match=message):
+        block_bin_pairs(q, y, list(range(len(q))), **options)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["a"], r"blocks must be as many as q \(2\), got 1"),
+        (["a", None], r"blocks\[1\] must be an id, got None"),
+        ([1.0, NAN], r"blocks\[1\] must be an id, got"),
+        (np.array(["a", 1], object), "blocks must be ids of one kind, got int, str"),
+        ([["a"], ["b"]], "blocks must be ids in one dimension, got 2 dimensions"),
+    ],
+)
+def test_bad_ids_of_blocks_are_refused(ids: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        block_bin_pairs([0.1, 0.2], [0, 1], ids)
+    with pytest.raises(ParameterError, match=message):
+        block_bin_pairs([0.1, 0.2], [0, 1], ids, n_samples=10)
+
+
+# --- the sort ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=8), max_size=5), st.integers(1, 20))
+def test_each_stretch_is_sorted_on_its_own(stretches: list[list[int]], times: int) -> None:
+    stretches = [stretch * times for stretch in stretches]  # below and above the length that is sorted by insertion
+    words = np.array([word for stretch in stretches for word in stretch], np.uint64)
+    indptr = np.cumsum([0, *(len(stretch) for stretch in stretches)], dtype=np.int64)
+    kernels.sort_stretches(words, indptr, np.empty_like(words))
+    assert words.tolist() == [word for stretch in stretches for word in sorted(stretch)]

@@ -1,0 +1,176 @@
+"""CORP against the max-min formula, by hand, and by its identities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from calibration_references_c import corp, isotonic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample import ParameterError
+from corefsample.calibration.corp import corp_decomposition
+
+labels = st.integers(0, 1)
+open_values = st.one_of(st.integers(1, 7).map(lambda k: k / 8), st.floats(0.001, 0.999))
+closed_values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
+open_pairs = st.lists(st.tuples(open_values, labels), min_size=1, max_size=14)
+closed_pairs = st.lists(st.tuples(closed_values, labels), min_size=1, max_size=14)
+
+
+def unzipped(pairs: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
+    return [q for q, _ in pairs], [y for _, y in pairs]
+
+
+@given(open_pairs, st.sampled_from(["brier", "log"]))
+def test_the_parts_are_those_of_the_reference(pairs: list[tuple[float, int]], scoring: str) -> None:
+    q, y = unzipped(pairs)
+    found = corp_decomposition(q, y, score=scoring)  # type: ignore[arg-type]
+    parts = (found.score, found.miscalibration, found.discrimination, found.uncertainty)
+    assert parts == pytest.approx(corp(q, y, scoring), abs=1e-12)
+
+
+@given(closed_pairs)
+def test_the_curve_is_the_isotonic_fit(pairs: list[tuple[float, int]]) -> None:
+    q, y = unzipped(pairs)
+    found = corp_decomposition(q, y)
+    expected = isotonic([(a, b, 1.0) for a, b in pairs])
+    for value in q:
+        block = [b for b in range(found.n.size) if found.q_lower[b] <= value <= found.q_upper[b]]
+        assert [found.recalibrated[b] for b in block] == pytest.approx([expected[value]], abs=1e-12)
+    assert found.n.sum() == len(q)
+    assert (np.diff(found.recalibrated) > 0).all()
+    assert (found.q_lower[1:] > found.q_upper[:-1]).all()
+
+
+def test_large_data_keep_the_identity() -> None:
+    rng = np.random.default_rng(3)
+    q = np.round(rng.beta(0.1, 1.0, 200_000), 6).clip(1e-9, 1 - 1e-9)
+    y = rng.random(q.size) < q**1.3
+    for scoring in ("brier", "log"):
+        parts = corp_decomposition(q, y, score=scoring)  # type: ignore[arg-type]
+        assert abs(parts.score - (parts.miscalibration - parts.discrimination + parts.uncertainty)) <= 1e-12
+        assert min(parts.miscalibration, parts.discrimination) > 0
+
+
+def test_parts_derived_by_hand() -> None:
+    # Labels 0 1 0 1 at .1 .3 .6 .8: the middle two violate and are pooled to 1/2, so recalibrated 0 .5 .5 1.
+    # Score (.01 + .49 + .36 + .04) / 4 = .225; recalibrated (0 + .25 + .25 + 0) / 4 = .125; constant .5: .25.
+    found = corp_decomposition([0.1, 0.3, 0.6, 0.8], [0, 1, 0, 1])
+    assert found.score == pytest.approx(0.225, abs=1e-15)
+    assert found.miscalibration == pytest.approx(0.1, abs=1e-15)
+    assert found.discrimination == pytest.approx(0.125, abs=1e-15)
+    assert found.uncertainty == 0.25
+    assert found.to_frame().to_dict("list") == {
+        "q_lower": [0.1, 0.3, 0.8],
+        "q_upper": [0.1, 0.6, 0.8],
+        "recalibrated": [0.0, 0.5, 1.0],
+        "n": [1, 2, 1],
+    }
+
+
+def test_the_log_score_derived_by_hand() -> None:
+    # Score: -(ln .75 + ln .75 + ln .5 + ln .5) / 4. Recalibrated 0 | .5 .5 | 1 costs ln 2 twice; constant ln 2.
+    found = corp_decomposition([0.25, 0.5, 0.5, 0.75], [0, 0, 1, 1], score="log")
+    assert found.score == pytest.approx(-(2 * math.log(0.75) + 2 * math.log(0.5)) / 4, abs=1e-15)
+    assert found.miscalibration == pytest.approx(-math.log(0.75) / 2, abs=1e-15)
+    assert found.discrimination == pytest.approx(math.log(2) / 2, abs=1e-15)
+    assert found.uncertainty == pytest.approx(math.log(2), abs=1e-15)
+
+
+def test_ties_are_pooled_before_the_fit() -> None:
+    # A sort that kept 1 before 0 within the tie would fit a perfect curve.
+    found = corp_decomposition([0.5, 0.5], [0, 1])
+    assert (found.discrimination, found.recalibrated.tolist(), found.n.tolist()) == (0.0, [0.5], [2])
+
+
+@given(closed_pairs, st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_no_bit(pairs: list[tuple[float, int]], random: object) -> None:
+    shuffled = list(pairs)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, other = (corp_decomposition(*unzipped(rows)) for rows in (pairs, shuffled))
+    assert one.to_frame().equals(other.to_frame())
+    assert one.discrimination == other.discrimination
+
+
+@given(st.lists(st.tuples(st.integers(0, 16).map(lambda k: k / 16), labels), min_size=1, max_size=20))
+def test_a_rising_change_of_predictions_leaves_discrimination_and_curve(pairs: list[tuple[float, int]]) -> None:
+    q, y = unzipped(pairs)
+    one, other = corp_decomposition(q, y), corp_decomposition([v / 2 + 0.25 for v in q], y)  # exact in binary
+    assert one.discrimination == other.discrimination
+    assert one.recalibrated.tolist() == other.recalibrated.tolist()
+
+
+@given(closed_pairs)
+def test_recalibrated_predictions_have_no_miscalibration_left(pairs: list[tuple[float, int]]) -> None:
+    q, y = unzipped(pairs)
+    curve = corp_decomposition(q, y)
+    better = curve.recalibrated[np.searchsorted(curve.q_upper, q)]
+    again = corp_decomposition(better, y)
+    assert again.miscalibration == pytest.approx(0.0, abs=1e-15)
+    assert again.discrimination == pytest.approx(curve.discrimination, abs=1e-15)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("scoring", ["brier", "log"])
+def test_one_label_leaves_nothing_to_discriminate(label: int, scoring: str) -> None:
+    found = corp_decomposition([0.25, 0.75], [label, label], score=scoring)  # type: ignore[arg-type]
+    assert (found.discrimination, found.uncertainty) == (0.0, 0.0)
+    assert found.miscalibration == found.score > 0
+    assert found.recalibrated.tolist() == [label]
+
+
+def test_labels_may_be_bool_int_or_float() -> None:
+    results = [corp_decomposition([0.2, 0.7], np.array([0, 1], kind)).score for kind in (bool, np.uint8, int, float)]
+    assert len(set(results)) == 1
+
+
+def test_results_are_read_only() -> None:
+    found = corp_decomposition([0.2], [1])
+    with pytest.raises(ValueError, match="read-only"):
+        found.recalibrated[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("q", "y", "said"),
+    [
+        ([1.5], [1], r"q\[0\] must lie in \[0, 1\], got 1.5"),
+        ([0.5, math.nan], [1, 1], r"q\[1\] must lie in \[0, 1\], got nan"),
+        ([0.5], [2], r"y\[0\] must be 0 or 1, got 2"),
+        ([0.5], [math.nan], r"y\[0\] must be 0 or 1, got nan"),
+        ([0.5], [1, 0], r"y must be as many as q \(1\), got 2"),
+        ([], [], "q must hold at least one prediction, got none"),
+        ([[0.5]], [1], "q must be numbers in one dimension"),
+        (["a"], [1], "q must be numbers in one dimension"),
+    ],
+)
+def test_bad_pairs_are_refused(q: object, y: object, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        corp_decomposition(q, y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("q", "y"), [(0.0, 1), (1.0, 0)])
+def test_an_infinite_log_score_is_refused_in_words(q: float, y: int) -> None:
+    with pytest.raises(ParameterError, match=rf"log score to be finite, got 1 such, the first q = {q:g} at index 1"):
+        corp_decomposition([0.5, q], [1, y], score="log")
+    assert corp_decomposition([0.5, q], [1, y]).score == 0.625  # (.25 + 1) / 2: the Brier score knows no infinity
+
+
+def test_certainties_that_come_true_have_a_log_score() -> None:
+    assert corp_decomposition([0.0, 1.0], [0, 1], score="log").score == 0.0
+
+
+def test_an_unknown_score_is_refused() -> None:
+    with pytest.raises(ParameterError, match="score must be one of brier, log, got 'crps'"):
+        corp_decomposition([0.5], [1], score="crps")  # type: ignore[arg-type]
+
+
+def test_millions_of_pairs_are_pooled_first() -> None:
+    levels, n = 1000, 2_000_000
+    q = np.repeat(np.arange(levels) / levels, n // levels)
+    y = np.tile(np.arange(n // levels), levels) < np.repeat(np.arange(levels) * 2, n // levels)  # share k / 1000
+    found = corp_decomposition(q, y)
+    assert found.miscalibration == pytest.approx(0.0, abs=1e-12)
+    assert found.recalibrated == pytest.approx(np.arange(levels) / levels, abs=1e-15)

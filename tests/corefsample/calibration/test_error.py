@@ -1,0 +1,233 @@
+"""Calibration errors: hand-derived values, the plain loop, intervals that come from where they should."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import calibration_references as references
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tolerance
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample.calibration import (
+    CalibrationTable,
+    bin_pairs,
+    binned_error,
+    block_bin_pairs,
+    bootstrap_interval,
+    calibration_error,
+    calibration_error_from_table,
+    simulated_interval,
+)
+from corefsample.errors import ParameterError
+
+NORMS = ("rms", "mse", "l1", "max")
+pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=1, max_size=40)
+
+# Two bins of two pairs: means .15 and .8 of q, shares 0 and 1 / 2 of y, so that they lie .15 and .3 apart.
+#   l1  = (.15 + .3) / 2 = .225             mse = (.0225 + .09) / 2 = .05625
+# The second bin's variance is .5 * .5 / (2 - 1) = .25, the first one's 0; debiased: .05625 - .25 / 2 = -.06875.
+Q, Y = [0.1, 0.2, 0.7, 0.9], [0, 0, 1, 0]
+BY_HAND = {"l1": 0.225, "mse": 0.05625, "rms": math.sqrt(0.05625), "max": 0.3}
+
+
+def made_pairs(seed: int, n: int = 4000) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    rng = np.random.default_rng(seed)
+    q = rng.random(n)
+    return q, rng.random(n) < q**2
+
+
+# --- the estimate ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_errors_of_two_bins_are_those_worked_out_by_hand(norm: Any) -> None:
+    assert binned_error(bin_pairs(Q, Y, n_bins=2), norm=norm) == pytest.approx(BY_HAND[norm], rel=1e-14)
+
+
+def test_the_debiased_mse_may_be_negative_and_the_debiased_rms_is_then_zero() -> None:
+    bins = bin_pairs(Q, Y, n_bins=2)
+    assert binned_error(bins, norm="mse", debiased=True) == pytest.approx(-0.06875, rel=1e-14)
+    assert binned_error(bins, debiased=True) == 0.0
+
+
+def test_nothing_is_taken_off_a_bin_of_one_pair() -> None:
+    bins = bin_pairs(Q, Y, n_bins=4)
+    assert binned_error(bins, norm="mse", debiased=True) == binned_error(bins, norm="mse")
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("debiased", [False, True])
+@given(pairs=pair_lists, bin_size=st.integers(1, 20))
+def test_errors_are_those_of_the_plain_loop(
+    norm: Any, debiased: bool, pairs: list[references.Pair], bin_size: int
+) -> None:
+    if debiased and norm not in ("rms", "mse"):
+        return
+    q, y = zip(*pairs, strict=True)
+    expected = references.error(references.bins_by_size(pairs, bin_size), norm, debiased=debiased)
+    found = binned_error(bin_pairs(q, y, bin_size=bin_size), norm=norm, debiased=debiased)
+    # A root doubles the digits that a difference of nearly equal squares has lost.
+    assert found == pytest.approx(expected, rel=1e-12, abs=2e-8 if norm == "rms" else 1e-15)
+
+
+@given(pair_lists, st.integers(1, 20))
+def test_norms_are_ordered(pairs: list[references.Pair], bin_size: int) -> None:
+    q, y = zip(*pairs, strict=True)
+    bins = bin_pairs(q, y, bin_size=bin_size)
+    error = {norm: binned_error(bins, norm=norm) for norm in NORMS}  # type: ignore[arg-type]
+    assert error["l1"] <= error["rms"] * (1 + 1e-12) + 1e-300
+    assert error["rms"] <= error["max"] * (1 + 1e-12) + 1e-300
+    assert error["mse"] == pytest.approx(error["rms"] ** 2)
+
+
+def test_certain_and_right_predictions_have_no_error() -> None:
+    assert calibration_error([0, 1, 1], [0, 1, 1], n_bins=2, interval=None).estimate == 0.0
+
+
+def test_certain_and_wrong_predictions_have_an_error_of_one() -> None:
+    for norm in NORMS:
+        assert calibration_error([0, 1], [1, 0], n_bins=2, norm=norm, interval=None).estimate == 1.0  # type: ignore[arg-type]
+
+
+def test_the_debiased_error_is_right_on_average_and_the_plain_one_is_not() -> None:
+    """Levels .1 ... .9 true with their probability + .1 * (q < .5): the true mse is .01 * 4 / 9, in bins of 20 pairs."""
+    rng = np.random.default_rng(4)
+    q = np.repeat(np.arange(1, 10) / 10, 20)
+    truth = q + 0.1 * (q < 0.5)
+    errors = []
+    for _ in range(2000):
+        bins = bin_pairs(q, rng.random(len(q)) < truth, n_bins=9)
+        errors.append([binned_error(bins, norm="mse", debiased=debiased) for debiased in (True, False)])
+    means, ses = np.mean(errors, axis=0), np.std(errors, axis=0, ddof=1) / math.sqrt(len(errors))
+    right = tolerance.plausible_means(means, 0.01 * 4 / 9, ses)
+    assert right.tolist() == [True, False]
+
+
+def test_the_binned_error_finds_the_true_one() -> None:
+    """y is true with q^2: the mean of (q - q^2)^2 over [0, 1] is 1/3 - 2/4 + 1/5 = 1/30."""
+    q, y = made_pairs(0, 200_000)
+    estimate = calibration_error(q, y, bin_size=2000, norm="mse", debiased=True, interval=None).estimate
+    bins = bin_pairs(q, y, bin_size=2000)
+    se = math.sqrt(float(np.sum((2 * np.sqrt(1 / 30)) ** 2 * bins.mean_y * (1 - bins.mean_y) * bins.n))) / bins.n_pairs
+    assert tolerance.plausible_means([estimate], [1 / 30], [2 * se]).all()
+    assert not tolerance.plausible_means([estimate], [1 / 25], [2 * se]).any()
+
+
+# --- with an interval --------------------------------------------------------------------------------------
+
+FEW = {"n_resamples": 200, "bin_size": 200}
+
+
+def test_the_simulated_interval_is_the_default_without_documents() -> None:
+    q, y = made_pairs(1)
+    error = calibration_error(q, y, level=0.9, seed=3, **FEW)  # type: ignore[arg-type]
+    expected = simulated_interval(error.bins, level=0.9, seed=3, n_draws=200)
+    assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated normal")
+    assert error.estimate == binned_error(error.bins)
+    assert error.level == 0.9
+
+
+def test_the_bootstrap_is_the_default_with_documents() -> None:
+    q, y = made_pairs(2)
+    documents = np.arange(len(q)) // 100
+    error = calibration_error(q, y, documents=documents, seed=5, norm="mse", **FEW)  # type: ignore[arg-type]
+    expected = bootstrap_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_draws=200)
+    assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, expected.method)
+    assert str(error.interval).startswith("bootstrap")
+
+
+def test_with_documents_the_simulated_interval_can_be_asked_for() -> None:
+    q, y = made_pairs(2)
+    plain = calibration_error(q, y, **FEW)  # type: ignore[arg-type]
+    asked = calibration_error(q, y, documents=np.arange(len(q)) // 100, interval="simulated", **FEW)  # type: ignore[arg-type]
+    assert (asked.lower, asked.upper) == (plain.lower, plain.upper)
+
+
+def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
+    q, y = made_pairs(3)
+    error = calibration_error(q, y, debiased=True, **FEW)  # type: ignore[arg-type]
+    assert error.interval == "simulated pivotal"
+    assert error.lower is not None
+    assert error.upper is not None
+    assert error.lower <= error.estimate <= error.upper
+
+
+def test_no_interval_is_an_answer_too() -> None:
+    error = calibration_error(Q, Y, n_bins=2, interval=None)
+    assert (error.lower, error.upper, error.interval) == (None, None, None)
+    assert error.to_frame().loc[0, "n_bins"] == 2
+
+
+def test_the_table_of_an_error_has_one_row() -> None:
+    q, y = made_pairs(1)
+    frame = calibration_error(q, y, **FEW).to_frame()  # type: ignore[arg-type]
+    assert list(frame) == [
+        "estimate", "lower", "upper", "level", "interval", "norm", "debiased", "n_pairs", "n_bins",
+    ]  # fmt: skip
+    assert (len(frame), frame.loc[0, "n_pairs"], frame.loc[0, "n_bins"]) == (1, 4000, 20)
+
+
+def test_counted_samples_give_the_error_of_sorted_ones() -> None:
+    rng = np.random.default_rng(6)
+    k = rng.integers(0, 101, 3000)
+    y = rng.random(3000) < k / 100
+    documents = rng.integers(0, 20, 3000)
+    options: dict[str, Any] = {"bin_size": 100, "documents": documents, "n_resamples": 50}
+    counted = calibration_error(k, y, n_samples=100, **options)
+    plain = calibration_error(k / 100, y, **options)
+    for name in ("estimate", "lower", "upper"):
+        assert getattr(counted, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+
+
+# --- from a table ------------------------------------------------------------------------------------------
+
+
+def test_a_table_with_blocks_is_bootstrapped_by_block() -> None:
+    q, y = made_pairs(7)
+    q = np.rint(q * 50) / 50
+    documents = np.arange(len(q)) // 100
+    table = CalibrationTable.from_pairs(q, y, blocks=documents)
+    found = calibration_error_from_table(table, **FEW)  # type: ignore[arg-type]
+    exact = calibration_error(q, y, documents=documents, **FEW)  # type: ignore[arg-type]
+    assert found.interval == exact.interval
+    for name in ("estimate", "lower", "upper"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=1e-9)
+
+
+def test_a_table_without_blocks_has_a_simulated_interval() -> None:
+    q, y = made_pairs(7)
+    table = CalibrationTable.from_pairs(q, y)
+    assert calibration_error_from_table(table, **FEW).interval == "simulated normal"  # type: ignore[arg-type]
+    assert calibration_error_from_table(table, interval=None).interval is None
+    with pytest.raises(ParameterError, match="documents must be at least 2 for a bootstrap, got 1"):
+        calibration_error_from_table(table, interval="bootstrap")
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"norm": "l2"}, "norm must be one of rms, mse, l1, max, got 'l2'"),
+    ({"norm": "l1", "debiased": True}, "norm must be one of rms, mse to be debiased, got 'l1'"),
+    ({"interval": "normal"}, "interval must be one of auto, simulated, bootstrap, got 'normal'"),
+    ({"interval": "bootstrap"}, "documents must be given for interval='bootstrap', got None"),
+    ({"documents": [0, 1]}, r"documents must be as many as q \(4\), got 2"),
+    ({"documents": [0, 1], "interval": None}, r"documents must be as many as q \(4\), got 2"),
+    ({"documents": [0, 0, 0, 0]}, "documents must be at least 2 for a bootstrap, got 1"),
+    ({"documents": ["a", None, "a", "b"]}, r"documents\[1\] must be an id, got None"),
+    ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
+    ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
+    ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+    ({"n_bins": 5}, r"n_bins must be at most the number of pairs \(4\), got 5"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD, ids=[message for _, message in BAD])
+def test_bad_options_are_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        calibration_error(Q, Y, **options)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,709 @@
+"""Recalibrators against plain loops, by hand, by their properties, and against scikit-learn where it is installed."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from calibration_references_c import (
+    Pair,
+    bins_by_number,
+    bins_of_equal_width,
+    interpolated,
+    isotonic,
+    share_positive,
+    softmax_loss,
+    weighted_mean,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from tolerance import plausible_means
+
+from corefsample import ParameterError
+from corefsample.calibration import bin_pairs
+from corefsample.calibration.corp import corp_decomposition
+from corefsample.calibration.recalibrators import (
+    FittedModel,
+    GroupedRecalibrator,
+    HistogramBinning,
+    IsotonicRecalibration,
+    PlattScaling,
+    Recalibrator,
+    ScalingBinning,
+    TemperatureScaling,
+    recalibrator_from_json,
+)
+
+values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
+labels = st.integers(0, 1)
+whole_weights = st.integers(1, 4).map(float)
+triples = st.lists(st.tuples(values, labels.map(float), whole_weights), min_size=1, max_size=14)
+
+WITHOUT_SPLIT: list[Callable[[], Recalibrator]] = [
+    lambda: HistogramBinning(n_bins=1),
+    lambda: HistogramBinning(n_bins=1, strategy="uniform"),
+    IsotonicRecalibration,
+    PlattScaling,
+]
+EVERY: list[Callable[[], Recalibrator]] = [
+    *WITHOUT_SPLIT,
+    lambda: ScalingBinning(n_bins=1),
+    lambda: ScalingBinning(n_bins=1, scaler="platt", share=0.3, seed=5),
+]
+grid = np.linspace(0.0, 1.0, 41)
+
+
+def columns(rows: list[Pair]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    q, y, w = (np.array(column) for column in zip(*rows, strict=True))
+    return q, y, w
+
+
+def some_pairs(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Overconfident predictions of pairs in 20 documents."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.8, n)
+    return p**2 / (p**2 + (1 - p) ** 2), (rng.random(n) < p).astype(int), rng.integers(0, 20, n)
+
+
+# --- isotonic regression -----------------------------------------------------------------------------------
+
+
+@given(triples)
+def test_isotonic_values_are_those_of_the_max_min_formula(rows: list[Pair]) -> None:
+    q, y, w = columns(rows)
+    expected = isotonic(rows)
+    model = IsotonicRecalibration().fit(q, y, w)
+    assert model.predict(q) == pytest.approx([expected[v] for v in q], abs=1e-12)
+    assert model.predict(grid) == pytest.approx([interpolated(expected, v) for v in grid], abs=1e-9)
+
+
+@given(triples)
+def test_isotonic_predictions_never_fall_and_never_leave_the_fitted_range(rows: list[Pair]) -> None:
+    q, y, w = columns(rows)
+    found = IsotonicRecalibration().fit(q, y, w).predict(grid)
+    assert (np.diff(found) >= -1e-15).all()
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
+def test_isotonic_predictions_beyond_the_fitted_range_are_those_of_its_ends() -> None:
+    model = IsotonicRecalibration().fit([0.4, 0.5, 0.6, 0.7], [0, 1, 0, 1])
+    assert model.q_.tolist() == [0.4, 0.5, 0.6, 0.7]
+    assert model.values_.tolist() == [0.0, 0.5, 0.5, 1.0]
+    assert model.predict([0.0, 0.39, 0.45, 0.71, 1.0]) == pytest.approx([0.0, 0.0, 0.25, 1.0, 1.0])
+
+
+def test_isotonic_recalibration_is_the_curve_of_corp_at_the_fitted_predictions() -> None:
+    q, y, _ = some_pairs()
+    curve = corp_decomposition(q, y)
+    found = IsotonicRecalibration().fit(q, y).predict(q)
+    assert found.tolist() == curve.recalibrated[np.searchsorted(curve.q_upper, q)].tolist()
+
+
+@given(triples)
+def test_isotonic_regression_agrees_with_scikit_learn(rows: list[Pair]) -> None:
+    peer = pytest.importorskip("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
+    q, y, w = columns([(round(q * 64) / 64, y, w) for q, y, w in rows])  # it pools what is nearly equal as well
+    expected = peer.fit(q, y, w).predict(grid)
+    assert IsotonicRecalibration().fit(q, y, w).predict(grid) == pytest.approx(expected, abs=1e-12)
+
+
+# --- histogram binning -------------------------------------------------------------------------------------
+
+
+@given(triples, st.integers(1, 6))
+def test_adaptive_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bins: int) -> None:
+    n_bins = min(n_bins, len(rows))
+    q, y, w = columns(rows)
+    found = HistogramBinning(n_bins=n_bins).fit(q, y, w)
+    bins = bins_by_number(rows, n_bins)
+    expected = {pair[0]: share_positive(content) for content in bins for pair in content}
+    assert found.predict(q) == pytest.approx([expected[v] for v in q], abs=1e-12)
+    assert found.edges_.tolist() == [0.0, *[min(content)[0] for content in bins[1:]], 1.0]
+
+
+@given(triples, st.integers(1, 6))
+def test_uniform_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bins: int) -> None:
+    n_bins = min(n_bins, len(rows))
+    q, y, w = columns(rows)
+    found = HistogramBinning(n_bins=n_bins, strategy="uniform").fit(q, y, w)
+    expected = {
+        pair[0]: share_positive(content) for content in bins_of_equal_width(rows, n_bins) for pair in content
+    }
+    assert found.predict(q) == pytest.approx([expected[v] for v in q], abs=1e-12)
+
+
+@given(st.lists(st.tuples(values, labels), min_size=3, max_size=30), st.integers(1, 3), st.booleans())
+def test_without_weights_the_bins_are_those_of_bin_pairs(
+    pairs: list[tuple[float, int]], n_bins: int, even: bool
+) -> None:
+    q, y = np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
+    strategy: Any = "uniform" if even else "adaptive"
+    bins = bin_pairs(q, y, n_bins=n_bins, strategy=strategy)
+    found = HistogramBinning(n_bins=n_bins, strategy=strategy).fit(q, y)
+    assert found.values_ == pytest.approx(bins.mean_y, abs=1e-15)
+    assert found.predict(bins.q_min) == pytest.approx(bins.mean_y, abs=1e-15)
+    assert found.predict(bins.q_max) == pytest.approx(bins.mean_y, abs=1e-15)
+
+
+def test_a_prediction_at_an_edge_belongs_to_the_bin_above_and_1_to_the_last() -> None:
+    found = HistogramBinning(n_bins=2).fit([0.1, 0.3, 0.5, 0.9], [0, 0, 1, 1])
+    below = np.nextafter(0.5, 0.0)
+    assert found.predict([0.0, 0.3, below, 0.5, 1.0]).tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+def test_an_empty_bin_of_equal_width_joins_the_one_below() -> None:
+    # Five bins; pairs in [.2, .4) and [.8, 1]: the first joins the bin above it, the others the bin below.
+    found = HistogramBinning(n_bins=5, strategy="uniform").fit([0.3, 0.3, 0.3, 0.9, 1.0], [0, 0, 1, 1, 1])
+    assert found.edges_.tolist() == [0.0, 0.8, 1.0]
+    assert found.predict([0.0, 0.5, 0.79, 0.8]) == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1.0])
+
+
+def test_more_bins_than_pairs_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"n_bins must be at most the number of pairs \(2\), got 3"):
+        HistogramBinning(n_bins=3).fit([0.1, 0.2], [0, 1])
+
+
+# --- scaling-binning ---------------------------------------------------------------------------------------
+
+
+def scaling_binning_reference(first: list[Pair], second: list[Pair], n_bins: int, q: np.ndarray) -> list[float]:
+    """Isotonic fit of the first part; bins and their means from the second; labels of the second unused."""
+    fitted = isotonic(first)
+    scaled = [(interpolated(fitted, value), 0.0, weight) for value, _, weight in second]
+    bins = bins_by_number(scaled, n_bins)
+    lower = [0.0] + [min(content)[0] for content in bins[1:]]
+    means = [weighted_mean([s for s, _, _ in content], [w for _, _, w in content]) for content in bins]
+    return [means[max(b for b in range(len(bins)) if lower[b] <= interpolated(fitted, value))] for value in q]
+
+
+def eighths(rows: list[Pair]) -> list[Pair]:
+    """Predictions k/8 and labels by a rule that keeps interpolated values apart from edges, so rounding decides none."""
+    return [(round(q * 8) / 8, y, w) for q, y, w in rows]
+
+
+@given(triples, triples, st.integers(0, 20), st.integers(1, 3))
+def test_one_document_scales_and_the_other_is_binned(
+    one: list[Pair], other: list[Pair], seed: int, n_bins: int
+) -> None:
+    one, other = eighths(one), eighths(other)
+    n_bins = min(n_bins, len(one), len(other))
+    q, y, w = columns(one + other)
+    documents = ["a"] * len(one) + ["b"] * len(other)
+    found = ScalingBinning(n_bins=n_bins, seed=seed).fit(q, y, w, documents=documents)
+    a_first = scaling_binning_reference(one, other, n_bins, q)
+    b_first = scaling_binning_reference(other, one, n_bins, q)
+    predicted = found.predict(q)
+    agrees = [predicted == pytest.approx(expected, abs=1e-9) for expected in (a_first, b_first)]
+    assert any(agrees)
+    assert (found.n_scaled_, found.n_binned_) in {(len(one), len(other)), (len(other), len(one))}
+
+
+def test_either_document_may_scale() -> None:
+    q, y = [0.2, 0.8, 0.2, 0.8], [0, 1, 1, 1]
+    found = {
+        float(ScalingBinning(n_bins=1, seed=seed).fit(q, y, documents=list("aabb")).scaler_.predict([0.2])[0])
+        for seed in range(20)
+    }
+    assert found == {0.0, 1.0}  # the first document's label at .2, or the second's
+
+
+def test_the_split_is_at_random_and_not_by_position() -> None:
+    # Labels 0 in the first half of the rows and 1 in the second: a split by position would scale all to 0.
+    n = 1000
+    q, y = np.full(n, 0.5), np.repeat([0, 1], n // 2)
+    shares = [ScalingBinning(n_bins=1, seed=seed).fit(q, y).values_[0] for seed in range(20)]
+    # Share of 500 drawn from 1000 without replacement: variance .25 / 500 * 500 / 999; the mean of 20 of them.
+    assert plausible_means(np.mean(shares), 0.5, math.sqrt(0.25 / 999 / 20)).all()
+    assert len(set(shares)) > 1
+
+
+def test_no_document_is_on_both_sides_of_the_split() -> None:
+    q, y, documents = some_pairs()
+    found = ScalingBinning(n_bins=5, share=0.25, seed=1).fit(q, y, documents=documents)
+    sizes = np.bincount(documents)
+    chosen = np.random.Generator(np.random.Philox(1)).permutation(20)[:5]
+    assert (found.n_scaled_, found.n_binned_) == (sizes[chosen].sum(), sizes.sum() - sizes[chosen].sum())
+
+
+def test_values_come_from_the_fit_and_not_from_what_is_recalibrated() -> None:
+    q, y, _ = some_pairs()
+    model = ScalingBinning(n_bins=5).fit(q, y)
+    alone = [model.predict([value])[0] for value in q]
+    assert model.predict(q).tolist() == alone
+    assert set(alone) <= set(model.values_)
+    assert (np.diff(model.values_) > 0).all()
+
+
+def test_labels_of_the_binned_part_are_not_used() -> None:
+    q, y, documents = some_pairs()
+    model = ScalingBinning(n_bins=5, seed=2).fit(q, y, documents=documents)
+    binned = ~np.isin(documents, np.random.Generator(np.random.Philox(2)).permutation(20)[:10])
+    flipped = ScalingBinning(n_bins=5, seed=2).fit(q, np.where(binned, 1 - y, y), documents=documents)
+    assert model.predict(grid).tolist() == flipped.predict(grid).tolist()
+
+
+def test_a_split_needs_two_of_what_is_split() -> None:
+    with pytest.raises(ParameterError, match="documents must be at least two to be split, got 1"):
+        ScalingBinning(n_bins=1).fit([0.1, 0.2], [0, 1], documents=["a", "a"])
+    with pytest.raises(ParameterError, match="q must hold at least two pairs to be split, got 1"):
+        ScalingBinning(n_bins=1).fit([0.1], [0])
+    with pytest.raises(ParameterError, match="documents must be at least two to be split, got 1"):  # b weighs nothing
+        ScalingBinning(n_bins=1).fit([0.1, 0.2, 0.3], [0, 1, 1], [1, 1, 0], documents=["a", "a", "b"])
+
+
+# --- Platt scaling -----------------------------------------------------------------------------------------
+
+
+@given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
+def test_the_logistic_fit_meets_its_own_conditions(rows: list[Pair]) -> None:
+    rows = [(min(max(q, 0.001), 0.999), y, w) for q, y, w in rows]
+    q, y, w = columns(rows)
+    n_positive, n_negative = (w * y).sum(), (w * (1 - y)).sum()
+    target = np.where(y == 1, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    residual = w * (PlattScaling().fit(q, y, w).predict(q) - target)
+    assert residual.sum() == pytest.approx(0.0, abs=1e-6)
+    assert (residual * np.log(q / (1 - q))).sum() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_logistic_distortion_is_undone() -> None:
+    # Odds were raised to the power 2 and doubled: log odds = 2 x + log 2, so slope 1/2 and intercept -log(2) / 2.
+    rng = np.random.default_rng(5)
+    x = rng.normal(0.0, 1.5, 100_000)
+    y = rng.random(x.size) < 1 / (1 + np.exp(-x))
+    shifted = 2 * x + math.log(2)
+    model = PlattScaling().fit(1 / (1 + np.exp(-shifted)), y)
+    p = 1 / (1 + np.exp(-x))
+    design = np.stack([shifted, np.ones_like(x)])
+    errors = np.sqrt(np.diag(np.linalg.inv((design * (p * (1 - p))) @ design.T)))  # inverse Fisher information
+    assert plausible_means([model.slope_, model.intercept_], [0.5, -math.log(2) / 2], errors).all()
+
+
+def test_one_label_has_a_finite_fit() -> None:
+    # Two positive pairs: smoothed label (2 + 1) / (2 + 2).
+    assert PlattScaling().fit([0.5, 0.5], [1, 1]).predict([0.5]) == pytest.approx([0.75], abs=1e-6)
+    assert np.isfinite(PlattScaling().fit([0.0, 1.0], [0, 1]).predict(grid)).all()
+
+
+# --- temperature -------------------------------------------------------------------------------------------
+
+rows_of_scores = st.lists(st.lists(st.floats(-4, 4), min_size=3, max_size=3), min_size=1, max_size=8)
+
+
+@given(rows_of_scores, st.data())
+def test_no_other_temperature_has_a_better_likelihood(rows: list[list[float]], data: st.DataObject) -> None:
+    gold = [data.draw(st.integers(0, 2)) for _ in rows]
+    model = TemperatureScaling(lowest=0.1, highest=10.0).fit(rows, gold)
+    found = softmax_loss(rows, gold, model.temperature_)
+    for other in (*np.geomspace(0.1, 10.0, 41), model.temperature_ * 1.001, model.temperature_ / 1.001):
+        if 0.1 <= other <= 10.0:
+            assert found <= softmax_loss(rows, gold, float(other)) + 1e-12
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_a_temperature_is_recovered(factor: float) -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.normal(0.0, 2.0, (20_000, 4))
+    probs = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    gold = (rng.random((20_000, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    variance = (probs * scores**2).sum(axis=1) - (probs * scores).sum(axis=1) ** 2  # information about 1/T at T = 1
+    model = TemperatureScaling().fit(scores * factor, gold)
+    assert plausible_means(factor / model.temperature_, 1.0, 1 / math.sqrt(variance.sum())).all()
+    assert not model.at_bound_
+
+
+def test_scaled_scores_scale_the_temperature() -> None:
+    rng = np.random.default_rng(9)
+    scores = rng.normal(size=(50, 3))
+    gold = np.where(rng.random(50) < 0.6, scores.argmax(axis=1), rng.integers(0, 3, 50))
+    one, other = (TemperatureScaling(lowest=1e-4, highest=1e4).fit(scores * c, gold) for c in (1.0, 7.0))
+    assert other.temperature_ == pytest.approx(7 * one.temperature_, rel=1e-9)
+    assert other.predict(scores * 7) == pytest.approx(one.predict(scores), abs=1e-9)
+
+
+def test_scores_that_are_always_right_or_useless_end_at_a_bound() -> None:
+    always = TemperatureScaling(lowest=0.5, highest=2.0).fit([[1.0, 0.0], [0.0, 1.0]], [0, 1])
+    never = TemperatureScaling(lowest=0.5, highest=2.0).fit([[1.0, 0.0], [0.0, 1.0]], [1, 0])
+    assert (always.temperature_, always.at_bound_) == (0.5, True)
+    assert (never.temperature_, never.at_bound_) == (2.0, True)
+
+
+def test_scores_that_do_not_differ_leave_the_temperature_at_1() -> None:
+    model = TemperatureScaling().fit([[3.0, 3.0], [0.0, -math.inf]], [1, 0])
+    assert (model.temperature_, model.at_bound_) == (1.0, False)
+
+
+def test_a_class_ruled_out_stays_so_and_changes_nothing() -> None:
+    rng = np.random.default_rng(10)
+    scores, gold = rng.normal(size=(50, 3)), rng.integers(0, 3, 50)
+    with_mask = np.column_stack([scores, np.full(50, -math.inf)])
+    one, other = TemperatureScaling().fit(scores, gold), TemperatureScaling().fit(with_mask, gold)
+    assert other.temperature_ == pytest.approx(one.temperature_, rel=1e-12)
+    assert (other.predict(with_mask)[:, 3] == 0.0).all()
+
+
+def test_a_row_weighs_as_often_as_it_is_given() -> None:
+    rng = np.random.default_rng(11)
+    scores, gold, weights = rng.normal(size=(30, 3)), rng.integers(0, 3, 30), rng.integers(0, 3, 30)
+    weighted = TemperatureScaling().fit(scores, gold, weights)
+    repeated = TemperatureScaling().fit(scores.repeat(weights, axis=0), gold.repeat(weights))
+    assert weighted.temperature_ == pytest.approx(repeated.temperature_, rel=1e-9)
+
+
+def test_the_scale_of_weights_does_not_matter() -> None:
+    rng = np.random.default_rng(12)
+    scores, gold, weights = rng.normal(size=(30, 3)), rng.integers(0, 3, 30), rng.random(30)
+    one, other = (TemperatureScaling().fit(scores, gold, c * weights) for c in (1, 1024))
+    assert one.temperature_ == other.temperature_
+
+
+def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
+    model = TemperatureScaling().fit([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1])
+    assert model.predict([[1e6, -1e6], [700.0, 700.0]]).tolist() == [[1.0, 0.0], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("logits", "gold", "said"),
+    [
+        ([[0.0, math.nan]], [0], r"logits must be finite or -inf, got nan at \[0, 1\]"),
+        ([[0.0, math.inf]], [0], r"logits must be finite or -inf, got inf at \[0, 1\]"),
+        ([[-math.inf, -math.inf]], [0], "logits must leave each row a class, got a row of -inf at 0"),
+        ([[0.0, -math.inf]], [1], "gold must be a class of finite score, got one of -inf at index 0"),
+        ([[0.0, 1.0]], [2], "gold must be a class from 0 to 1, got 2 at index 0"),
+        ([[0.0, 1.0]], [-1], "gold must be a class from 0 to 1, got -1 at index 0"),
+        ([[0.0, 1.0]], [0, 1], r"gold must be as many as logits \(1\), got 2"),
+        ([0.0, 1.0], [0], r"logits must be numbers in \(n, n_classes\), got shape \(2,\)"),
+        (np.zeros((0, 2)), [], "logits must hold at least one row, got none"),
+        ([[0.0, 1.0]], [0.5], "gold must be whole numbers"),
+    ],
+)
+def test_bad_scores_are_refused(logits: Any, gold: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        TemperatureScaling().fit(logits, gold)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (0.1, math.inf), (math.nan, 1.0), (True, 2.0)])
+def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
+    with pytest.raises(ParameterError, match="(lowest|highest) must be"):
+        TemperatureScaling(lowest=bounds[0], highest=bounds[1]).fit([[0.0, 1.0]], [0])
+
+
+# --- what all have in common -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_fit_returns_the_recalibrator_and_predictions_are_probabilities(make: Callable[[], Recalibrator]) -> None:
+    q, y, documents = some_pairs()
+    model = make()
+    assert model.fit(q, y, documents=documents) is model
+    found = model.predict(grid)
+    assert found.shape == grid.shape
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+    assert model.predict([]).shape == (0,)
+
+
+@pytest.mark.parametrize("make", WITHOUT_SPLIT)
+@given(rows=triples)
+def test_a_weight_is_the_pair_given_so_often(make: Callable[[], Recalibrator], rows: list[Pair]) -> None:
+    q, y, w = columns(rows)
+    often = w.astype(int)
+    weighted, repeated = make().fit(q, y, w), make().fit(q.repeat(often), y.repeat(often))
+    assert weighted.predict(grid) == pytest.approx(repeated.predict(grid), abs=1e-6)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_weights_are_as_good_as_repeating_where_documents_are_split(make: Callable[[], Recalibrator]) -> None:
+    q, y, documents = some_pairs()
+    often = np.random.default_rng(1).integers(0, 3, q.size)
+    weighted = make().fit(q, y, often, documents=documents)
+    repeated = make().fit(q.repeat(often), y.repeat(often), documents=documents.repeat(often))
+    assert weighted.predict(grid) == pytest.approx(repeated.predict(grid), abs=1e-6)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_a_pair_of_no_weight_is_as_good_as_left_out(make: Callable[[], Recalibrator]) -> None:
+    q, y, _ = some_pairs(50)
+    weights = np.r_[np.ones(50), np.zeros(10)]
+    with_more = make().fit(np.r_[q, np.linspace(0, 1, 10)], np.r_[y, np.zeros(10)], weights)
+    assert with_more.predict(grid).tolist() == make().fit(q, y).predict(grid).tolist()
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_the_order_of_rows_does_not_matter(make: Callable[[], Recalibrator]) -> None:
+    q, y, documents = some_pairs()
+    weights = np.random.default_rng(2).random(q.size)
+    order = np.random.default_rng(3).permutation(q.size)
+    one = make().fit(q, y, weights, documents=documents)
+    other = make().fit(q[order], y[order], weights[order], documents=documents[order])
+    assert one.predict(grid) == pytest.approx(other.predict(grid), abs=1e-9)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_predicting_before_the_fit_is_refused(make: Callable[[], Recalibrator]) -> None:
+    model = make()
+    with pytest.raises(ParameterError, match=f"{type(model).__name__} must be fitted before it predicts, got no fit"):
+        model.predict([0.5])
+
+
+@pytest.mark.parametrize("make", EVERY)
+@pytest.mark.parametrize(
+    ("q", "y", "weights", "said"),
+    [
+        ([1.1], [1], None, r"q\[0\] must lie in \[0, 1\], got 1.1"),
+        ([math.nan], [1], None, r"q\[0\] must lie in \[0, 1\], got nan"),
+        ([0.5], [0.5], None, r"y\[0\] must be 0 or 1, got 0.5"),
+        ([0.5, 0.5], [1], None, r"y must be as many as q \(2\), got 1"),
+        ([], [], None, "q must hold at least one prediction, got none"),
+        ([0.5, 0.5], [0, 1], [1.0], r"sample_weight must be as many as q \(2\), got 1"),
+        ([0.5, 0.5], [0, 1], [1.0, -1.0], r"sample_weight\[1\] must be finite and at least 0, got -1.0"),
+        ([0.5, 0.5], [0, 1], [1.0, math.nan], r"sample_weight\[1\] must be finite and at least 0, got nan"),
+        ([0.5, 0.5], [0, 1], [0.0, 0.0], "sample_weight must be above 0 somewhere, got 2 zeros"),
+    ],
+)
+def test_bad_pairs_are_refused(make: Callable[[], Recalibrator], q: Any, y: Any, weights: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        make().fit(q, y, weights)
+
+
+@pytest.mark.parametrize("make", EVERY)
+def test_bad_predictions_are_refused(make: Callable[[], Recalibrator]) -> None:
+    q, y, _ = some_pairs(20)
+    with pytest.raises(ParameterError, match=r"q\[1\] must lie in \[0, 1\], got -0.5"):
+        make().fit(q, y).predict([0.5, -0.5])
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (HistogramBinning(n_bins=0), "n_bins must be a whole number of at least 1, got 0"),
+        (HistogramBinning(n_bins=2.0), "n_bins must be a whole number of at least 1, got 2.0"),  # type: ignore[arg-type]
+        (HistogramBinning(n_bins=1, strategy="even"), "strategy must be one of adaptive, uniform, got 'even'"),  # type: ignore[arg-type]
+        (ScalingBinning(scaler="beta"), "scaler must be one of isotonic, platt, got 'beta'"),  # type: ignore[arg-type]
+        (ScalingBinning(share=1.0), r"share must lie in \(0, 1\), got 1.0"),
+        (ScalingBinning(seed=-1), "seed must be a whole number of at least 0, got -1"),
+        (ScalingBinning(n_bins=3), r"n_bins must be at most the number of pairs \(2\), got 3"),
+    ],
+)
+def test_bad_parameters_are_refused_by_fit(model: Recalibrator, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        model.fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
+
+
+def test_binned_training_pairs_are_perfectly_calibrated() -> None:
+    q, y, _ = some_pairs(2000)
+    for model in (HistogramBinning(n_bins=20), IsotonicRecalibration()):
+        better = model.fit(q, y).predict(q)
+        for value in np.unique(better):
+            assert y[better == value].mean() == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", [lambda: HistogramBinning(n_bins=20), IsotonicRecalibration, PlattScaling])
+def test_new_pairs_become_better_calibrated(make: Callable[[], Recalibrator]) -> None:
+    q, y, _ = some_pairs(20_000)
+    other_q, other_y, _ = some_pairs(20_000, seed=1)
+    before = corp_decomposition(other_q, other_y).miscalibration
+    after = corp_decomposition(make().fit(q, y).predict(other_q), other_y).miscalibration
+    assert after < before / 5
+
+
+# --- groups ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(values, labels, st.sampled_from("abc")), min_size=1, max_size=20))
+def test_each_group_has_the_fit_of_its_own_pairs(rows: list[tuple[float, int, str]]) -> None:
+    q, y, g = (np.array(column) for column in zip(*rows, strict=True))
+    model = GroupedRecalibrator(IsotonicRecalibration()).fit(q, y, g)
+    for name in "abc":
+        mine = g == name
+        own = (q[mine], y[mine]) if mine.any() else (q, y)  # a group never seen has the fit to all
+        expected = IsotonicRecalibration().fit(*own).predict(grid)
+        assert model.predict(grid, [name] * grid.size).tolist() == expected.tolist()
+
+
+def test_groups_may_be_mixed_in_any_order() -> None:
+    model = GroupedRecalibrator(HistogramBinning(n_bins=1)).fit([0.5] * 4, [0, 1, 1, 1], [7, 7, 3, 3])
+    assert model.groups_ == [3, 7]
+    assert model.predict([0.1, 0.2, 0.3, 0.4], [7, 3, 9, 7]).tolist() == [0.5, 1.0, 0.75, 0.5]
+
+
+def test_an_unknown_group_is_refused_where_asked() -> None:
+    model = GroupedRecalibrator(IsotonicRecalibration(), unknown="refuse").fit([0.2, 0.8], [0, 1], ["a", "b"])
+    with pytest.raises(ParameterError, match=r"groups must be among those of the fit \['a', 'b'\], got 'c'"):
+        model.predict([0.5, 0.5], ["a", "c"])
+
+
+def test_a_group_of_few_pairs_shares_the_fit_to_all_and_is_not_unknown() -> None:
+    model = GroupedRecalibrator(HistogramBinning(n_bins=1), unknown="refuse", min_pairs=2)
+    model.fit([0.5] * 3, [0, 0, 1], ["a", "a", "b"])
+    assert model.recalibrators_[1] is None
+    assert model.predict([0.5, 0.5], ["a", "b"]) == pytest.approx([0.0, 1 / 3])
+
+
+def test_weights_and_documents_reach_the_fit_of_a_group() -> None:
+    q, y, documents = some_pairs()
+    groups, weights = np.arange(q.size) % 2, np.arange(q.size) % 5
+    model = GroupedRecalibrator(ScalingBinning(n_bins=3, seed=4)).fit(q, y, groups, weights, documents=documents)
+    mine = groups == 1
+    own = ScalingBinning(n_bins=3, seed=4).fit(q[mine], y[mine], weights[mine], documents=documents[mine])
+    assert model.predict(grid, np.ones(grid.size, int)).tolist() == own.predict(grid).tolist()
+
+
+def test_a_group_whose_pairs_have_no_weight_is_unknown() -> None:
+    model = GroupedRecalibrator(HistogramBinning(n_bins=1)).fit([0.5] * 2, [0, 1], ["a", "b"], [1, 0])
+    assert model.groups_ == ["a"]
+
+
+def test_the_base_stays_unfitted() -> None:
+    base = IsotonicRecalibration()
+    GroupedRecalibrator(base).fit([0.2, 0.8], [0, 1], ["a", "b"])
+    with pytest.raises(ParameterError, match="must be fitted"):
+        base.predict([0.5])
+
+
+def test_what_a_group_refuses_is_told_with_its_name() -> None:
+    model = GroupedRecalibrator(HistogramBinning(n_bins=2))
+    with pytest.raises(ParameterError, match=r"group 'b': n_bins must be at most the number of pairs \(1\), got 2"):
+        model.fit([0.1, 0.2, 0.3], [0, 1, 1], ["a", "a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("model", "groups", "said"),
+    [
+        (GroupedRecalibrator(IsotonicRecalibration()), ["a"], r"groups must be as many as q \(2\), got 1"),
+        (GroupedRecalibrator(IsotonicRecalibration()), ["a", None], r"groups\[1\] must be an id, got None"),
+        (GroupedRecalibrator("isotonic"), ["a", "b"], "base must be a recalibrator, got 'isotonic'"),  # type: ignore[arg-type]
+        (GroupedRecalibrator(IsotonicRecalibration(), unknown="drop"), ["a", "b"], "unknown must be one of"),  # type: ignore[arg-type]
+        (GroupedRecalibrator(IsotonicRecalibration(), min_pairs=0), ["a", "b"], "min_pairs must be a whole number"),
+    ],
+)
+def test_bad_groups_are_refused(model: GroupedRecalibrator, groups: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        model.fit([0.2, 0.8], [0, 1], groups)
+
+
+def test_grouped_prediction_before_the_fit_is_refused() -> None:
+    with pytest.raises(ParameterError, match="GroupedRecalibrator must be fitted before it predicts"):
+        GroupedRecalibrator(IsotonicRecalibration()).predict([0.5], ["a"])
+
+
+# --- kept fits ---------------------------------------------------------------------------------------------
+
+
+def fitted_models() -> list[FittedModel]:
+    q, y, documents = some_pairs()
+    pairwise: list[FittedModel] = [make().fit(q, y, documents=documents) for make in EVERY]
+    grouped = GroupedRecalibrator(ScalingBinning(n_bins=2), min_pairs=150).fit(q, y, documents % 7 > 1)
+    named = GroupedRecalibrator(HistogramBinning(n_bins=2)).fit(q, y, np.where(documents > 3, "rare", "common"))
+    return [*pairwise, grouped, named, TemperatureScaling().fit(np.stack([q, 1 - q], axis=1), y)]
+
+
+@pytest.mark.parametrize("model", fitted_models(), ids=lambda model: type(model).__name__)
+def test_a_kept_fit_comes_back_exactly(model: FittedModel) -> None:
+    text = model.to_json()
+    again = recalibrator_from_json(text)
+    assert type(again) is type(model)
+    assert again.to_json() == text
+    assert repr(again) == repr(model)
+    if isinstance(model, Recalibrator):
+        assert isinstance(again, Recalibrator)
+        assert again.predict(grid).tolist() == model.predict(grid).tolist()
+    if isinstance(model, GroupedRecalibrator):
+        assert isinstance(again, GroupedRecalibrator)
+        assert again.groups_ == model.groups_
+        for name in model.groups_:
+            groups = [name] * grid.size
+            assert again.predict(grid, groups).tolist() == model.predict(grid, groups).tolist()
+
+
+def test_an_unfitted_model_is_not_kept() -> None:
+    with pytest.raises(ParameterError, match="IsotonicRecalibration must be fitted before it is kept"):
+        IsotonicRecalibration().to_json()
+
+
+def broken(path: list[Any], value: Any) -> str:
+    content = HistogramBinning(n_bins=2).fit([0.1, 0.9], [0, 1]).to_dict()
+    inner = content
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "text must be JSON of a fitted model"),
+        ("[1]", "content must be of a fitted model"),
+        ("{}", "content must be of a fitted model"),
+        (broken(["format"], 2), "format must be 1, got 2"),
+        (broken(["model"], "os.system"), "model must be a FittedModel, got 'os.system'"),
+        (broken(["model"], ["x"]), "model must be a FittedModel"),
+        (broken(["parameters"], {}), "parameters of HistogramBinning must be n_bins, strategy"),
+        (broken(["fitted"], {}), "fitted of HistogramBinning must be edges_, values_"),
+        (broken(["fitted", "edges_", "array"], [0.0, 0.9]), "fitted of HistogramBinning must be of one length"),
+        (broken(["fitted", "edges_", "array"], [0.9, 0.0, 1.0]), "fitted of HistogramBinning must rise"),
+        (broken(["fitted", "values_", "array"], [0.0, 7.0]), r"fitted of HistogramBinning\[1\] must lie in \[0, 1\]"),
+        (broken(["fitted", "values_", "array"], ["a", "b"]), "content must be what to_dict gave"),
+        (broken(["fitted", "values_", "dtype"], "O"), "fitted of HistogramBinning must be numbers"),
+        (broken(["fitted", "values_"], None), "fitted of HistogramBinning must be numbers"),
+    ],
+)
+def test_a_text_that_keeps_no_fit_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        recalibrator_from_json(text)
+
+
+def test_a_fit_of_another_model_is_refused() -> None:
+    text = IsotonicRecalibration().fit([0.1, 0.9], [0, 1]).to_json()
+    with pytest.raises(ParameterError, match="model must be a HistogramBinning, got 'IsotonicRecalibration'"):
+        HistogramBinning.from_json(text)
+
+
+def test_fitted_arrays_are_read_only() -> None:
+    model = HistogramBinning(n_bins=1).fit([0.1], [1])
+    for kept in (model, HistogramBinning.from_json(model.to_json())):
+        with pytest.raises(ValueError, match="read-only"):
+            kept.values_[0] = 0.5
+
+
+# --- the manner of scikit-learn ----------------------------------------------------------------------------
+
+
+def test_parameters_are_named_and_set() -> None:
+    model = GroupedRecalibrator(HistogramBinning(n_bins=3), min_pairs=4)
+    assert model.get_params()["base__n_bins"] == 3
+    assert set(model.get_params(deep=False)) == {"base", "unknown", "min_pairs"}
+    assert model.set_params(base__n_bins=5, unknown="refuse") is model
+    assert (model.get_params()["base__n_bins"], model.unknown) == (5, "refuse")
+    assert repr(model) == (
+        "GroupedRecalibrator(base=HistogramBinning(n_bins=5, strategy='adaptive'), unknown='refuse', min_pairs=4)"
+    )
+
+
+def test_unknown_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match="parameter of HistogramBinning must be one of n_bins, strategy, got 'bin'"):
+        HistogramBinning().set_params(bin=3)
+    with pytest.raises(ParameterError, match="n_bins must be a model to have a parameter 'x', got 10"):
+        HistogramBinning().set_params(n_bins__x=3)
+
+
+@pytest.mark.parametrize("model", fitted_models(), ids=lambda model: type(model).__name__)
+def test_scikit_learn_clones_without_the_fit(model: FittedModel) -> None:
+    base = pytest.importorskip("sklearn.base")
+    copy = base.clone(model)
+    assert copy is not model
+    assert repr(copy) == repr(model)
+    with pytest.raises(ParameterError, match="must be fitted"):
+        copy.to_dict()
+
+
+def test_a_shuffled_fit_of_a_random_split_depends_on_the_seed_alone() -> None:
+    q, y, _ = some_pairs()
+    state = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index, union-attr]
+    one, same, other = (ScalingBinning(n_bins=5, seed=s).fit(q, y) for s in (1, 1, 2))
+    assert one.to_json() == same.to_json() != other.to_json()
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == state  # type: ignore[index, union-attr]

@@ -1,0 +1,119 @@
+"""Proper scores, and the parts of the Brier score as an identity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import calibration_references as references
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample.calibration import (
+    CalibrationTable,
+    bin_pairs,
+    binned_error,
+    brier_decomposition,
+    brier_score,
+    log_loss,
+)
+from corefsample.errors import ParameterError
+
+pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)
+
+
+@given(pair_lists)
+def test_scores_are_those_of_the_plain_loop(pairs: list[references.Pair]) -> None:
+    q, y = zip(*pairs, strict=True)
+    assert brier_score(q, y) == pytest.approx(references.brier(pairs), rel=1e-13, abs=1e-300)
+    assert log_loss(q, y) == pytest.approx(references.log_loss(pairs), rel=1e-12, abs=1e-12)
+
+
+@given(pair_lists, st.data())
+def test_the_order_of_the_rows_changes_no_score(pairs: list[references.Pair], data: st.DataObject) -> None:
+    one, other = zip(*pairs, strict=True), zip(*data.draw(st.permutations(pairs)), strict=True)
+    (q, y), (p, z) = one, other
+    assert brier_score(q, y) == brier_score(p, z)
+    assert log_loss(q, y) == log_loss(p, z)
+
+
+def test_log_loss_is_infinite_where_a_certain_prediction_is_wrong() -> None:
+    assert log_loss([0.0, 0.5], [1, 0]) == math.inf
+    assert log_loss([1.0, 0.5], [0, 0]) == math.inf
+    assert math.copysign(1.0, log_loss([0.0, 1.0], [0, 1])) == 1.0
+    assert log_loss([0.0, 1.0], [0, 1]) == 0.0
+
+
+def test_a_floor_keeps_log_loss_finite() -> None:
+    assert log_loss([0.0], [1], floor=0.01) == pytest.approx(-math.log(0.01))
+    assert log_loss([1.0], [0], floor=0.01) == pytest.approx(-math.log(0.01))
+    assert log_loss([1.0], [1], floor=0.01) == pytest.approx(-math.log(0.99))
+
+
+@pytest.mark.parametrize("rule", [{"bin_size": 3}, {"n_bins": 2}, {"n_bins": 2, "strategy": "uniform"}], ids=str)
+@given(pairs=pair_lists)
+def test_the_parts_of_the_brier_score_add_up(rule: dict[str, Any], pairs: list[references.Pair]) -> None:
+    q, y = zip(*pairs, strict=True)
+    for bins in (bin_pairs(q, y, **rule), CalibrationTable.from_pairs(q, y).bins(**rule)):
+        parts = brier_decomposition(bins)
+        assert parts.calibration + parts.refinement + parts.within_bins == pytest.approx(parts.brier, rel=0, abs=1e-12)
+        assert parts.brier == pytest.approx(references.brier(pairs), rel=0, abs=1e-12)
+        assert parts.uncertainty - parts.resolution == parts.refinement
+        assert parts.resolution >= -1e-15
+
+
+@given(pair_lists, st.integers(1, 20))
+def test_calibration_and_refinement_are_the_brier_score_of_the_binned_forecast(
+    pairs: list[references.Pair], bin_size: int
+) -> None:
+    """Eq. 1 of the paper, for the forecast that says a bin's mean prediction throughout the bin."""
+    q, y = zip(*pairs, strict=True)
+    parts = brier_decomposition(bin_pairs(q, y, bin_size=bin_size))
+    binned = [
+        (references.mean([p for p, _ in each]), label)
+        for each in references.bins_by_size(pairs, bin_size)
+        for _, label in each
+    ]
+    assert parts.calibration + parts.refinement == pytest.approx(references.brier(binned), rel=0, abs=1e-12)
+
+
+def test_the_calibration_part_is_the_mse_error() -> None:
+    bins = bin_pairs([0.1, 0.2, 0.7, 0.9], [0, 0, 1, 0], n_bins=2)
+    assert brier_decomposition(bins).calibration == pytest.approx(binned_error(bins, norm="mse"), rel=1e-14)
+
+
+def test_parts_of_a_million_pairs_add_up() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.1, 1.0, 1_000_000)
+    y = rng.random(1_000_000) < q
+    parts = brier_decomposition(bin_pairs(q, y))
+    assert parts.calibration + parts.refinement + parts.within_bins == pytest.approx(parts.brier, rel=0, abs=1e-12)
+    assert parts.brier == pytest.approx(brier_score(q, y), rel=0, abs=1e-12)
+    assert parts.brier == pytest.approx(float(np.mean((q - y) ** 2)), rel=0, abs=1e-12)
+
+
+def test_parts_worked_out_by_hand() -> None:
+    # Bins {.2, .4} with labels 0 0 and {.8, .8} with 1 0: means .3 and .8, shares 0 and 1/2.
+    # calibration (.09 + .09) / 2; refinement (0 + 1/4) / 2; within: (.01 + .01) / 4 from .2 and .4; base rate 1/4.
+    parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
+    frame = parts.to_frame()
+    assert list(frame) == ["brier", "calibration", "refinement", "within_bins", "uncertainty", "resolution"]
+    assert frame.iloc[0].tolist() == pytest.approx([0.22, 0.09, 0.125, 0.005, 0.1875, 0.0625], rel=1e-13)
+
+
+@pytest.mark.parametrize("score", [brier_score, log_loss])
+def test_bad_pairs_are_refused(score: Any) -> None:
+    with pytest.raises(ParameterError, match=r"q\[0\] must lie in \[0, 1\], got nan"):
+        score([math.nan], [0])
+    with pytest.raises(ParameterError, match=r"y\[0\] must be 0 or 1, got 2"):
+        score([0.5], [2])
+    with pytest.raises(ParameterError, match="q must hold at least one prediction, got none"):
+        score([], [])
+
+
+@pytest.mark.parametrize("floor", [-0.1, 0.5, math.nan])
+def test_a_bad_floor_is_refused(floor: float) -> None:
+    with pytest.raises(ParameterError, match=r"floor must lie in \[0, "):
+        log_loss([0.5], [1], floor=floor)

@@ -1,0 +1,396 @@
+"""The table of sufficient statistics: what it holds, how tables add up, where it agrees with the pairs themselves."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import calibration_references as references
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corefsample.calibration import (
+    BlockBins,
+    CalibrationTable,
+    FloatGrid,
+    LevelGrid,
+    ReliabilityBins,
+    TableBuilder,
+    bin_pairs,
+    binned_error,
+    block_bin_pairs,
+)
+from corefsample.calibration import _table_kernels as kernels
+from corefsample.errors import ParameterError
+
+SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")
+RULES: list[dict[str, Any]] = [{"bin_size": 3}, {"n_bins": 4}, {"n_bins": 4, "strategy": "uniform"}]
+
+ends_and_middle = st.sampled_from([0.0, -0.0, 1.0, 0.5, 0.1, 5e-324, 1e-300, 2.0**-16, math.nextafter(1.0, 0.0)])
+predictions = ends_and_middle | st.floats(0.0, 1.0) | st.integers(0, 10).map(lambda k: k / 10)
+row_lists = st.lists(
+    st.tuples(predictions, st.integers(0, 1), st.sampled_from("xyz"), st.sampled_from(["d1", "d2", "d3"])),
+    max_size=40,
+)
+Rows = list[tuple[float, int, str, str]]
+
+
+def table_of(rows: Rows) -> CalibrationTable:
+    builder = TableBuilder(groups=["z", "y", "x"])
+    for block in dict.fromkeys(block for *_, block in rows):
+        mine = [row for row in rows if row[3] == block]
+        q, y, groups, _ = zip(*mine, strict=True)
+        builder.add(q, y, block=block, groups=["zyx".index(group) for group in groups])
+    return builder.table()
+
+
+def same(one: CalibrationTable, other: CalibrationTable) -> bool:
+    """Names, keys, pairs and labels exactly, the other sums to rounding."""
+    exact = ("group_code", "block_code", "cell", "n", "sum_y")
+    return (
+        (one.grid, one.groups, one.blocks) == (other.grid, other.groups, other.blocks)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in exact)
+        and all(np.allclose(getattr(one, name), getattr(other, name), rtol=1e-13, atol=0.0) for name in SUMS)
+    )
+
+
+def require_same_bins(one: ReliabilityBins, other: ReliabilityBins) -> None:
+    np.testing.assert_array_equal(one.n, other.n)
+    np.testing.assert_array_equal(one.sum_y, other.sum_y)
+    for name in SUMS:
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+
+
+def require_same_blocks(one: BlockBins, other: BlockBins) -> None:
+    require_same_bins(one.bins, other.bins)
+    np.testing.assert_array_equal(one.n, other.n)
+    np.testing.assert_array_equal(one.sum_y, other.sum_y)
+    np.testing.assert_allclose(one.sum_q, other.sum_q, rtol=1e-9)
+
+
+# --- what it holds -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(row_lists)
+def test_a_table_holds_the_sums_of_the_plain_loop(rows: Rows) -> None:
+    table = table_of(rows)
+    expected = references.table([(group, block, (q, y)) for q, y, group, block in rows])
+    assert table.n_rows == len(expected)
+    assert table.n_pairs == len(rows)
+    lower, _ = table.grid.bounds(table.cell.astype(np.int64))
+    for row in range(table.n_rows):
+        key = table.groups[table.group_code[row]], table.blocks[table.block_code[row]]
+        found = [float(getattr(table, name)[row]) for name in ("n", *SUMS)]
+        pairs = expected[(*key, references.fine_bin(float(lower[row])))]
+        assert found == pytest.approx(references.sums(pairs), rel=1e-13, abs=0.0)
+
+
+@given(row_lists)
+def test_rows_are_sorted_and_every_name_is_used(rows: Rows) -> None:
+    table = table_of(rows)
+    keys = list(zip(table.group_code.tolist(), table.block_code.tolist(), table.cell.tolist(), strict=True))
+    assert keys == sorted(set(keys))
+    assert table.groups == tuple(sorted({group for _, _, group, _ in rows}))
+    assert table.blocks == tuple(sorted({block for *_, block in rows}))
+
+
+@given(row_lists.filter(len))
+def test_pairs_at_hand_make_the_table_that_blocks_build(rows: Rows) -> None:
+    q, y, groups, blocks = zip(*rows, strict=True)
+    assert same(CalibrationTable.from_pairs(q, y, groups=groups, blocks=blocks), table_of(rows))
+
+
+@given(row_lists.filter(len), st.data())
+def test_the_order_of_the_rows_changes_no_table(rows: Rows, data: st.DataObject) -> None:
+    assert same(table_of(rows), table_of(data.draw(st.permutations(rows))))
+
+
+def test_a_block_may_come_in_parts_and_leaves_nothing_behind_for_the_next() -> None:
+    builder = TableBuilder()
+    builder.add([0.1, 0.9], [0, 1], block="a")
+    builder.add([0.1], [1], block="b")
+    builder.add([0.1], [1], block="a")
+    builder.add([], [], block="c")
+    table = builder.table()
+    assert table.blocks == ("a", "b")
+    assert table.n.tolist() == [2, 1, 1]
+    assert table.sum_y.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_table_can_be_looked_at_while_it_grows() -> None:
+    builder = TableBuilder()
+    assert builder.table().n_pairs == 0
+    builder.add([0.1], [1])
+    first = builder.table()
+    builder.add([0.1], [0])
+    assert (first.n_pairs, builder.table().n_pairs, builder.table().n.tolist()) == (1, 2, [2])
+
+
+def test_a_refused_block_adds_nothing() -> None:
+    builder = TableBuilder()
+    with pytest.raises(ParameterError, match=r"y\[1\] must be 0 or 1, got 2"):
+        builder.add([0.5, 0.5], [1, 2])
+    builder.add([0.5], [1])
+    assert builder.table().n_pairs == 1
+
+
+# --- adding up ---------------------------------------------------------------------------------------------
+
+
+@given(row_lists, row_lists)
+def test_tables_add_up_to_the_table_of_all_pairs(one: Rows, other: Rows) -> None:
+    assert same(table_of(one) + table_of(other), table_of(one + other))
+
+
+@given(row_lists, row_lists)
+def test_adding_is_commutative(one: Rows, other: Rows) -> None:
+    assert same(table_of(one) + table_of(other), table_of(other) + table_of(one))
+
+
+@given(row_lists, row_lists, row_lists)
+def test_adding_is_associative(one: Rows, other: Rows, third: Rows) -> None:
+    a, b, c = table_of(one), table_of(other), table_of(third)
+    assert same((a + b) + c, a + (b + c))
+    assert same((a + b) + c, CalibrationTable.merged([a, b, c]))
+
+
+@given(row_lists)
+def test_the_empty_table_adds_nothing(rows: Rows) -> None:
+    assert same(table_of(rows) + table_of([]), table_of(rows))
+
+
+@given(row_lists)
+def test_groups_add_up_to_the_whole(rows: Rows) -> None:
+    table = table_of(rows)
+    parts = [table.group(name) for name in table.groups]
+    for name, part in zip(table.groups, parts, strict=True):
+        assert same(part, table_of([row for row in rows if row[2] == name]))
+    assert same(CalibrationTable.merged([*parts, table_of([])]), table)
+
+
+def test_billions_of_pairs_fit() -> None:
+    table = table_of([(0.25, 1, "x", "d1"), (0.75, 0, "x", "d1")])
+    for _ in range(34):
+        table = table + table
+    assert table.n_pairs == 2**35
+    assert table.bins(n_bins=2).n.tolist() == [2**34, 2**34]
+    assert binned_error(table.bins(n_bins=2), norm="l1") == 0.75
+
+
+# --- bins --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("grid", [FloatGrid(), LevelGrid(20)], ids=str)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
+    as_counts=st.booleans(),
+)
+def test_averages_of_samples_are_binned_as_the_pairs_themselves(
+    grid: Any, rule: dict[str, Any], rows: list[tuple[int, int, str]], as_counts: bool
+) -> None:
+    k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
+    q = k if as_counts and isinstance(grid, LevelGrid) else k / 20
+    table = CalibrationTable.from_pairs(q, y, blocks=blocks, grid=grid)
+    require_same_bins(table.bins(**rule), bin_pairs(k / 20, y, **rule))
+    require_same_blocks(table.block_bins(**rule), block_bin_pairs(k / 20, y, blocks, **rule))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(
+    rows=st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=4, max_size=40, unique_by=lambda row: row[0]),
+    times=st.integers(1, 3),
+)
+def test_predictions_that_fall_into_different_fine_bins_are_binned_as_the_pairs_themselves(
+    rule: dict[str, Any], rows: list[tuple[float, int]], times: int
+) -> None:
+    alone = {references.fine_bin(q): (q, y) for q, y in rows}
+    q, y = (np.array(column * times) for column in zip(*alone.values(), strict=True))
+    if "n_bins" in rule and len(q) < rule["n_bins"]:
+        return
+    require_same_bins(CalibrationTable.from_pairs(q, y).bins(**rule), bin_pairs(q, y, **rule))
+
+
+@pytest.mark.parametrize("shape", [(0.1, 1.0), (1.0, 1.0), (1.0, 0.1), (0.2, 0.2)])
+def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth(shape: tuple[float, float]) -> None:
+    """Bins of 2,000 may be too large by the pairs of one fine bin, at most some 60 here: their errors hardly differ."""
+    rng = np.random.default_rng(8)
+    q = rng.beta(*shape, 400_000)
+    y = rng.random(400_000) < q**1.3
+    table = CalibrationTable.from_pairs(q, y)
+    bins, exact = table.bins(bin_size=2000), bin_pairs(q, y, bin_size=2000)
+    assert 0.95 * exact.n_bins <= bins.n_bins <= exact.n_bins
+    assert binned_error(bins) == pytest.approx(binned_error(exact), rel=0.01)
+    assert binned_error(bins, norm="l1") == pytest.approx(binned_error(exact, norm="l1"), rel=0.01)
+    uniform = {"strategy": "uniform", "n_bins": 20}
+    assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
+
+
+def test_ten_million_skewed_pairs_come_out_in_bins_near_the_size_asked_for() -> None:
+    rng = np.random.default_rng(9)
+    builder = TableBuilder()
+    for _ in range(10):  # a tenth of the pairs, ten times: what counts is how many there are to a fine bin
+        q = rng.beta(0.1, 1.0, 100_000)
+        builder.add(np.tile(q, 10), np.zeros(1_000_000))
+    bins = builder.table().bins()
+    assert bins.n_pairs == 10_000_000
+    assert 5000 <= bins.n[:-1].min()
+    assert bins.n.mean() < 5500
+
+
+@given(row_lists.filter(len))
+def test_the_ends_of_a_bin_hold_its_predictions(rows: Rows) -> None:
+    q, y, *_ = zip(*rows, strict=True)
+    bins = CalibrationTable.from_pairs(q, y).bins(bin_size=3)
+    exact = sorted(q)
+    assert bins.q_min[0] <= exact[0]
+    assert exact[-1] <= bins.q_max[-1]
+    assert (bins.q_max[:-1] < bins.q_min[1:]).all()
+    assert ((bins.q_min <= bins.mean_q * (1 + 1e-15)) & (bins.mean_q <= bins.q_max * (1 + 1e-15))).all()
+
+
+def test_the_pairs_of_one_fine_bin_stay_together() -> None:
+    table = CalibrationTable.from_pairs([0.3, 0.3000001, 0.3000002, 0.6], [0, 1, 1, 1])
+    assert table.bins(bin_size=2).n.tolist() == [4]
+    assert table.bins(bin_size=1).n.tolist() == [3, 1]
+
+
+# --- grids -------------------------------------------------------------------------------------------------
+
+
+def cells_of(q: Any) -> npt.NDArray[np.int32]:
+    return FloatGrid().cell_pairs(q, np.zeros(np.size(q)))[0]
+
+
+@pytest.mark.kernels
+@given(st.lists(predictions, min_size=2, max_size=30))
+def test_fine_bins_ascend_with_the_prediction_and_are_those_of_the_plain_rule(q: list[float]) -> None:
+    ordered = sorted(q)
+    cells = cells_of(ordered)
+    assert (np.diff(cells) >= 0).all()
+    names = [references.fine_bin(each) for each in ordered]
+    assert [a == b for a, b in zip(names, names[1:], strict=False)] == (np.diff(cells) == 0).tolist()
+    lower, upper = FloatGrid().bounds(cells.astype(np.int64))
+    assert ((lower <= ordered) & (ordered <= upper)).all()
+
+
+def test_every_fine_bin_holds_its_own_ends_and_none_between_two_is_missing() -> None:
+    cells = np.arange(FloatGrid().n_cells)
+    lower, upper = FloatGrid().bounds(cells)
+    used = lower <= upper  # just below 1 there are fewer floats than fine bins
+    assert (cells_of(lower[used]) == cells[used]).all()
+    assert (cells_of(upper[used]) == cells[used]).all()
+    assert (np.nextafter(upper[used][:-1], 2.0) == lower[used][1:]).all()
+    assert used[: kernels.MIDDLE + 1].all()
+
+
+@pytest.mark.parametrize(("least", "share"), [(2.0**-16, 1024), (2.0**-64, 256), (2.0**-1022, 8)])
+def test_a_fine_bin_is_as_narrow_as_promised(least: float, share: int) -> None:
+    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE))
+    inside = lower >= least
+    assert ((upper - lower)[inside] <= lower[inside] / share).all()
+    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE + 1, FloatGrid().n_cells))
+    inside = (1.0 - upper >= least) & (lower <= upper)
+    assert ((upper - lower)[inside] <= (1.0 - upper[inside]) / share).all()
+
+
+def test_zero_one_and_a_half_have_fine_bins_of_their_own() -> None:
+    lower, upper = FloatGrid().bounds(np.array([0, kernels.MIDDLE, FloatGrid().n_cells - 1]))
+    assert lower.tolist() == upper.tolist() == [0.0, 0.5, 1.0]
+
+
+# --- saving ------------------------------------------------------------------------------------------------
+
+
+@given(row_lists)
+@settings(max_examples=20)
+def test_a_table_comes_back_from_its_frame(rows: Rows) -> None:
+    table = table_of(rows)
+    frame = table.to_frame()
+    assert list(frame) == ["group", "block", "cell", "n", *SUMS]
+    assert same(CalibrationTable.from_frame(frame), table)
+    assert same(CalibrationTable.from_frame(frame.iloc[::-1]), table)
+
+
+def test_a_table_comes_back_from_parquet(tmp_path: Path) -> None:
+    table = table_of([(0.25, 1, "x", "d1"), (0.75, 0, "y", "d2"), (0.75, 1, "y", "d2")])
+    table.to_frame().to_parquet(tmp_path / "table.parquet")
+    assert same(CalibrationTable.from_frame(pd.read_parquet(tmp_path / "table.parquet")), table)
+
+
+def test_arrays_are_read_only() -> None:
+    table = table_of([(0.25, 1, "x", "d1")])
+    with pytest.raises(ValueError, match="read-only"):
+        table.n[0] = 3
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def one_row() -> CalibrationTable:
+    return CalibrationTable.from_pairs([0.5], [1])
+
+
+BAD: list[tuple[Any, str]] = [
+    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q\[1\] must lie in \[0, 1\], got nan"),
+    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q\[1\] must lie in \[0, 1\], got 1.5"),
+    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
+    (lambda: CalibrationTable.from_pairs([], []), "q must hold at least one prediction, got none"),
+    (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
+    (lambda: CalibrationTable.from_pairs([0.5], [1], groups=[None]), r"groups\[0\] must be an id, got None"),
+    (lambda: CalibrationTable.from_pairs([0.5], [1], grid=10), "grid must be FloatGrid or LevelGrid, got 10"),  # type: ignore[arg-type]
+    (lambda: CalibrationTable.from_pairs([0.15], [1], grid=LevelGrid(10)), "must be a whole multiple of 1/n_samples"),
+    (lambda: CalibrationTable.from_pairs([11], [1], grid=LevelGrid(10)), r"must lie in 0 to n_samples \(10\), got 11"),
+    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
+    (lambda: CalibrationTable.merged([]), "tables must hold at least one table, got none"),
+    (
+        lambda: one_row() + CalibrationTable.from_pairs([0.5], [1], grid=LevelGrid(2)),
+        r"tables must share one grid, FloatGrid\(\), got LevelGrid\(n_samples=2\)",
+    ),
+    (
+        lambda: one_row() + CalibrationTable.from_pairs([0.5], [1], blocks=[3]),
+        "blocks must be ids of one kind, got int, str",
+    ),
+    (lambda: one_row().group("far"), "group must be one of '', got 'far'"),
+    (lambda: one_row().bins(n_bins=2), r"n_bins must be at most the number of pairs \(1\), got 2"),
+    (lambda: table_of([]).bins(), "table must hold at least one pair, got none"),
+    (lambda: table_of([]).block_bins(), "table must hold at least one pair, got none"),
+    (lambda: TableBuilder(groups=[]), "groups must be distinct names, at least one"),
+    (lambda: TableBuilder(groups=["a", "a"]), "groups must be distinct names, at least one"),
+    (lambda: TableBuilder(groups=["a", 1]), "groups must be ids of one kind, got int, str"),
+    (lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]), "groups must be one code a pair, of 2 groups, got None"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups\[0\] must lie in 0 to 0, got 1"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups\[0\] must lie in 0 to 0, got -1"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[0, 0]), r"groups must be as many as q \(1\), got 2"),
+    (lambda: TableBuilder().add([], [1]), r"y must be as many as q \(0\), got 1"),
+    (lambda: TableBuilder().add([0.5], [1], block=None), "block must be a name, got None"),
+    (lambda: CalibrationTable.from_frame(pd.DataFrame({"group": ["a"]})), "frame must have a column block"),
+    (
+        lambda: CalibrationTable.from_frame(one_row().to_frame().assign(cell=10**6)),
+        r"cell must lie in 0 to \d+ of FloatGrid\(\), got 1000000",
+    ),
+    (lambda: CalibrationTable.from_frame(one_row().to_frame().assign(n=0)), "n must be at least 1, got 0"),
+    (lambda: CalibrationTable.from_frame(one_row().to_frame().assign(sum_q=math.nan)), "sum_q must be finite, got nan"),
+]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("work", "message"), BAD, ids=[message for _, message in BAD])
+def test_bad_input_is_refused_in_one_line(work: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as caught:
+        work()
+    assert "\n" not in str(caught.value)
+
+
+def test_only_tables_can_be_added() -> None:
+    with pytest.raises(TypeError):
+        _ = one_row() + 1

@@ -1,0 +1,122 @@
+"""What the pages under docs say of rules and lexicons is so: their examples are run, their tables compared."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from corefsample.schemes import SCHEMES
+from events import _lexicon_file, rules
+from events.checkup import FileReport, examine
+from events.lexicon import load_lexicon
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "rules.md"
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+
+
+def yaml_blocks(page: Path) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+def examined(text: str, folder: Path) -> FileReport:
+    path = folder / "example.yaml"
+    path.write_text(text, encoding="utf-8")
+    (report,) = examine([str(path)])
+    assert isinstance(report, FileReport)
+    return report
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the tables below one heading, code marks kept."""
+    part = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in part.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def codes(cell: str) -> list[str]:
+    return [code.replace(r"\|", "|") for code in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_page_has_one_rule_and_one_lexicon_of_fifteen_lines() -> None:
+    rule, lexicon = yaml_blocks(PAGE)
+    assert len(rule.splitlines()) == len(lexicon.splitlines()) == 15
+
+
+def test_the_rule_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
+    report = examined(yaml_blocks(PAGE)[0], tmp_path)
+    pairs = dict(report.pairs)
+    assert report.problems == []
+    assert pairs["rule"] == "arrest"
+    assert pairs["preset paper"] == pairs["preset broad"] == "examples hold (1); serves ud2, ud1, clearnlp"
+
+
+def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
+    report = examined(yaml_blocks(PAGE)[1], tmp_path)
+    assert report.problems == []
+    lexicon = load_lexicon(tmp_path / "example.yaml")
+    assert lexicon.name("X-G7") == "Group of Seven"
+    assert "JEY" not in lexicon.codes
+    assert lexicon.match(["Yankees"], [-1], None).codes == {0: "USA"}
+
+
+def test_the_rule_of_the_readme_passes_the_doctor(tmp_path: Path) -> None:
+    (rule,) = yaml_blocks(ROOT / "README.md")
+    report = examined(rule, tmp_path)
+    assert report.problems == []
+    assert dict(report.pairs)["preset paper"].startswith("examples hold (1)")
+
+
+def test_every_named_path_of_every_scheme_has_a_row_and_its_ways_are_so() -> None:
+    described = {codes(row[0])[0]: row for row in rows("Named paths") if codes(row[0])}
+    assert set(described) == {name for scheme in SCHEMES.values() for name in scheme.paths}
+    for name, row in described.items():
+        for scheme, cell in zip(("ud2", "ud1", "clearnlp"), row[2:], strict=True):
+            paths = SCHEMES[scheme].paths[name]
+            bare = {re.sub(r"\[[^]]*\]", "", path) for path in paths}
+            assert set(codes(cell)) <= {*paths, *bare}, (name, scheme)
+            assert codes(cell) or cell == "itself", (name, scheme)
+
+
+def test_every_key_of_a_rule_file_has_a_row() -> None:
+    named = {key for row in rows("A rule file") for key in codes(row[0])}
+    fields = set(rules._RuleFile.__struct_fields__) - {"trigger"}
+    fields |= {f"trigger.{key}" for key in rules._Trigger.__struct_fields__}
+    fields |= {f"presets.*.{key}" for key in rules._Preset.__struct_fields__}
+    assert named == fields | set(rules._Example.__struct_fields__)
+    needed = {codes(row[0])[0]: row[1] == "yes" for row in rows("A rule file") if codes(row[0])}
+    for kind, prefix in ((rules._RuleFile, ""), (rules._Trigger, "trigger."), (rules._Example, "")):
+        for field in msgspec.structs.fields(kind):
+            assert needed.get(prefix + field.name, field.required) == field.required, field.name
+
+
+def test_every_key_of_a_lexicon_file_has_a_row() -> None:
+    named = {key for row in rows("A lexicon file") for key in codes(row[0])}
+    top = {"version", "name", "extends", *_lexicon_file._LISTS}
+    assert named == top | {"code", "name", "kind", "aliases", "cased", "from", "to"}
+    kinds = next(row for row in rows("A lexicon file") if "kind" in row[0])
+    assert tuple(codes(kinds[2])) == _lexicon_file.KINDS
+
+
+def test_the_notation_of_the_page_is_that_of_the_module() -> None:
+    from corefsample import paths
+
+    for row in rows("The notation of paths"):
+        for code in codes(row[0]):
+            path = f"{code}>obj" if code.startswith("[") else code
+            paths.path_labels(path)
+
+
+def test_every_link_of_the_page_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (PAGE.parent / link).exists()] == []
+
+
+def test_the_files_of_the_page_are_plain_yaml() -> None:
+    assert all(isinstance(yaml.safe_load(block), dict) for block in yaml_blocks(PAGE))
