@@ -104,27 +104,28 @@ def simulate_documents(
     ('sim-000000', True)
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
-    seed = _checks.seed(seed)
     if start > end:
         raise ParameterError(f"end must not be before start, {start}, got {end}")
-    if not 0.01 <= temperature <= 100.0:
-        raise ParameterError(f"temperature must lie in [0.01, 100], got {temperature!r}")
-    _checks.probability("event_share", event_share)
-    if not 10.0 <= median_mentions <= 500.0:
-        raise ParameterError(f"median_mentions must lie in [10, 500], got {median_mentions!r}")
     timeline = Timeline(default_countries() if countries is None else countries, start, end)
-    if event_share > 0.0 and not timeline.has_attacks:
-        raise ParameterError(f"event_share must be 0 where no country has a rate above 0, got {event_share!r}")
     simulation = _Simulation(timeline, seed, temperature, event_share, median_mentions)
     return map(simulation.document, range(n_documents))
 
 
 class _Simulation:
+    """Makes any of the documents by its number; the parameters are those of `simulate_documents`."""
+
     def __init__(
         self, timeline: Timeline, seed: int, temperature: float, event_share: float, median_mentions: float
     ) -> None:
+        if not 0.01 <= temperature <= 100.0:
+            raise ParameterError(f"temperature must lie in [0.01, 100], got {temperature!r}")
+        if not 10.0 <= median_mentions <= 500.0:
+            raise ParameterError(f"median_mentions must lie in [10, 500], got {median_mentions!r}")
+        _checks.probability("event_share", event_share)
+        if event_share > 0.0 and not timeline.has_attacks:
+            raise ParameterError(f"event_share must be 0 where no country has a rate above 0, got {event_share!r}")
         self._timeline = timeline
-        self._seed = seed
+        self._seed = _checks.seed(seed)
         self._temperature = temperature
         self._event_share = event_share
         self._median_mentions = median_mentions

@@ -30,10 +30,11 @@ def isotonic(pairs: Sequence[Pair]) -> dict[float, float]:
         inside = [(y, w) for q, y, w in pairs if low <= q <= high]
         return weighted_mean([y for y, _ in inside], [w for _, w in inside])
 
-    return {
-        value: max(min(mean_between(low, high) for high in distinct if high >= value) for low in distinct if low <= value)
-        for value in distinct
-    }
+    def value_at(q: float) -> float:
+        above = [value for value in distinct if value >= q]
+        return max(min(mean_between(low, high) for high in above) for low in distinct if low <= q)
+
+    return {q: value_at(q) for q in distinct}
 
 
 def interpolated(points: Mapping[float, float], q: float) -> float:

@@ -48,9 +48,10 @@ def require_bins(bins: object) -> ReliabilityBins:
 
 
 def require_blocks(blocks: object) -> BlockBins:
-    """Return sums by block and bin of at least 2 blocks, or refuse them."""
+    """Return sums by block and bin, at least 2 blocks holding pairs, or refuse them."""
     if not isinstance(blocks, BlockBins):
         raise ParameterError(f"blocks must be BlockBins, got {_checks.shown(blocks)}")
-    if blocks.n_blocks < 2:
-        raise ParameterError(f"blocks must be at least 2, got {blocks.n_blocks}")
+    n_filled = int(blocks.n.any(axis=1).sum())
+    if n_filled < 2:
+        raise ParameterError(f"blocks must be at least 2 that hold pairs, got {n_filled}")
     return blocks

@@ -125,8 +125,12 @@ def _best_temperature(
         return min(max(1.0, lowest), highest), False
     reached = float(weights @ scores[np.arange(gold.shape[0]), gold])
 
+    raised = np.empty_like(scores)
+
     def slope(log_inverse: float) -> float:
-        expected = np.einsum("nc,nc->n", _softmax(scores, math.exp(log_inverse)), allowed)
+        np.multiply(scores, math.exp(log_inverse), out=raised)
+        np.exp(raised, out=raised)
+        expected = np.einsum("nc,nc->n", raised, allowed) / raised.sum(axis=1)
         return reached - float(weights @ expected)
 
     ends = -math.log(highest), -math.log(lowest)

@@ -130,11 +130,17 @@ def block_bin_pairs(
     array([[1., 2.],
            [1., 0.]])
     """
-    rule = bin_rule(bin_size, n_bins, strategy)
+    return block_bins_named("blocks", q, y, blocks, bin_rule(bin_size, n_bins, strategy), n_samples)
+
+
+def block_bins_named(
+    name: str, q: npt.ArrayLike, y: npt.ArrayLike, blocks: npt.ArrayLike, rule: BinRule, n_samples: int | None
+) -> BlockBins:
+    """Do as `block_bin_pairs` with blocks that errors call by another name."""
     if n_samples is not None:
-        return _block_bins_of_levels(q, y, blocks, n_levels(n_samples), rule)
+        return _block_bins_of_levels(name, q, y, blocks, n_levels(n_samples), rule)
     predictions, answers = require_pairs(q, y)
-    codes, names = coded("blocks", blocks, predictions)
+    codes, names = coded(name, blocks, predictions)
     words, digits = _packed(predictions, answers)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
     grouped, spare = np.empty_like(words), np.empty_like(words)
@@ -224,7 +230,7 @@ def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Codes
 
 
 def _block_bins_of_levels(
-    q: npt.ArrayLike, y: npt.ArrayLike, blocks: npt.ArrayLike, n_samples: int, rule: BinRule
+    name: str, q: npt.ArrayLike, y: npt.ArrayLike, blocks: npt.ArrayLike, n_samples: int, rule: BinRule
 ) -> BlockBins:
     bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples), rule)
     if whole_numbers(q):
@@ -232,7 +238,7 @@ def _block_bins_of_levels(
     else:
         predictions, answers = require_pairs(q, y)
         levels = np.rint(predictions * n_samples).astype(np.int64)
-    codes, names = coded("blocks", blocks, levels)
+    codes, names = coded(name, blocks, levels)
     n, sum_level, sum_y = (np.zeros((len(names), bins.n_bins)) for _ in range(3))
     _kernels.block_level_sums(levels, answers, codes, bin_of, n, sum_level, sum_y)
     return BlockBins(bins, n, sum_level / n_samples, sum_y)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample.calibration._cells import bin_rule
 from corefsample.calibration._rows import require_length
-from corefsample.calibration.binning import bin_pairs, block_bin_pairs
+from corefsample.calibration.binning import bin_pairs, block_bins_named
 from corefsample.calibration.bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.errors import ParameterError
 
@@ -224,14 +225,14 @@ def calibration_error(
     """
     require_norm(norm, debiased)
     rule = _interval_rule(interval, level, n_resamples, seed)
-    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     if documents is not None:
         require_length("documents", np.asarray(documents), np.asarray(q))
     if not rule.bootstraps(documents is not None):
-        return _with_interval(bin_pairs(q, y, **options), None, norm, debiased, rule)
+        bins = bin_pairs(q, y, bin_size=bin_size, n_bins=n_bins, strategy=strategy, n_samples=n_samples)
+        return _with_interval(bins, None, norm, debiased, rule)
     if documents is None:
         raise ParameterError("documents must be given for interval='bootstrap', got None")
-    blocks = block_bin_pairs(q, y, documents, **options)
+    blocks = block_bins_named("documents", q, y, documents, bin_rule(bin_size, n_bins, strategy), n_samples)
     return _with_interval(blocks.bins, blocks, norm, debiased, rule)
 
 

@@ -170,7 +170,7 @@ def tag_calibration_errors(
     debiased: bool = False,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
-    n_resamples: int = 10_000,
+    n_resamples: int = 1_000,
     seed: int = 0,
 ) -> TagErrors:
     """Calibration error of each tag by itself, for the tags that have the scores for it.
@@ -186,7 +186,7 @@ def tag_calibration_errors(
     bin_size
         Target size of bins; 200 is what Nguyen & O'Connor take for the least.
     debiased, interval, level, n_resamples, seed
-        As of `shared_calibration_error`, for each tag.
+        As of `shared_calibration_error`, for each tag; with fewer resamples, for there are many tags.
 
     Raises
     ------

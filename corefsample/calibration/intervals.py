@@ -182,6 +182,8 @@ def simulated_interval(
 def bootstrap_errors(blocks: BlockBins, *, norm: Norm = "rms", n_draws: int = 10_000, seed: int = 0) -> FloatArray:
     """Errors of whole blocks (documents) drawn with replacement, the bins staying as they are.
 
+    A block without a single pair, which a group of pairs may leave, is not drawn.
+
     Parameters
     ----------
     blocks
@@ -289,5 +291,6 @@ def _simulated(bins: ReliabilityBins, norm: Norm, n_draws: int, seed: int) -> Fl
 
 
 def _bootstrapped(blocks: BlockBins, norm: Norm, n_draws: int, seed: int) -> FloatArray:
-    draws = _checks.whole("n_draws", n_draws, 2)
-    return _draws.bootstrapped(blocks.n, blocks.sum_q - blocks.sum_y, norm, draws, generator(seed))
+    draws, filled = _checks.whole("n_draws", n_draws, 2), blocks.n.any(axis=1)
+    residual = blocks.sum_q[filled] - blocks.sum_y[filled]
+    return _draws.bootstrapped(blocks.n[filled], residual, norm, draws, generator(seed))

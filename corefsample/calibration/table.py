@@ -119,7 +119,12 @@ class CalibrationTable:
         together = bool((np.diff(block_codes) >= 0).all())
         if not together:
             order = np.argsort(block_codes, kind="stable")
-            cells, predictions, labels, group_codes = cells[order], predictions[order], labels[order], group_codes[order]
+            cells, predictions, labels, group_codes = (
+                cells[order],
+                predictions[order],
+                labels[order],
+                group_codes[order],
+            )
         ends = np.cumsum(np.bincount(block_codes, minlength=len(block_names))).tolist()
         for block, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             rows = slice(begin, end)
@@ -241,7 +246,7 @@ class CalibrationTable:
         Raises
         ------
         ParameterError
-            If a column is missing, or a fine bin is not of the grid.
+            If a column is missing, a fine bin is not of the grid, or a sum cannot be one.
         """
         fine = require_grid(grid)
         for name in ("group", "block", "cell", *SUMS):
@@ -254,6 +259,11 @@ class CalibrationTable:
         group_code, groups = coded("group", frame["group"].to_numpy(), cell)
         block_code, blocks = coded("block", frame["block"].to_numpy(), cell)
         sums = [_checks.floats(name, frame[name].to_numpy()) for name in SUMS]
+        for name, values in zip(SUMS, sums, strict=True):
+            if not np.isfinite(values).all():
+                raise ParameterError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}")
+        if (sums[0] < 1).any():
+            raise ParameterError(f"n must be at least 1, got {sums[0].min():g}")
         return cls(fine, *collected(groups, blocks, (group_code, block_code, cell), sums))
 
 

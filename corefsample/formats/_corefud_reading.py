@@ -192,9 +192,7 @@ def _mentions(
     for value, place in rows.annotations:
         chunks = _CHUNK.findall(value)
         if not value or "".join(chunks) != value:
-            _refuse(
-                rows, place.line, place.sentence, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}"
-            )
+            _refuse(rows, place, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
         for chunk in chunks:
             if chunk[0] != "(":
                 collector.close(chunk[:-1], place, chunk)

@@ -112,7 +112,7 @@ class MentionCollector:
 
     Parameters
     ----------
-    field
+    column
         What the file calls the annotation, for messages.
     on_fault
         Skip or refuse, for each of "discontinuous", "crossing_sentences", "empty_nodes_only".
@@ -120,7 +120,7 @@ class MentionCollector:
         Each sentence in words, for messages; it grows while the document is read.
     """
 
-    field: str
+    column: str
     on_fault: Mapping[str, OnFault]
     sentences: Sequence[str]
     found: list[Found] = field(default_factory=list)
@@ -187,7 +187,7 @@ class MentionCollector:
         self.skipped[reason] += 1
 
     def _fault(self, place: Place, reason: str) -> DocumentFaultError:
-        return DocumentFaultError(place.line, self.sentences[place.sentence], f"{self.field}: {reason}")
+        return DocumentFaultError(place.line, self.sentences[place.sentence], f"{self.column}: {reason}")
 
 
 # --- writing -----------------------------------------------------------------------------------------------

@@ -20,32 +20,21 @@ Nedoluzhko et al. (2022), CorefUD 1.0: Coreference Meets Universal Dependencies;
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from corefsample._checks import shown
-from corefsample.annotated import REFERENCES, AnnotatedDocument
+from corefsample.annotated import AnnotatedDocument
 from corefsample.document_batch import Rejected
 from corefsample.errors import ParameterError
 from corefsample.formats._annotated_stream import AnnotatedStream, Written
-from corefsample.formats._conllu_reading import COMMENT, META, metadata_name
-from corefsample.formats._conllu_writing import conllu_lines, node_numbers
-from corefsample.formats._corefud_reading import (
-    DEFAULT_FIELDS,
-    IDS,
-    CorefudOptions,
-    attribute_name,
-    fault_of_fields,
-    split_corefud,
-)
-from corefsample.formats._entity_brackets import OnFault, checked_on_fault, kept_mentions, layout
+from corefsample.formats._corefud_reading import DEFAULT_FIELDS, CorefudOptions, fault_of_fields, split_corefud
+from corefsample.formats._corefud_writing import EntityIds, corefud_lines
+from corefsample.formats._entity_brackets import OnFault, checked_on_fault, kept_mentions
 from corefsample.formats._text_files import PathLike, new_text_file
 
 __all__ = ["DATE_KEYS", "read_corefud", "write_corefud"]
 
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
-_MEANT = frozenset("%-=|()[]<>,: \t")  # characters of an id that mean something to the format
 
 
 def read_corefud(
@@ -119,9 +108,12 @@ def write_corefud(
 ) -> Written:
     """Write documents to a new file; read back, they are equal.
 
-    Comments, multiword tokens and empty nodes that came with a document are written where they stood. Where a
-    sentence came without, it gets a sent_id and its text. What is no one-line string in the metadata is written as
-    JSON. Empty words and labels become ``_``.
+    An ``eid`` is one entity throughout a file, as scorers read it, so one that an earlier document has taken gets the
+    number of its document added (``e1.2``); a ``GRP`` is one in its document, and stays as it is.
+
+    Comments, multiword tokens and empty nodes that came with a document are written where they stood, bridging and
+    split antecedents as far as their entities are written. Where a sentence came without, it gets a sent_id and its
+    text. What is no one-line string in the metadata is written as JSON. Empty words and labels become ``_``.
 
     Parameters
     ----------
@@ -155,10 +147,12 @@ def write_corefud(
     if entity_fields is not None:
         _check_fields(entity_fields)
     fields = entity_fields
+    ids = EntityIds()
     written = Written()
     with new_text_file(path, overwrite=overwrite) as write:
         for document in documents:
             own = "-".join(document.entity_fields) if document.entity_fields else DEFAULT_FIELDS
+            _check_fields(own)
             fields = fields or own
             if entity_fields is None and own != fields:
                 rule = f"fields of Entity= must be the same in a file ({fields}; entity_fields can choose)"
@@ -166,7 +160,8 @@ def write_corefud(
             kept = kept_mentions(
                 document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
             )
-            write("\n".join(_lines(document, fields, kept, date_keys)) + "\n")
+            names = ids.of(document, kept, unique="GRP" not in fields.split("-"))
+            write("\n".join(corefud_lines(document, fields, kept, names, date_keys)) + "\n")
             written = written.plus(len(kept))
     return written
 
@@ -175,93 +170,3 @@ def _check_fields(entity_fields: str) -> None:
     fault = fault_of_fields(entity_fields)
     if fault is not None:
         raise ParameterError(f"entity_fields {fault}")
-
-
-def _lines(document: AnnotatedDocument, fields: str, kept: Sequence[int], date_keys: Sequence[str]) -> Iterator[str]:
-    """Lines of one document with the mentions `kept`."""
-    dated, header = _dated(document, date_keys)
-    ids = {document.entities[i]: _encoded(document.entities[i]) for i in kept}
-    if len(kept) < document.n_mentions and "misc" in document.tokens.extra:
-        extra = dict(document.tokens.extra)
-        extra["misc"] = [_with_references_to(set(ids.values()), misc) for misc in extra["misc"]]
-        dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
-    spans = document.mentions[list(kept)]
-    opened = _opened(document, fields.split("-"), ids, kept)
-    entities = [""] * len(document.tokens)
-    for token, brackets in layout(spans).items():
-        closing = "".join(f"{ids[document.entities[kept[i]]]})" for i in brackets.closing)
-        opening = "".join(f"({opened[i]}" for i in brackets.opening)
-        single = "".join(f"({opened[i]})" for i in brackets.single)
-        # The order that validators ask for.
-        entities[token] = closing + opening + single if opening else single + closing
-    return conllu_lines(dated, fields, entities, header)
-
-
-def _opened(
-    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], kept: Sequence[int]
-) -> list[str]:
-    """Fields of each opening bracket."""
-    numbers = node_numbers(document)
-    missing = [""] * document.n_mentions
-    columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
-    texts = []
-    for i in kept:
-        values = [column[i] for column in columns]
-        for k, name in enumerate(fields):
-            if name in IDS:
-                values[k] = ids[document.entities[i]]
-            elif name == "head":
-                start, _, head = document.mentions[i].tolist()
-                values[k] = str(numbers[head] - numbers[start] + 1)
-            elif any(c in values[k] for c in "()|\t\r\n") or ("-" in values[k] and k < len(fields) - 1):
-                rule = "must hold no bracket, bar, tab or line break, and no hyphen except in the last field"
-                raise ParameterError(f"doc_id {document.doc_id!r}: {name}[{i}] {rule}, got {shown(values[k])}")
-        while values[-1] == "":
-            values.pop()
-        texts.append("-".join(values))
-    return texts
-
-
-def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
-    """Bring the comment that holds the date up to date; where there is none, return a new one."""
-    if document.date is None or not date_keys:
-        return document, []
-    iso = document.date.isoformat()
-    for key in date_keys:
-        name = metadata_name(key)
-        if key.startswith(META) and name in document.metadata:
-            if str(document.metadata[name]).strip() == iso:
-                return document, []
-            return dataclasses.replace(document, metadata={**document.metadata, name: iso}), []
-        comments = document.sentences[0].comments if document.sentences else ()
-        for k, comment in enumerate(comments):
-            match = COMMENT.fullmatch(comment)
-            if match and match[1] == key:
-                changed = comment if match[2].strip() == iso else f"# {key} = {iso}"
-                first = dataclasses.replace(
-                    document.sentences[0], comments=(*comments[:k], changed, *comments[k + 1 :])
-                )
-                return dataclasses.replace(document, sentences=(first, *document.sentences[1:])), []
-    return document, [f"# {date_keys[0]} = {iso}"]
-
-
-def _with_references_to(ids: Collection[str], misc: str) -> str:
-    """MISC whose bridging and split antecedents name entities that are written."""
-    if "Bridge=" not in misc and "Split" not in misc:
-        return misc
-    parts = []
-    for part in misc.split("|"):
-        name, _, value = part.partition("=")
-        if name in REFERENCES:
-            pairs = [pair for pair in value.split(",") if {*pair.partition(":")[0].split("<")} <= set(ids)]
-            part = f"{name}={','.join(pairs)}" if pairs else ""
-        parts.append(part)
-    return "|".join(part for part in parts if part) or "_"
-
-
-def _encoded(name: str) -> str:
-    """An id with percent codes for what means something to the format."""
-    return "".join(
-        "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or c.isspace() or not c.isprintable() else c
-        for c in name
-    )

@@ -130,29 +130,31 @@ def test_the_matching_is_the_heaviest_in_larger_documents(seed: int) -> None:
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(
-    ("rows", "settled"),
+    ("rows", "weight", "assigned"),
     [
-        # Cells of 2 beside cells of 1: 2 >= 1 + 0 on either side, so both are taken at sight: 2 + 2.
-        (["aab", "bb"], True),
-        # A ring of equal cells: 1 < 1 + 1 for each, so all are left to the assignment: 2 of its 4 cells.
-        (["ab", "ab"], False),
+        # Two cells of 2 and one of 1: 2 >= 1 + 0 on either side, so both are taken at sight.
+        (["aab", "bb"], 4.0, []),
+        # An entity in two equal parts: 1 >= 1 + 0, a tie that loses nothing.
+        (["ab"], 1.0, []),
+        # A ring of equal cells: 1 < 1 + 1 for each, so all are left to the assignment, for CEAFe and for CEAFm.
+        (["ab", "ab"], 2.0, [(2, 2), (2, 2)]),
+        # The ring beside entities that are settled.
+        (["ab", "cc", "ab", "d"], 5.0, [(2, 2), (2, 2)]),
     ],
 )
 def test_what_is_not_certain_is_left_to_the_assignment(
-    rows: list[str], settled: bool, monkeypatch: pytest.MonkeyPatch
+    rows: list[str], weight: float, assigned: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = []
+    shapes = []
 
-    def counted(matrix: Any, maximize: bool) -> Any:
-        calls.append(matrix.shape)
+    def watched(matrix: Any, maximize: bool) -> Any:
+        shapes.append(matrix.shape)
         return linear_sum_assignment(matrix, maximize=maximize)
 
-    monkeypatch.setattr("scipy.optimize.linear_sum_assignment", counted)
-    labels = [(k, r) for k, row in enumerate(rows) for r in row]
-    key, response = sides(labels)
-    found = clustering_scores(key, response)
-    assert found.counts["ceafm"][0] == (4.0 if settled else 2.0)
-    assert calls == ([] if settled else [(2, 2), (2, 2)])
+    monkeypatch.setattr("scipy.optimize.linear_sum_assignment", watched)
+    found = clustering_scores(*sides([(k, r) for k, row in enumerate(rows) for r in row]))
+    assert found.counts["ceafm"][0] == weight
+    assert shapes == assigned
 
 
 # --- scorch ------------------------------------------------------------------------------------------------

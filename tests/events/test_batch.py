@@ -355,15 +355,33 @@ def test_a_corpus_of_bad_documents_alone_is_refused_with_the_first_reason(tmp_pa
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
+def dated(*dates: str) -> list[dict[str, Any]]:
+    documents = er.corpus()[: len(dates)]
+    return [{**document, "date": date} for document, date in zip(documents, dates, strict=True)]
+
+
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+@pytest.mark.parametrize("batch", [1, 256])
+def test_a_stray_date_stops_a_daily_run_before_it_costs_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
+) -> None:
+    monkeypatch.setattr(events.batch, "_BATCH", batch)
+    path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
+    with pytest.raises(InputError) as error:
+        run(path, tmp_path / "run", period="day", on_error=on_error)
+    rule = "date must leave at most 100,000 periods (day) from first to last document, got 0999-02-06"
+    assert str(error.value) == f"{path}: line 3: doc_id 'doc 3': {rule}"
+    assert os.listdir(tmp_path) == ["corpus.jsonl"]
+    assert run(path, tmp_path / "years", period="year").n_documents == 4  # where it makes a thousand periods
+
+
 # --- folders -----------------------------------------------------------------------------------------------
 
 
 def test_a_folder_in_use_is_refused_and_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
-    with pytest.raises(
-        ParameterError, match=r"out must be a new or empty folder \(--overwrite replaces it\), got .*run"
-    ):
+    with pytest.raises(ParameterError, match=r"out must be a new or empty folder \(overwrite replaces it\), got .*run"):
         run(corpus, tmp_path / "run", seed=1)
     assert tables(tmp_path / "run") == before
 

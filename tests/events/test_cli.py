@@ -162,7 +162,7 @@ def test_overwrite_is_asked_for(capsys: pytest.CaptureFixture[str], corpus: Path
     status, out, err = called(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err == (
-        f"corefsample: out must be a new or empty folder (--overwrite replaces it), got {tmp_path / 'run'}\n"
+        f"corefsample: --out must be a new or empty folder (--overwrite replaces it), got {tmp_path / 'run'}\n"
     )
     assert called(capsys, *arguments, "--overwrite")[0] == 0
 
@@ -227,8 +227,55 @@ def test_doctor_checks_rules_and_lexicons(capsys: pytest.CaptureFixture[str], tm
     status, out, err = called(capsys, "doctor", shipped, lexicon)
     assert (status, err) == (0, "")
     assert "attack" in out
-    assert "checks hold" in out
-    assert "1 codes" in out
+    assert "preset paper     examples hold (17); serves ud2, ud1, clearnlp" in out
+    assert "1 codes: 1 country" in out
+
+
+def test_doctor_says_what_is_in_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lexicon = tmp_path / "own.yaml"
+    lexicon.write_text(
+        "version: 1\n"
+        "entries:\n"
+        "  - {code: AAA, name: Aland, aliases: [Aland, Alander], cased: [AL], from: 1990-01-01}\n"
+        "  - {code: BBB, name: Beland, aliases: [Beland], to: 1999-12-31}\n"
+        "  - {code: X-C, name: Cee, kind: organisation, aliases: [Cee]}\n"
+        "not_countries: [New Aland, Beland Street]\n"
+        "ambiguous: [{alias: isle, codes: [AAA, BBB]}]\n"
+    )
+    status, out, err = called(capsys, "doctor", lexicon)
+    assert (status, err) == (0, "")
+    assert [line.split(maxsplit=1) for line in out.splitlines()[1:5]] == [
+        ["lexicon", "3 codes: 2 country, 1 organisation"],
+        ["names", "AAA Aland, BBB Beland, X-C Cee"],
+        ["aliases", "5, 1 of them only as written"],
+        ["ambiguous", "1: isle (AAA, BBB)"],
+    ]
+    assert "no country  2 names" in out
+    assert "dated       2 codes: AAA (1990-01-01 to ), BBB ( to 1999-12-31)" in out
+
+
+def test_doctor_says_which_preset_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
+    rule.write_text(shipped.replace("expect: {paper: [], extended: [USA]}", "expect: {paper: [], extended: [GBR]}"))
+    status, out, err = called(capsys, "doctor", rule)
+    assert status == 3
+    assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
+    assert "preset paper     examples hold (17); serves ud2, ud1, clearnlp" in out
+    assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
+
+
+def test_doctor_tells_an_example_that_no_preset_can_read_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rule = tmp_path / "rule.yaml"
+    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
+    rule.write_text(shipped.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
+    status, out, err = called(capsys, "doctor", rule)
+    assert status == 3
+    assert len(err.splitlines()) == 1
+    assert "examples[0]: parse: line 1 must be number, word" in err
+    assert out.count("an example fails") == 2
 
 
 def test_doctor_tells_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

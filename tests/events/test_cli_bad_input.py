@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import event_references as er
 import pytest
 import strategies
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from strategies import BREAKAGES, Breakage
 
 import events.batch
-from events.cli import _status
+from events.cli import _status, cli
 
 PROJECT = Path(__file__).parents[2]
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
@@ -284,23 +285,27 @@ def test_a_missing_rule_or_lexicon_is_named(capsys: pytest.CaptureFixture[str], 
 # --- parameters --------------------------------------------------------------------------------------------
 
 PARAMETERS = {
-    "no samples": (("--samples", 0), ("n_samples must be", "got 0")),
-    "fewer samples than none": (("--samples", -5), ("n_samples must be", "got -5")),
-    "level 0": (("--level", 0), ("level must lie in (0, 1), got 0.0",)),
-    "level 1": (("--level", 1), ("level must lie in (0, 1), got 1.0",)),
-    "level in percent": (("--level", 95), ("level must lie in (0, 1), got 95.0",)),
-    "level nan": (("--level", "nan"), ("level must lie in (0, 1), got nan",)),
-    "a negative seed": (("--seed", -1), ("seed must", "got -1")),
-    "no threads": (("--threads", 0), ("threads must be", "got 0")),
-    "an unknown interval": (("--interval", "hpd"), ("interval must be one of", "got 'hpd'")),
-    "an unknown scheme": (("--scheme", "ud3"), ("scheme must be one of", "got 'ud3'")),
-    "an unknown period": (("--period", "2Q"), ("period must be one of", "got '2Q'")),
-    "a period pandas gives up": (("--period", "B"), ("period must be one of", "got 'B'")),
-    "an unknown rule": (("--rule", "war"), ("rule must be one of", "got 'war'")),
-    "an unknown preset": (("--preset", "strict"), ("preset must be one of paper, extended", "got 'strict'")),
-    "an unknown country": (("--compare", "USA", "XYZ"), ("XYZ",)),
-    "an unknown first country": (("--compare", "Iraq", "USA"), ("Iraq",)),
-    "one country twice": (("--compare", "USA", "USA"), ("compare must name two countries, got 'USA' twice",)),
+    "no samples": (("--samples", 0), ("--samples must be", "got 0")),
+    "fewer samples than none": (("--samples", -5), ("--samples must be", "got -5")),
+    "level 0": (("--level", 0), ("--level must lie in (0, 1), got 0.0",)),
+    "level 1": (("--level", 1), ("--level must lie in (0, 1), got 1.0",)),
+    "level in percent": (("--level", 95), ("--level must lie in (0, 1), got 95.0",)),
+    "level nan": (("--level", "nan"), ("--level must lie in (0, 1), got nan",)),
+    "a negative seed": (("--seed", -1), ("--seed must", "got -1")),
+    "no threads": (("--threads", 0), ("--threads must be", "got 0")),
+    "an unknown interval": (("--interval", "hpd"), ("--interval must be one of", "got 'hpd'")),
+    "an unknown scheme": (("--scheme", "ud3"), ("--scheme must be one of", "got 'ud3'")),
+    "an unknown period": (("--period", "2Q"), ("--period must be one of", "got '2Q'")),
+    "a period pandas gives up": (("--period", "B"), ("--period must be one of", "got 'B'")),
+    "an unknown rule": (("--rule", "war"), ("--rule must be one of", "got 'war'")),
+    "an unknown preset": (("--preset", "strict"), ("--preset must be one of paper, extended", "got 'strict'")),
+    "an unknown country": (("--compare", "USA", "XYZ"), ("--compare must name countries", "got 'XYZ'")),
+    "an unknown first country": (
+        ("--compare", "Iraq", "USA"),
+        ("--compare must name countries", "got 'Iraq'", "IRQ (Iraq)"),
+    ),
+    "one country twice": (("--compare", "USA", "USA"), ("--compare must name two countries, got 'USA' twice",)),
+    "an event of two roles": (("--compare", "USA>IRQ", "USA"), ("--compare must name events of the rule attack",)),
 }
 
 
@@ -312,18 +317,53 @@ def test_a_parameter_that_breaks_its_rule_is_refused(
     assert_refused(capsys, folder, *arguments, status=2, fragments=fragments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("events", "good.jsonl", "--out", ""), "--out must name a folder, got ''"),
+        (("demo", "--out", ""), "--out must name a folder, got ''"),
+        (("demo", "--documents", "0"), "--documents must be a whole number of at least 1, got 0"),
+        (("convert", "good.jsonl", ""), "'': file name must end in one of .jsonl, .jsonl.gz, .parquet, got ''"),
+    ],
+)
+def test_what_has_no_name_or_no_size_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    assert_refused(capsys, folder, *arguments, status=2, fragments=(message,))
+
+
+def test_every_parameter_has_one_option_in_all_commands() -> None:
+    names: dict[str, set[str]] = {}
+    for command in cli.commands.values():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                names.setdefault(str(parameter.name), set()).add(max(parameter.opts, key=len))
+    assert {name for name, options in names.items() if len(options) > 1} == set()
+
+
 def test_a_folder_in_use_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").touch()
     arguments = ("events", folder / "good.jsonl", "--out", folder / "mine")
     for more in ((), ("--overwrite",)):
-        assert_refused(capsys, folder, *arguments, *more, status=2, fragments=("out must be", "with other files"))
+        assert_refused(capsys, folder, *arguments, *more, status=2, fragments=("--out must be", "with other files"))
 
 
 def test_an_output_file_that_exists_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "there.parquet").touch()
     arguments = ("convert", folder / "good.jsonl", folder / "there.parquet")
-    assert_refused(capsys, folder, *arguments, status=1, fragments=("there.parquet: output must not exist",))
+    fragments = ("there.parquet: output must not exist (--overwrite replaces it)",)
+    assert_refused(capsys, folder, *arguments, status=2, fragments=fragments)
+    (folder / "new.parquet.quarantine.jsonl").touch()
+    arguments = ("convert", folder / "good.jsonl", folder / "new.parquet")
+    for more in ((), ("--on-error", "quarantine")):
+        fragments = ("new.parquet.quarantine.jsonl: output must not exist (--overwrite replaces it)",)
+        assert_refused(capsys, folder, *arguments, *more, status=2, fragments=fragments)
     arguments = ("convert", folder / "good.jsonl", folder / "there.txt")
     assert_refused(capsys, folder, *arguments, status=2, fragments=("file name must end in one of",))
 

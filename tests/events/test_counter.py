@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+from pathlib import Path
 from typing import Any
 
 import event_references as er
@@ -10,7 +12,7 @@ import pytest
 
 import events
 from corefsample import InputError, ParameterError
-from events import EventCounter, load_lexicon, load_rules
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.evaluation import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
@@ -118,3 +120,43 @@ def test_labels_of_no_scheme_are_refused_with_the_document() -> None:
 def test_options_that_break_their_rules_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         EventCounter(**options)
+
+
+@pytest.mark.parametrize("rule", ["attack", 5, [load_rules()]])
+def test_a_rule_by_its_name_is_refused_with_the_way_to_load_it(rule: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^rule must be a Rule, as load_rules returns, got "):
+        EventCounter(rule)
+    with pytest.raises(ParameterError, match=r"^lexicon must be a Lexicon, as load_lexicon returns, got "):
+        EventCounter(lexicon=rule)
+    with pytest.raises(ParameterError, match=r"^predicate must be a function of a document and its labels, got "):
+        EventCounter(predicate=rule)
+
+
+@pytest.mark.parametrize("documents", ["file.jsonl", Path("file.jsonl"), 5, None, DOCUMENTS[0]])
+def test_what_holds_no_documents_is_refused_with_the_way_to_read_them(documents: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"^documents must be ScoredDocuments, as read_documents yields them, got "
+    ):
+        EventCounter().update(documents)
+
+
+@pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
+def test_what_is_no_document_is_refused(document: Any) -> None:
+    counter = EventCounter()
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as error:
+        counter.add(document)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
+        counter.update([document])
+    assert counter.tally.n_documents == 0
+
+
+def test_a_stray_date_is_refused_with_its_document_and_counts_nothing() -> None:
+    counter = EventCounter(period="day", n_samples=10)
+    counter.update(DOCUMENTS)
+    stray = dataclasses.replace(DOCUMENTS[1], doc_id="stray", date=datetime.date(999, 2, 6))
+    rule = r"date must leave at most 100,000 periods \(day\) from first to last document, got 0999-02-06"
+    with pytest.raises(InputError, match=f"^doc_id 'stray': {rule}$"):
+        counter.add(stray)
+    assert counter.tally.n_documents == len(DOCUMENTS)
+    assert counter.add(dataclasses.replace(stray, date=DOCUMENTS[1].date)) is not None  # it does not count as seen

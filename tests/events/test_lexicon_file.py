@@ -3,12 +3,13 @@ from __future__ import annotations
 import datetime
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import events.lexicon
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from events.lexicon import Lexicon, LexiconMatches, load_lexicon
 
 SHIPPED = yaml.safe_load((Path(events.lexicon.__file__).parent / "data" / "countries.yaml").read_text("utf-8"))
@@ -263,3 +264,9 @@ def test_every_shipped_name_that_is_no_country_takes_a_country_word_and_matches_
 def test_no_shipped_list_holds_a_name_twice():
     lists = [SHIPPED["not_countries"], *(e.get("aliases", []) + e.get("cased", []) for e in SHIPPED["entries"])]
     assert [names for names in lists if len(names) != len(set(names))] == []
+
+
+@pytest.mark.parametrize("source", [5, ["countries"], {}])
+def test_what_is_no_path_is_refused(source: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^lexicon must be a path or None, got "):
+        load_lexicon(source)

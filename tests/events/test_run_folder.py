@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import stat
 from pathlib import Path
 
 import pandas as pd
@@ -80,7 +81,7 @@ def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> No
 def test_folders_in_use_are_refused(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
-    with pytest.raises(ParameterError, match=r"--overwrite replaces it"):
+    with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
         RunFolder(tmp_path / "run")
     (tmp_path / "file").touch()
     with pytest.raises(ParameterError, match="got the file"):
@@ -94,6 +95,25 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"run: output must be writable, got: "), RunFolder(tmp_path / "file" / "run"):
         pass
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with RunFolder(tmp_path / "new" / "run") as folder:
+            finished(folder)
+    finally:
+        os.umask(before)
+    for made in (tmp_path / "new", tmp_path / "new" / "run"):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o777 & ~mask
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
+
+
+def test_a_folder_without_a_name_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^out must name a folder, got ''$"):
+        RunFolder("")
 
 
 # --- evidence ----------------------------------------------------------------------------------------------

@@ -142,6 +142,7 @@ RULES: list[dict[str, Any]] = [{"bin_size": 3}, {"n_bins": 4}, {"n_bins": 4, "st
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=4, max_size=60), data=st.data())
 def test_the_order_of_the_rows_changes_nothing_not_even_in_the_last_bit(
     rule: dict[str, Any], pairs: list[Pair], data: st.DataObject
@@ -192,6 +193,7 @@ def test_many_pairs_are_sorted_rightly() -> None:
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=40)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1)), min_size=4, max_size=60),
     as_counts=st.booleans(),
@@ -233,6 +235,7 @@ def require_same_blocks(found: BlockBins, q: Any, y: Any, blocks: list[Any]) -> 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(predictions, st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
     data=st.data(),

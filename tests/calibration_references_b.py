@@ -1,0 +1,153 @@
+"""Slow, obvious versions of intervals, tests and split-sample errors. Nothing here is taken from the library.
+
+Pairs are tuples (q, y, document). A bin is a list of pairs, bins are ascending in q.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+Pair = tuple[float, int, int]
+Bin = list[Pair]
+
+
+def adaptive_bins(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
+    """Bins that close at the first value after which they hold enough; a short last one joins the one before it."""
+    bins: list[Bin] = [[]]
+    for _, tied in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
+        if len(bins[-1]) >= bin_size:
+            bins.append([])
+        bins[-1].extend(tied)
+    if len(bins) > 1 and len(bins[-1]) < bin_size:
+        last = bins.pop()
+        bins[-1].extend(last)
+    return bins
+
+
+def combined(gaps: Sequence[float], sizes: Sequence[float], norm: str) -> float:
+    """Error of bins, from the gap of each and its number of pairs; empty ones do not count."""
+    there = [(abs(gap), size) for gap, size in zip(gaps, sizes, strict=True) if size > 0]
+    total = math.fsum(size for _, size in there)
+    if norm == "max":
+        return max(gap for gap, _ in there)
+    if norm == "l1":
+        return math.fsum(size * gap for gap, size in there) / total
+    square = math.fsum(size * gap**2 for gap, size in there) / total
+    return math.sqrt(square) if norm == "rms" else square
+
+
+def binned_error(bins: Sequence[Bin], norm: str) -> float:
+    gaps = [math.fsum(y - q for q, y, _ in each) / len(each) if each else 0.0 for each in bins]
+    return combined(gaps, [len(each) for each in bins], norm)
+
+
+# --- Algorithm 2 -------------------------------------------------------------------------------------------
+
+
+def simulated_error(bins: Sequence[Bin], normals: Iterator[float], norm: str) -> float:
+    """One draw: a normal variable for each bin whose labels differ, in order."""
+    gaps = []
+    for each in bins:
+        share = sum(y for _, y, _ in each) / len(each)
+        spread = math.sqrt(share * (1.0 - share) / len(each))
+        drawn = share + spread * next(normals) if spread > 0.0 else share
+        gaps.append(min(1.0, max(0.0, drawn)) - math.fsum(q for q, _, _ in each) / len(each))
+    return combined(gaps, [len(each) for each in bins], norm)
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def bootstrap_law(bins: Sequence[Bin], norm: str) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Of every resample of documents, as how often each is in it: its error and its probability."""
+    documents = sorted({document for each in bins for _, _, document in each})
+    law: dict[tuple[int, ...], tuple[float, float]] = {}
+    for picked in itertools.product(documents, repeat=len(documents)):
+        times = tuple(picked.count(document) for document in documents)
+        resampled = [[pair for document in picked for pair in each if pair[2] == document] for each in bins]
+        _, probability = law.get(times, (0.0, 0.0))
+        law[times] = binned_error(resampled, norm), probability + len(documents) ** -len(documents)
+    return law
+
+
+def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
+    """Error of every way to give each document's residuals a sign."""
+    documents = sorted({document for each in bins for _, _, document in each})
+    errors = []
+    for signs in itertools.product((1.0, -1.0), repeat=len(documents)):
+        sign = dict(zip(documents, signs, strict=True))
+        gaps = [math.fsum(sign[document] * (y - q) for q, y, document in each) / len(each) for each in bins]
+        errors.append(combined(gaps, [len(each) for each in bins], norm))
+    return errors
+
+
+# --- labels under perfect calibration ----------------------------------------------------------------------
+
+
+def exact_p_value(bins: Sequence[Bin], norm: str) -> float:
+    """P(error >= the one found) where every label is Bernoulli(q), by adding up all labellings."""
+    found = binned_error(bins, norm)
+    pairs = [pair for each in bins for pair in each]
+    total = 0.0
+    for labels in itertools.product((0, 1), repeat=len(pairs)):
+        rest = iter(labels)
+        relabelled = [[(q, next(rest), document) for q, _, document in each] for each in bins]
+        if binned_error(relabelled, norm) >= found - 1e-12:
+            total += math.prod(q if y else 1.0 - q for each in relabelled for q, y, _ in each)
+    return total
+
+
+# --- one bin -----------------------------------------------------------------------------------------------
+
+
+def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
+    """Ends at which the binomial tail of the hits found is (1 - level) / 2, by bisection."""
+    tail = (1.0 - level) / 2.0
+
+    def probability(p: float, counts: range) -> float:
+        return math.fsum(math.comb(n, k) * p**k * (1.0 - p) ** (n - k) for k in counts)
+
+    lower = 0.0 if hits == 0 else _root(lambda p: probability(p, range(hits, n + 1)) - tail)
+    upper = 1.0 if hits == n else _root(lambda p: tail - probability(p, range(hits + 1)))
+    return lower, upper
+
+
+def _root(rising: Callable[[float], float]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
+    return (low + high) / 2.0
+
+
+# --- split samples -----------------------------------------------------------------------------------------
+
+
+def split_sample_square(
+    hits: tuple[Sequence[int], Sequence[int]],
+    labels: Sequence[int],
+    documents: Sequence[int],
+    half: int,
+    bin_size: int,
+) -> float:
+    """Squared error of one half against the labels in bins of the other, less the scatter; mean of both ways."""
+    squares = []
+    for by, told in (hits, hits[::-1]):
+        rows = [(by[i] / half, i) for i in range(len(labels))]
+        bins = adaptive_bins([(share, 0, i) for share, i in rows], bin_size)
+        terms = []
+        for each in bins:
+            members = [i for _, _, i in each]
+            residual = {i: told[i] / half - labels[i] for i in members}
+            mean = math.fsum(residual.values()) / len(members)
+            inside = sorted({documents[i] for i in members})
+            scatter = [
+                math.fsum(residual[i] - mean for i in members if documents[i] == document) ** 2 for document in inside
+            ]
+            correction = len(inside) / (len(inside) - 1) if len(inside) > 1 else 1.0
+            noise = math.fsum(scatter) / len(members) ** 2 * correction
+            terms.append(len(members) * (mean**2 - noise))
+        squares.append(math.fsum(terms) / len(labels))
+    return sum(squares) / 2.0

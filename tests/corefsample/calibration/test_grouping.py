@@ -1,0 +1,470 @@
+"""Errors of sparse tagsets against plain loops, by hand, and by their properties, under both conventions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from calibration_references_c import bins_by_number, equal_groups, kranzlein_error, kranzlein_groups, mean, rms
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample import ParameterError
+from corefsample.calibration.error import calibration_error
+from corefsample.calibration.grouping import (
+    TagGroups,
+    TagScores,
+    grouped_calibration_errors,
+    shared_calibration_error,
+    tag_calibration_errors,
+    tag_frequency_groups,
+)
+from corefsample.calibration.recalibrators import GroupedRecalibrator, HistogramBinning, IsotonicRecalibration
+
+scores = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
+rows = st.lists(st.tuples(scores, st.integers(0, 1), st.sampled_from("abcd")), min_size=1, max_size=24)
+counts = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6), min_size=1).filter(
+    lambda found: any(found.values())
+)
+Row = tuple[float, int, str]
+
+
+def taken(content: list[Row], threshold: float = 0.0, **options: Any) -> TagScores:
+    q, y, tags = (list(column) for column in zip(*content, strict=True))
+    return TagScores.from_arrays(q, y, tags, threshold=threshold, **options)
+
+
+def groups_of(found: TagGroups) -> list[list[str]]:
+    return [list(found.tags_of(group)) for group in range(1, found.n_groups + 1)]
+
+
+def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities that are right for common tags and too low for rare ones; gold columns; documents."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0.0, 1.5, (n_tokens, n_tags)) - 0.5 * np.arange(n_tags)
+    probs = np.exp(logits)
+    probs /= probs.sum(axis=1, keepdims=True)
+    gold = (rng.random((n_tokens, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, n_tags - 1)
+    return np.where(np.arange(n_tags) >= 3, probs / 3, probs), gold, rng.integers(0, 15, n_tokens)
+
+
+# --- scores above a threshold ------------------------------------------------------------------------------
+
+
+@given(rows, st.integers(0, 8).map(lambda k: k / 8))
+def test_scores_at_or_above_the_threshold_stay(content: list[Row], threshold: float) -> None:
+    kept = [row for row in content if row[0] >= threshold]
+    if not kept:
+        with pytest.raises(ParameterError, match="threshold must be reached by a score"):
+            taken(content, threshold)
+        return
+    found = taken(content, threshold)
+    assert list(zip(found.scores, found.labels, found.to_frame()["tag"], strict=True)) == kept
+    assert found.n_dropped == len(content) - len(kept)
+    assert found.n_positives_dropped == sum(y for _, y, _ in content) - sum(y for _, y, _ in kept)
+
+
+def test_the_threshold_is_applied_once() -> None:
+    found = TagScores.from_arrays([0.3, 0.005, 0.01], [1, 0, 1], ["a", "b", "a"])  # .01 by default
+    assert found.scores.tolist() == [0.3, 0.01]
+    better = found.recalibrated([0.0001, 0.002])
+    assert better.scores.tolist() == [0.0001, 0.002]
+    assert (better.labels.tolist(), better.n_dropped) == ([1, 1], 1)
+
+
+def test_a_score_of_lower_precision_meets_the_threshold_in_its_own() -> None:
+    single = np.array([0.01], np.float32)
+    assert float(single[0]) < 0.01
+    assert TagScores.from_arrays(single, [1], ["a"], threshold=0.01).n == 1
+    assert TagScores.from_matrix(single[None], [0], threshold=0.01).n == 1
+
+
+def test_a_matrix_is_its_scores_one_by_one() -> None:
+    probs, gold, documents = some_matrix(50)
+    names = np.array([f"tag{column}" for column in range(12)])
+    found = TagScores.from_matrix(probs, gold, tags=names, documents=documents, threshold=0.05)
+    flat = TagScores.from_arrays(
+        probs.ravel(),
+        (gold[:, None] == np.arange(12)).ravel(),
+        np.tile(names, 50),
+        documents=documents.repeat(12),
+        threshold=0.05,
+    )
+    assert found.to_frame().equals(flat.to_frame())
+    assert found.documents is not None
+    assert flat.documents is not None
+    assert found.documents.tolist() == flat.documents.tolist()
+    assert (found.n_dropped, found.n_positives_dropped) == (flat.n_dropped, flat.n_positives_dropped)
+    assert found.n + found.n_dropped == probs.size
+
+
+def test_a_token_whose_gold_tag_is_no_column_is_counted() -> None:
+    found = TagScores.from_matrix([[0.6, 0.4], [0.7, 0.3]], [-1, 0])
+    assert found.labels.tolist() == [0, 0, 1, 0]
+    assert (found.n_gold_outside, found.n_positives_dropped) == (1, 0)
+
+
+def test_scores_are_read_only() -> None:
+    found = TagScores.from_arrays([0.5], [1], ["a"])
+    with pytest.raises(ValueError, match="read-only"):
+        found.scores[0] = 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        (([1.5], [1], ["a"]), {}, r"q\[0\] must lie in \[0, 1\], got 1.5"),
+        (([0.5], [3], ["a"]), {}, r"y\[0\] must be 0 or 1, got 3"),
+        (([0.5], [1], ["a", "b"]), {}, r"tags must be as many as q \(1\), got 2"),
+        (([0.5, 0.5], [1, 0], ["a", None]), {}, r"tags\[1\] must be an id, got None"),
+        (([0.5], [1], ["a"]), {"documents": [1, 2]}, r"documents must be as many as q \(1\), got 2"),
+        (([0.5], [1], ["a"]), {"threshold": 1.5}, r"threshold must lie in \[0, 1\], got 1.5"),
+        (([0.5], [1], ["a"]), {"threshold": 0.6}, "threshold must be reached by a score, got 0.6 and 1 scores below"),
+        (([], [], []), {}, "q must hold at least one prediction, got none"),
+    ],
+)
+def test_bad_flat_scores_are_refused(arguments: Any, options: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        TagScores.from_arrays(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        (([[0.5, math.nan]], [0]), {}, r"probs\[0, 1\] must lie in \[0, 1\], got nan"),
+        (([[0.5, -0.1]], [0]), {}, r"probs\[0, 1\] must lie in \[0, 1\], got -0.1"),
+        (([0.5], [0]), {}, r"probs must be numbers in \(n_tokens, n_tags\), got \(1,\)"),
+        ((np.zeros((0, 3)), []), {}, r"probs must be numbers in \(n_tokens, n_tags\), got \(0, 3\)"),
+        (([[0.5, 0.5]], [2]), {}, r"gold\[0\] must be a column from 0 to 1, or -1 for none, got 2"),
+        (([[0.5, 0.5]], [-100]), {}, r"gold\[0\] must be a column from 0 to 1, or -1 for none, got -100"),
+        (([[0.5, 0.5]], [0, 1]), {}, r"gold must be as many as rows of probs \(1\), got 2"),
+        (([[0.5, 0.5]], [0]), {"tags": ["a"]}, r"tags must be as many as columns of probs \(2\)"),
+        (([[0.5, 0.5]], [0]), {"tags": ["a", "a"]}, "tags must be distinct, got 'a' twice"),
+        (([[0.5, 0.5]], [0]), {"documents": ["x", "y"]}, r"documents must be as many as q \(1\), got 2"),
+    ],
+)
+def test_bad_matrices_are_refused(arguments: Any, options: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        TagScores.from_matrix(*arguments, **options)
+
+
+# --- groups ------------------------------------------------------------------------------------------------
+
+
+@given(counts, st.integers(1, 5))
+def test_default_groups_are_those_of_the_reference(found: dict[str, int], n_groups: int) -> None:
+    n_groups = min(n_groups, sum(count > 0 for count in found.values()))
+    assert groups_of(tag_frequency_groups(found, n_groups=n_groups)) == equal_groups(found, n_groups)
+
+
+@given(counts, st.integers(1, 5))
+def test_groups_of_the_2021_code_are_those_of_the_reference(found: dict[str, int], n_groups: int) -> None:
+    groups = tag_frequency_groups(found, n_groups=n_groups, convention="kranzlein2021")
+    assert groups_of(groups) == kranzlein_groups(found, n_groups)
+
+
+@given(counts, st.integers(1, 5), st.randoms(use_true_random=False))
+def test_default_groups_are_as_many_as_asked_and_in_any_order_of_the_mapping(
+    found: dict[str, int], n_groups: int, random: Any
+) -> None:
+    n_groups = min(n_groups, sum(count > 0 for count in found.values()))
+    items = list(found.items())
+    random.shuffle(items)
+    one, other = (tag_frequency_groups(mapping, n_groups=n_groups) for mapping in (found, dict(items)))
+    assert groups_of(one) == groups_of(other)
+    assert one.n_groups == n_groups
+    assert all(groups_of(one))
+    assert (np.diff(one.frequencies) <= 0).all()
+
+
+def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> None:
+    # Three tags of 5 in three groups, each exactly a third: "at least" closes each; "above" lets b in with a.
+    frequencies = {"a": 5, "b": 5, "c": 5}
+    assert groups_of(tag_frequency_groups(frequencies, n_groups=3)) == [["a"], ["b"], ["c"]]
+    old = tag_frequency_groups(frequencies, n_groups=3, convention="kranzlein2021")
+    assert groups_of(old) == [["a", "b"], ["c"]]
+    assert (old.n_groups, old.asked_n_groups) == (2, 3)
+
+
+def test_what_a_heavy_tag_takes_beyond_its_share_is_missing_from_later_groups_of_the_2021_code_alone() -> None:
+    # 12 + 2 + 2 + 2 + 2 = 20 in four groups. There: above 5 each: {a} 12, {b, c, d} 6, {e} 2, and nothing.
+    # Default: a; 8 left for 3 groups, 2.67 each: {b, c}; 4 left for 2: {d}, {e}.
+    frequencies = {"a": 12, "b": 2, "c": 2, "d": 2, "e": 2}
+    assert groups_of(tag_frequency_groups(frequencies, n_groups=4)) == [["a"], ["b", "c"], ["d"], ["e"]]
+    old = tag_frequency_groups(frequencies, n_groups=4, convention="kranzlein2021")
+    assert groups_of(old) == [["a"], ["b", "c", "d"], ["e"]]
+
+
+def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping() -> None:
+    frequencies = {"z": 1, "a": 1}
+    assert tag_frequency_groups(frequencies, n_groups=2).tags == ("a", "z")
+    assert tag_frequency_groups(frequencies, n_groups=2, convention="kranzlein2021").tags == ("z", "a")
+
+
+def test_a_tag_that_training_did_not_have_is_in_the_last_group() -> None:
+    groups = tag_frequency_groups({"a": 9, "b": 4, "c": 1}, n_groups=3)
+    assert groups.of(["c", "new", "a", "b", "new"]).tolist() == [3, 3, 1, 2, 3]
+    assert groups.seen(["c", "new"]).tolist() == [True, False]
+
+
+def test_a_tag_of_frequency_0_is_in_the_last_group() -> None:
+    assert groups_of(tag_frequency_groups({"a": 2, "b": 1, "c": 0}, n_groups=2)) == [["a"], ["b", "c"]]
+
+
+def test_tags_of_another_tagset_are_refused() -> None:
+    groups = tag_frequency_groups({"1": 9, "2": 4}, n_groups=2)
+    with pytest.raises(ParameterError, match=r"tags must share one with those of training \('1', ...\), got 1, ..."):
+        groups.of([1, 2])
+
+
+def test_a_table_of_tags_tells_group_and_share() -> None:
+    table = tag_frequency_groups(Counter("aaab"), n_groups=2).to_frame()
+    assert table.to_dict("list") == {
+        "tag": ["a", "b"],
+        "group": [1, 2],
+        "frequency": [3.0, 1.0],
+        "share": [0.75, 0.25],
+    }
+
+
+@pytest.mark.parametrize("group", [0, 3, -1, 1.0, True, "1"])
+def test_an_unknown_group_is_refused(group: Any) -> None:
+    groups = tag_frequency_groups({"a": 1, "b": 1}, n_groups=2)
+    errors = grouped_calibration_errors(taken([(0.5, 1, "a")]), groups, n_bins=1, interval=None)
+    for asked in (groups.tags_of, errors.of):
+        with pytest.raises(ParameterError, match="group must be one of 1 to 2, got"):
+            asked(group)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "n_groups", "said"),
+    [
+        ({"a": 1, "b": 0}, 2, r"n_groups must be at most the tags of positive frequency \(1\), got 2"),
+        ({"a": 1}, 0, "n_groups must be a whole number of at least 1, got 0"),
+        ({"a": -1}, 1, r"frequencies\['a'\] must be a finite number of at least 0, got -1"),
+        ({"a": math.nan}, 1, r"frequencies\['a'\] must be a finite number of at least 0, got nan"),
+        ({"a": "3"}, 1, r"frequencies\['a'\] must be a finite number"),
+        ({"a": 0}, 1, "frequencies must hold one above 0, got 1 without"),
+        ({}, 1, "frequencies must hold one above 0, got 0 without"),
+        ({"a": 1, 2: 1}, 1, "frequencies must be of tags of one kind, got int, str"),
+        (["a", "b"], 1, "frequencies must be a mapping of tags to counts"),
+    ],
+)
+def test_bad_frequencies_are_refused(frequencies: Any, n_groups: int, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        tag_frequency_groups(frequencies, n_groups=n_groups)
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@given(rows, st.integers(1, 5))
+def test_the_shared_error_pools_all_tags(content: list[Row], n_bins: int) -> None:
+    n_bins = min(n_bins, len(content))
+    found = shared_calibration_error(taken(content), n_bins=n_bins, interval=None)
+    bins = bins_by_number([(q, float(y), 1.0) for q, y, _ in content], n_bins)
+    assert found.estimate == pytest.approx(rms(bins, len(content)), abs=1e-12)
+    assert (found.n, found.n_in_no_bin, found.bins.n_bins) == (len(content), 0, len(bins))
+
+
+@given(rows, st.integers(1, 12))
+def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: list[Row], n_bins: int) -> None:
+    q, y = [row[0] for row in content], [row[1] for row in content]
+    if min(q) == 1.0:
+        with pytest.raises(ParameterError, match="scores must hold one below 1 under convention 'kranzlein2021'"):
+            shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
+        return
+    found = shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
+    assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
+    assert found.n_in_no_bin == q.count(1.0)
+    assert (found.lower, found.upper, found.interval) == (None, None, None)
+
+
+@given(rows, st.randoms(use_true_random=False), st.sampled_from(["default", "kranzlein2021"]))
+def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any, convention: Any) -> None:
+    content = [*content, (0.5, 1, "a")]
+    shuffled = list(content)
+    random.shuffle(shuffled)
+    one, other = (
+        shared_calibration_error(taken(each), n_bins=2, convention=convention, interval=None)
+        for each in (content, shuffled)
+    )
+    assert one.estimate == pytest.approx(other.estimate, abs=1e-15)
+    assert one.bins.n.tolist() == other.bins.n.tolist()
+
+
+def test_conventions_differ_at_ties_and_at_1_as_derived_by_hand() -> None:
+    # Scores .1 .2 .2 .8 1 with labels 0 0 1 1 1, two bins.
+    # 2021: edges 0, sorted[int(5/2)] = .2, 1. Bins {.1}, {.2 .2 .8}, and 1 in none:
+    #   (1 * .1^2 + 3 * (.4 - 2/3)^2) / 5 = (.01 + .213333) / 5 = .0446667.
+    # Default: the first bin ends with the first score at or below which 2.5 scores lie, .2, and its tie:
+    #   {.1 .2 .2}, {.8 1}: (3 * (1/6 - 1/3)^2 + 2 * (.9 - 1)^2) / 5 = (.083333 + .02) / 5 = .0206667.
+    found = TagScores.from_arrays([0.1, 0.2, 0.2, 0.8, 1.0], [0, 0, 1, 1, 1], list("abcde"))
+    old = shared_calibration_error(found, n_bins=2, convention="kranzlein2021")
+    assert old.estimate == pytest.approx(math.sqrt(0.67 / 15), abs=1e-12)
+    assert (old.bins.n.tolist(), old.n_in_no_bin, old.n) == ([1, 3], 1, 5)
+    new = shared_calibration_error(found, n_bins=2)
+    assert new.estimate == pytest.approx(math.sqrt(0.31 / 15), abs=1e-12)
+    assert new.bins.n.tolist() == [3, 2]
+
+
+def test_a_sure_tag_that_is_wrong_costs_nothing_in_the_2021_code() -> None:
+    # Four scores of 1, all wrong, and one of .5, half right by itself: off by .5 in 1 of 5, sqrt(.05).
+    found = TagScores.from_arrays([1.0, 1.0, 1.0, 1.0, 0.5], [0, 0, 0, 0, 1], list("aaaab"))
+    assert shared_calibration_error(found, n_bins=1, convention="kranzlein2021").estimate == pytest.approx(0.05**0.5)
+    assert shared_calibration_error(found, n_bins=1).estimate == pytest.approx(0.9 - 0.2)
+
+
+def test_an_edge_score_with_its_ties_goes_up_in_the_2021_code_and_down_by_default() -> None:
+    found = TagScores.from_arrays([0.1, 0.2, 0.4, 0.6, 0.7], [0] * 5, ["a"] * 5)  # 5 scores in 2 bins
+    assert shared_calibration_error(found, n_bins=2, convention="kranzlein2021").bins.n.tolist() == [2, 3]
+    assert shared_calibration_error(found, n_bins=2).bins.n.tolist() == [3, 2]
+
+
+@given(rows, st.sampled_from(["default", "kranzlein2021"]))
+def test_each_group_has_the_error_of_its_own_scores(content: list[Row], convention: Any) -> None:
+    groups = tag_frequency_groups({"a": 8, "b": 4, "c": 2}, n_groups=3)  # d is unseen, so in group 3
+    if all(tag == "d" for _, _, tag in content):
+        return
+    found = grouped_calibration_errors(taken(content), groups, n_bins=1, convention=convention, interval=None)
+    for group, tags in ((1, "a"), (2, "b"), (3, "cd")):
+        mine = [(q, y) for q, y, tag in content if tag in tags]
+        assert found.n[group - 1] == len(mine)
+        assert found.n_tags_scored[group - 1] == len({tag for _, _, tag in content if tag in tags})
+        if not mine or (convention == "kranzlein2021" and min(q for q, _ in mine) == 1.0):
+            assert math.isnan(found.of(group))
+        elif convention == "kranzlein2021":
+            expected = kranzlein_error([q for q, _ in mine], [y for _, y in mine], 1)
+            assert found.of(group) == pytest.approx(expected, abs=1e-12)
+        else:
+            expected = abs(mean([q for q, _ in mine]) - mean([y for _, y in mine]))
+            assert found.of(group) == pytest.approx(expected, abs=1e-12)
+    assert found.n_unseen_scores == sum(tag == "d" for _, _, tag in content)
+    assert found.n_unseen_tags == int(found.n_unseen_scores > 0)
+
+
+def test_a_table_of_groups_is_derived_by_hand() -> None:
+    # Shares .6 .2 .1 .1 in two groups: {a}, {b c d}. Group 1: .5 against 1/2. Group 2: .3 against 1/3.
+    content = [(0.4, 1, "a"), (0.6, 0, "a"), (0.2, 0, "b"), (0.3, 0, "c"), (0.4, 1, "e")]
+    groups = tag_frequency_groups({"a": 6, "b": 2, "c": 1, "d": 1}, n_groups=2)
+    found = grouped_calibration_errors(taken(content), groups, n_bins=1, interval=None)
+    table = found.to_frame()
+    assert table[["group", "n_tags", "n_tags_scored", "n"]].to_numpy().tolist() == [[1, 1, 1, 2], [2, 3, 3, 3]]
+    assert table[["share_min", "share_max"]].to_numpy().tolist() == [[0.6, 0.6], [0.1, 0.2]]
+    assert found.error == pytest.approx([0.0, 1 / 30], abs=1e-15)
+    assert np.isnan(found.lower).all()
+    assert (found.n_unseen_tags, found.n_unseen_scores) == (1, 1)
+
+
+def test_intervals_are_those_of_the_calibration_error() -> None:
+    probs, gold, documents = some_matrix()
+    options: Any = {"level": 0.9, "n_resamples": 200, "seed": 3}
+    groups = tag_frequency_groups(Counter(gold.tolist()), n_groups=3)
+    for given_documents in (None, documents):
+        found = TagScores.from_matrix(probs, gold, documents=given_documents)
+        kind = "simulated" if given_documents is None else "bootstrap"
+        shared = shared_calibration_error(found, **options)
+        own = calibration_error(found.scores, found.labels, n_bins=10, documents=found.documents, **options)
+        assert (shared.estimate, shared.lower, shared.upper) == (own.estimate, own.lower, own.upper)
+        assert str(shared.interval).startswith(kind)
+        grouped = grouped_calibration_errors(found, groups, **options)
+        assert grouped.interval == kind
+        for group in (1, 2, 3):
+            mine = found.groups(groups) == group
+            blocks = None if found.documents is None else found.documents[mine]
+            own = calibration_error(found.scores[mine], found.labels[mine], n_bins=10, documents=blocks, **options)
+            row = grouped.to_frame().loc[group - 1, ["error", "lower", "upper"]]
+            assert row.tolist() == [own.estimate, own.lower, own.upper]
+
+
+def test_a_group_of_one_document_has_no_bootstrap() -> None:
+    content = [(0.4, 1, "a"), (0.6, 0, "a"), (0.2, 0, "b"), (0.3, 0, "b")]
+    groups = tag_frequency_groups({"a": 6, "b": 2}, n_groups=2)
+    found = grouped_calibration_errors(taken(content, documents=["x", "y", "x", "x"]), groups, n_bins=1, n_resamples=50)
+    assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [False, True]
+    assert np.isfinite(found.error).all()
+
+
+def test_the_variance_of_bins_may_be_taken_off() -> None:
+    probs, gold, _ = some_matrix()
+    found = TagScores.from_matrix(probs, gold)
+    own = calibration_error(found.scores, found.labels, bin_size=100, debiased=True, interval=None)
+    assert shared_calibration_error(found, bin_size=100, debiased=True, interval=None).estimate == own.estimate
+
+
+def test_each_tag_has_its_own_row() -> None:
+    content = [(0.4, 1, "b"), (0.6, 0, "b"), (0.75, 0, "a"), (0.001, 1, "c")]
+    found = tag_calibration_errors(taken(content, 0.01), interval=None)
+    assert found.to_frame().drop(columns=["lower", "upper"]).to_dict("list") == {
+        "tag": ["a", "b"],  # the only score of c was dropped
+        "n": [1, 2],
+        "n_gold": [0, 1],
+        "mean_score": [0.75, 0.5],
+        "mean_label": [0.0, 0.5],
+        "error": [0.75, 0.0],
+        "n_bins": [1, 1],
+    }
+
+
+@given(rows, st.integers(1, 4))
+def test_the_error_of_a_tag_is_that_of_its_scores(content: list[Row], bin_size: int) -> None:
+    found = tag_calibration_errors(taken(content), bin_size=bin_size, n_resamples=20)
+    for place, tag in enumerate(found.tags):
+        mine = [(q, y) for q, y, name in content if name == tag]
+        own = calibration_error(*zip(*mine, strict=True), bin_size=bin_size, n_resamples=20)  # type: ignore[arg-type]
+        assert (found.error[place], found.lower[place], found.upper[place]) == (own.estimate, own.lower, own.upper)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_bins": 5}, r"n_bins must be at most the number of pairs \(4\), got 5"),
+        ({}, r"n_bins must be at most the number of pairs \(4\), got 10"),
+        ({"n_bins": 0}, "n_bins must be a whole number of at least 1, got 0"),
+        ({"n_bins": 2, "bin_size": 2}, "bin_size must be left out where n_bins is given, got 2"),
+        ({"convention": "2021"}, "convention must be one of default, kranzlein2021, got '2021'"),
+        ({"interval": "exact"}, "interval must be one of auto, simulated, bootstrap, got 'exact'"),
+        ({"n_bins": 1, "interval": "bootstrap"}, "documents must be given for interval='bootstrap', got None"),
+        ({"n_bins": 1, "level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
+        ({"n_bins": 1.5, "convention": "kranzlein2021"}, "n_bins must be a whole number of at least 1, got 1.5"),
+        ({"bin_size": 2, "convention": "kranzlein2021"}, "bin_size must be left out under convention 'kranzlein2021'"),
+        ({"interval": "simulated", "convention": "kranzlein2021"}, "interval must be None under convention"),
+        ({"debiased": True, "convention": "kranzlein2021"}, "debiased must be False under convention"),
+    ],
+)
+def test_bad_options_are_refused(options: Any, said: str) -> None:
+    found = taken([(0.1, 0, "a"), (0.2, 1, "a"), (0.3, 0, "a"), (0.4, 1, "b")])
+    with pytest.raises(ParameterError, match=said):
+        shared_calibration_error(found, **options)
+    if "n_bins must be at most" not in said:
+        with pytest.raises(ParameterError, match=said):
+            grouped_calibration_errors(found, tag_frequency_groups({"a": 1}, n_groups=1), **options)
+
+
+def test_a_group_of_fewer_scores_than_bins_is_refused_by_name() -> None:
+    found = taken([(0.1, 0, "a"), (0.2, 1, "a"), (0.4, 1, "b")])
+    groups = tag_frequency_groups({"a": 3, "b": 1}, n_groups=2)
+    with pytest.raises(ParameterError, match=r"group 2: n_bins must be at most the number of pairs \(1\), got 2"):
+        grouped_calibration_errors(found, groups, n_bins=2, interval=None)
+
+
+# --- together with recalibration ---------------------------------------------------------------------------
+
+
+def test_recalibration_by_group_mends_rare_tags_and_that_of_all_together_does_not() -> None:
+    dev, test = (TagScores.from_matrix(*some_matrix(20_000, seed=seed)[:2], threshold=0.01) for seed in (1, 2))
+    frequencies = Counter(some_matrix(20_000, seed=3)[1].tolist())
+    groups = tag_frequency_groups(frequencies, n_groups=3)
+
+    def errors(found: TagScores) -> np.ndarray:
+        return np.asarray(grouped_calibration_errors(found, groups, n_bins=10, interval=None).error)
+
+    shared = HistogramBinning(n_bins=10).fit(dev.scores, dev.labels)
+    grouped = GroupedRecalibrator(IsotonicRecalibration()).fit(dev.scores, dev.labels, dev.groups(groups))
+    by_group = errors(test.recalibrated(grouped.predict(test.scores, test.groups(groups))))
+    by_all = errors(test.recalibrated(shared.predict(test.scores)))
+    assert by_group[-1] < by_all[-1] / 5
+    assert by_group[-1] < errors(test)[-1] / 5

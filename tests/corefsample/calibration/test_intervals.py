@@ -1,0 +1,624 @@
+"""Confidence intervals of the calibration error, and the test against perfect calibration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import calibration_references_b as references
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import poisson_binomial_pmf
+from tolerance import plausible_counts, plausible_means, plausible_table
+
+from corefsample.calibration import _draws
+from corefsample.calibration.bins import BlockBins, ReliabilityBins
+from corefsample.calibration.intervals import (
+    bin_intervals,
+    bootstrap_errors,
+    bootstrap_interval,
+    calibration_test,
+    simulated_errors,
+    simulated_interval,
+)
+from corefsample.calibration.synthetic import Design, synthetic_pairs
+from corefsample.errors import ParameterError
+
+NORMS = ("rms", "mse", "l1", "max")
+Floats = npt.NDArray[np.float64]
+
+
+def block_bins(bins: list[references.Bin]) -> BlockBins:
+    """Sums of reference bins, by plain loops; documents are numbered from 0."""
+    n_blocks = 1 + max(document for each in bins for _, _, document in each)
+    by_block = np.zeros((3, n_blocks, len(bins)))
+    sums = np.zeros((5, len(bins)))
+    for b, each in enumerate(bins):
+        for q, y, document in each:
+            by_block[:, document, b] += (1, q, y)
+            sums[:, b] += (1, q, q * q, y, q * y)
+    ends = [np.array([end(q for q, _, _ in each) for each in bins]) for end in (min, max)]
+    whole = ReliabilityBins(sums[0].astype(np.int64), *sums[1:].copy(), *ends, "adaptive", 1, None)
+    return BlockBins(whole, *by_block.copy())
+
+
+def drawn_pairs(n: int, n_documents: int, seed: int, off: float = 0.0) -> list[references.Pair]:
+    rng = random.Random(seed)
+    pairs = []
+    for _ in range(n):
+        q = rng.random()
+        p = min(1.0, q + off)
+        pairs.append((q, int(rng.random() < p), rng.randrange(n_documents)))
+    return pairs
+
+
+def synthetic_blocks(n_pairs: int, bin_size: int, seed: int, **design: Any) -> tuple[BlockBins, float]:
+    """Sums of synthetic pairs, and the true binned error."""
+    pairs = synthetic_pairs(n_pairs, Design(**design), seed=seed)
+    rank = np.argsort(np.argsort(pairs.q))
+    n_bins = n_pairs // bin_size
+    place = np.minimum(rank // bin_size, n_bins - 1)
+
+    def by_bin(weights: npt.ArrayLike) -> Floats:
+        return np.bincount(place, weights, n_bins)
+
+    def by_block(weights: npt.ArrayLike) -> Floats:
+        n_blocks = int(pairs.documents.max()) + 1
+        return np.bincount(pairs.documents * n_bins + place, weights, n_blocks * n_bins).reshape(n_blocks, n_bins)
+
+    q, y, one = pairs.q, pairs.y.astype(float), np.ones(n_pairs)
+    n = by_bin(one)
+    ends = np.zeros(n_bins), np.ones(n_bins)
+    bins = ReliabilityBins(
+        n.astype(np.int64), by_bin(q), by_bin(q * q), by_bin(y), by_bin(q * y), *ends, "adaptive", bin_size, None
+    )
+    truth = math.sqrt(float(np.sum(by_bin(pairs.p - q) ** 2 / n)) / n_pairs)
+    return BlockBins(bins, by_block(one), by_block(q), by_block(y)), truth
+
+
+SMALL = references.adaptive_bins(drawn_pairs(60, 5, seed=1), 10)
+ONE_SIDED = [[(0.1, 0, 0), (0.2, 0, 1)], [(0.4, 1, 0), (0.5, 0, 1), (0.6, 0, 2)], [(0.8, 1, 1), (0.9, 1, 2)]]
+
+# --- Algorithm 2 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("bins", [SMALL, ONE_SIDED])
+def test_simulated_errors_are_those_of_the_plain_algorithm(bins: list[references.Bin], norm: Any) -> None:
+    moving = sum(0 < sum(y for _, y, _ in each) < len(each) for each in bins)
+    normals = np.random.Generator(np.random.Philox(3)).standard_normal((50, moving))
+    expected = [references.simulated_error(bins, iter(row), norm) for row in normals]
+    drawn = simulated_errors(block_bins(bins).bins, norm=norm, n_draws=50, seed=3)
+    np.testing.assert_allclose(drawn, expected, rtol=1e-12)
+
+
+def test_simulated_squares_have_the_mean_that_the_normal_law_gives() -> None:
+    # Far from 0 and 1 nothing is clipped: E[(gap + se z)^2] = gap^2 + se^2 in each bin.
+    bins = synthetic_blocks(20_000, 1000, seed=5, alpha=20.0, beta=20.0)[0].bins
+    gap, se = bins.mean_y - bins.mean_q, np.sqrt(bins.mean_y * (1 - bins.mean_y) / bins.n)
+    drawn = simulated_errors(bins, norm="mse", n_draws=20_000, seed=1)
+    assert plausible_means(drawn.mean(), np.mean(gap**2 + se**2), drawn.std() / math.sqrt(drawn.size)).all()
+
+
+def test_shares_drawn_outside_0_and_1_are_clipped() -> None:
+    # One bin: q = 0 (mean prediction), one label of 4 is 1; clipped at 0 the gap is never negative, so its mean is
+    # E[max(x, 0)], x ~ N(.25, .25 * .75 / 4), which is above .25.
+    bins = block_bins([[(0.0, 1, 0), (0.0, 0, 0), (0.0, 0, 0), (0.0, 0, 0)]]).bins
+    drawn = simulated_errors(bins, norm="l1", n_draws=50_000, seed=2)
+    sd = math.sqrt(0.25 * 0.75 / 4)
+    z = 0.25 / sd
+    expected = 0.25 * scipy.stats.norm.cdf(z) + sd * scipy.stats.norm.pdf(z)
+    assert plausible_means(drawn.mean(), expected, drawn.std() / math.sqrt(drawn.size)).all()
+    assert (drawn == 0.0).any()
+
+
+def test_bins_of_one_label_stay_where_they_are() -> None:
+    bins = block_bins([[(0.25, 0, 0)] * 3, [(0.75, 1, 0)] * 3]).bins
+    np.testing.assert_array_equal(simulated_errors(bins, n_draws=20), np.full(20, 0.25))
+
+
+def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
+    bins = block_bins(SMALL).bins
+    drawn = simulated_errors(bins, n_draws=400, seed=9)
+    interval = simulated_interval(bins, n_draws=400, seed=9)
+    mean, sd = drawn.mean(), drawn.std(ddof=1)
+    ends = max(0.0, mean - 1.959963984540054 * sd), mean + 1.959963984540054 * sd
+    assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-12)
+    assert (interval.mean, interval.sd) == pytest.approx((mean, sd), rel=1e-12)
+    assert (interval.method, interval.norm, interval.level, interval.n_draws) == ("simulated normal", "rms", 0.95, 400)
+
+
+def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() -> None:
+    blocks, _ = synthetic_blocks(100_000, 100, seed=4)
+    interval = simulated_interval(blocks.bins, n_draws=1000)
+    estimate = calibration_test(blocks.bins, n_draws=2).statistic
+    assert interval.lower > estimate > 0.0
+    assert simulated_interval(blocks.bins, n_draws=1000, method="pivotal").lower == 0.0
+
+
+# --- bootstrap ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("n_documents", [2, 3])
+def test_bootstrap_errors_follow_the_law_of_resampled_documents(n_documents: int, norm: Any) -> None:
+    bins = references.adaptive_bins(drawn_pairs(14, n_documents, seed=6), 4)
+    law = references.bootstrap_law(bins, norm)
+    drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_draws=20_000, seed=1), 12)
+    expected: Counter[float] = Counter()
+    for error, probability in law.values():
+        expected[round(error, 12)] += probability
+    values = sorted(expected)
+    np.testing.assert_allclose(np.unique(drawn), values, atol=2e-12)
+    counts = [int(np.sum(np.abs(drawn - value) < 1e-11)) for value in values]
+    assert plausible_table(counts, [expected[value] for value in values])
+
+
+def test_bins_that_a_resample_leaves_empty_count_for_nothing() -> None:
+    # Document 0 holds bin 0 alone, document 1 bin 1: gaps .5 and .25. Resamples: both, or one of them twice.
+    blocks = block_bins([[(0.5, 0, 0)], [(0.75, 1, 1)]])
+    drawn = np.unique(np.round(bootstrap_errors(blocks, norm="mse", n_draws=500), 12))
+    np.testing.assert_allclose(drawn, [0.0625, (0.25 + 0.0625) / 2, 0.25])
+
+
+def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
+    blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=3, off=0.2), 50))
+    errors = bootstrap_errors(blocks, n_draws=999, seed=4)
+    estimate = calibration_test(blocks, n_draws=2).statistic
+    low, high = np.quantile(errors, [0.05, 0.95])
+    low2, high2 = np.quantile(errors**2, [0.05, 0.95])
+    expected = {
+        "percentile": (low, high),
+        "basic": (2 * estimate - high, 2 * estimate - low),
+        "pivotal": (math.sqrt(max(0.0, 2 * estimate**2 - high2)), math.sqrt(2 * estimate**2 - low2)),
+    }
+    for method, ends in expected.items():
+        interval = bootstrap_interval(blocks, level=0.9, n_draws=999, seed=4, method=method)  # type: ignore[arg-type]
+        assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-9), method
+        assert (interval.method, interval.level) == (f"bootstrap {method}", 0.9)
+
+
+def test_the_upper_end_stays_above_0_where_the_debiased_error_is_negative() -> None:
+    # As many documents of ones as of zeros: the estimate is 0, that of most resamples is not.
+    bins = [[(0.5, document % 2, document) for document in range(10) for _ in range(2)]]
+    blocks = block_bins(bins)
+    interval = bootstrap_interval(blocks, n_draws=2000)
+    assert calibration_test(blocks, n_draws=2).statistic == 0.0
+    assert interval.lower == 0.0
+    assert 0.0 < interval.upper < 0.5
+
+
+bin_lists = st.integers(0, 10_000).flatmap(
+    lambda seed: st.tuples(st.integers(4, 60), st.integers(1, 30), st.floats(0.0, 0.5)).map(
+        lambda options: references.adaptive_bins(drawn_pairs(options[0], 4, seed, options[2]), options[1])
+    )
+)
+METHODS: list[tuple[Callable[..., Any], str]] = [
+    (simulated_interval, "normal"),
+    (simulated_interval, "pivotal"),
+    (bootstrap_interval, "pivotal"),
+    (bootstrap_interval, "basic"),
+    (bootstrap_interval, "percentile"),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(bin_lists, st.sampled_from(NORMS), st.sampled_from(METHODS), st.floats(0.01, 0.99))
+def test_ends_are_in_order_and_in_0_to_1(
+    bins: list[references.Bin], norm: str, method: tuple[Callable[..., Any], str], level: float
+) -> None:
+    blocks = block_bins(bins)
+    if blocks.n.any(axis=1).sum() < 2:
+        return
+    interval_of, name = method
+    given_bins = blocks.bins if interval_of is simulated_interval else blocks
+    interval = interval_of(given_bins, norm=norm, n_draws=40, level=level, method=name)
+    assert 0.0 <= interval.lower <= interval.upper <= 1.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(bin_lists)
+def test_the_mse_interval_is_the_square_of_the_rms_one(bins: list[references.Bin]) -> None:
+    blocks = block_bins(bins)
+    if blocks.n.any(axis=1).sum() < 2:
+        return
+    for interval_of, given_bins in ((bootstrap_interval, blocks), (simulated_interval, blocks.bins)):
+        rms, mse = (
+            interval_of(given_bins, norm=norm, n_draws=50, method="pivotal")  # type: ignore[operator]
+            for norm in ("rms", "mse")
+        )
+        assert (rms.lower**2, rms.upper**2) == pytest.approx((mse.lower, mse.upper), abs=1e-12)
+
+
+# --- draws -------------------------------------------------------------------------------------------------
+
+DRAWS: dict[str, Callable[[BlockBins, int], Floats]] = {
+    "simulated": lambda blocks, n: simulated_errors(blocks.bins, n_draws=n, seed=8),
+    "bootstrap": lambda blocks, n: bootstrap_errors(blocks, n_draws=n, seed=8),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_the_first_draws_of_many_are_the_few(name: str) -> None:
+    blocks = block_bins(SMALL)
+    np.testing.assert_allclose(DRAWS[name](blocks, 20_000)[:300], DRAWS[name](blocks, 300), rtol=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 64, 2**30])
+@pytest.mark.parametrize("name", DRAWS)
+def test_chunks_change_no_draw(name: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = block_bins(SMALL)
+    expected = DRAWS[name](blocks, 100)
+    monkeypatch.setattr(_draws, "CHUNK", chunk)
+    np.testing.assert_allclose(DRAWS[name](blocks, 100), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 2**30])
+def test_chunks_change_no_p_value_of_blocks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = calibration_test(block_bins(SMALL), n_draws=100)
+    monkeypatch.setattr(_draws, "CHUNK", chunk)
+    assert calibration_test(block_bins(SMALL), n_draws=100).p_value == expected.p_value
+
+
+def test_the_seed_alone_decides() -> None:
+    state = np.random.get_state(legacy=False)  # noqa: NPY002
+    blocks = block_bins(SMALL)
+    for draw in (simulated_errors, bootstrap_errors):
+        of: Any = blocks.bins if draw is simulated_errors else blocks
+        one, again, other = (draw(of, n_draws=50, seed=seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(one, again)
+        assert not np.array_equal(one, other)
+    np.testing.assert_equal(np.random.get_state(legacy=False), state)  # noqa: NPY002
+
+
+def test_an_interval_is_a_table_of_one_row() -> None:
+    interval = bootstrap_interval(block_bins(SMALL), n_draws=50)
+    frame = interval.to_frame()
+    assert frame.shape[0] == 1
+    assert frame["lower"].item() == interval.lower
+    assert list(frame) == ["lower", "upper", "level", "method", "norm", "mean", "sd", "n_draws"]
+
+
+# --- do they hold? -----------------------------------------------------------------------------------------
+
+
+def held(n_sets: int, intervals: Callable[[BlockBins], list[Any]], **design: Any) -> list[int]:
+    """Of so many sets of pairs, how many intervals of each kind hold the true error."""
+    counts: list[int] = []
+    for seed in range(n_sets):
+        blocks, truth = synthetic_blocks(2000, 100, seed, n_documents=50, **design)
+        inside = [each.lower <= truth + 1e-12 and truth <= each.upper for each in intervals(blocks)]
+        counts = [a + b for a, b in zip(counts or [0] * len(inside), inside, strict=True)]
+    return counts
+
+
+def all_intervals(blocks: BlockBins) -> list[Any]:
+    options: dict[str, Any] = {"n_draws": 300}
+    return [
+        bootstrap_interval(blocks, **options),
+        simulated_interval(blocks.bins, **options, method="pivotal"),
+        simulated_interval(blocks.bins, **options),
+    ]
+
+
+@pytest.mark.parametrize("dependence", [0.0, 0.2])
+@pytest.mark.parametrize("shift", [0.0, 0.1])
+def test_the_default_interval_by_document_holds_its_level(shift: float, dependence: float) -> None:
+    # The coverage study finds 93% to 100%; a count that 93% would hardly give is a failure.
+    by_document, simulated, paper = held(120, all_intervals, shift=shift, dependence=dependence)
+    assert by_document >= scipy.stats.binom.ppf(1e-6, 120, 0.93)
+    if dependence == 0.0:
+        assert simulated >= scipy.stats.binom.ppf(1e-6, 120, 0.93)
+    if shift == 0.0:
+        assert paper == 0
+
+
+# --- single bins -------------------------------------------------------------------------------------------
+
+
+def bins_of_shares(hits: list[int], n: int) -> ReliabilityBins:
+    q = np.linspace(0.1, 0.9, len(hits))
+    sums = np.full(len(hits), n), q * n, q * q * n, np.array(hits, float), q * np.array(hits)
+    return ReliabilityBins(*sums, q, q, "adaptive", n, None)
+
+
+def test_the_normal_interval_of_a_bin_is_the_papers() -> None:
+    # 20 of 100: .2 -+ 1.96 * .04; 1 of 100: .01 -+ .0195, cut at 0; 0 of 100: no width.
+    lower, upper = bin_intervals(bins_of_shares([20, 1, 0, 100], 100))
+    np.testing.assert_allclose(lower, [0.1216014, 0.0, 0.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(upper, [0.2783986, 0.0295015, 0.0, 1.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("n", [1, 7, 30])
+def test_clopper_pearson_ends_are_where_the_binomial_tails_say(n: int, level: float) -> None:
+    lower, upper = bin_intervals(bins_of_shares(list(range(n + 1)), n), level=level, method="clopper-pearson")
+    expected = [references.clopper_pearson(hits, n, level) for hits in range(n + 1)]
+    np.testing.assert_allclose(lower, [low for low, _ in expected], atol=1e-10)
+    np.testing.assert_allclose(upper, [high for _, high in expected], atol=1e-10)
+
+
+def test_no_hit_among_n_leaves_one_minus_a_root() -> None:
+    # Upper end p with (1 - p)^n = .025.
+    _, upper = bin_intervals(bins_of_shares([0], 40), method="clopper-pearson")
+    np.testing.assert_allclose(upper, 1.0 - 0.025 ** (1 / 40), rtol=1e-12)
+
+
+def copied(shares: list[float], n_documents: int, times: int) -> BlockBins:
+    """Bins in which each document has one label, `times` over."""
+    bins = []
+    for place, share in enumerate(shares):
+        hits = round(share * n_documents)
+        q = 0.1 + 0.1 * place
+        bins.append([(q, int(document < hits), document) for document in range(n_documents) for _ in range(times)])
+    return block_bins(bins)
+
+
+def test_copies_in_a_document_widen_its_bins_as_fewer_pairs_would() -> None:
+    # With K documents of m copies, the squares of their sums are m^2 p (1 - p) K, over n^2 = (m K)^2 and times
+    # K / (K - 1): p (1 - p) / (K - 1), the variance of K - 1 independent pairs, whatever m.
+    single, copies = copied([0.2, 0.5], 10, 1), copied([0.2, 0.5], 10, 6)
+    lower, upper = bin_intervals(copies)
+    half = 1.959963984540054 * np.sqrt(np.array([0.2 * 0.8, 0.25]) / 9)
+    np.testing.assert_allclose(lower, np.maximum([0.2, 0.5] - half, 0.0))
+    np.testing.assert_allclose(upper, np.add([0.2, 0.5], half))
+    np.testing.assert_allclose(bin_intervals(single), bin_intervals(copies))
+    exact = bin_intervals(copies, method="clopper-pearson")
+    np.testing.assert_allclose(exact[0][1], scipy.stats.beta.ppf(0.025, 4.5, 5.5))
+    np.testing.assert_allclose(exact[1][1], scipy.stats.beta.isf(0.025, 5.5, 4.5))
+
+
+def test_a_bin_of_one_label_takes_the_design_effect_of_the_others() -> None:
+    # 6 copies: 60 pairs count as 9 in the bin at one half, so they count as 9 in the bin of no hit.
+    _, upper = bin_intervals(copied([0.0, 0.5], 10, 6), method="clopper-pearson")
+    np.testing.assert_allclose(upper[0], 1.0 - 0.025 ** (1 / 9))
+
+
+def test_labels_that_scatter_less_than_chance_gain_no_pairs() -> None:
+    even = block_bins([[(0.5, y, document) for document in range(10) for y in (0, 1)]])
+    exact = bin_intervals(even, method="clopper-pearson")
+    np.testing.assert_allclose(exact, bin_intervals(even.bins, method="clopper-pearson"))
+
+
+def test_a_bin_in_one_document_alone_may_have_any_share() -> None:
+    bins = block_bins([[(0.2, 0, 0), (0.3, 1, 0)], [(0.6, 0, 0), (0.7, 1, 1)]])
+    for method in ("normal", "clopper-pearson"):
+        lower, upper = bin_intervals(bins, method=method)  # type: ignore[arg-type]
+        assert (lower[0], upper[0]) == (0.0, 1.0)
+        assert lower.shape == upper.shape == (2,)
+
+
+@pytest.mark.parametrize("dependence", [0.0, 0.3])
+def test_the_interval_of_a_bin_by_document_holds_its_level(dependence: float) -> None:
+    caught = 0
+    for seed in range(300):
+        blocks, _ = synthetic_blocks(1000, 1000, seed, alpha=30.0, beta=70.0, dependence=dependence, n_documents=60)
+        lower, upper = bin_intervals(blocks, method="clopper-pearson")
+        caught += bool(lower[0] <= blocks.bins.mean_q[0] <= upper[0])  # perfect: the mean of q is the true share
+    assert caught >= scipy.stats.binom.ppf(1e-6, 300, 0.94)
+
+
+# --- labels drawn for the test -----------------------------------------------------------------------------
+
+
+def matched(probs: list[float], n_draws: int = 40_000) -> npt.NDArray[np.int64]:
+    mean, variance = math.fsum(probs), math.fsum(p * (1 - p) for p in probs)
+    rng = np.random.Generator(np.random.Philox(11))
+    sums = _draws.matched_sums(np.array([mean]), np.array([variance]), n_draws, rng)[0]
+    whole = np.rint(sums).astype(np.int64)
+    np.testing.assert_array_equal(sums, whole)
+    return whole
+
+
+@pytest.mark.parametrize(
+    "probs", [[0.3], [0.5, 0.5], [0.1, 0.9], [0.01, 0.4], [0.2] * 12, [1e-9, 0.5], [0.999, 0.9999], [1.0, 0.3]]
+)
+def test_sums_of_one_or_two_labels_or_of_equal_ones_have_their_exact_law(probs: list[float]) -> None:
+    # Mean and variance fix a law on three neighbouring whole numbers; equal probabilities make it binomial.
+    sums = matched(probs)
+    law = poisson_binomial_pmf(probs)
+    assert sums.min() >= 0
+    assert sums.max() <= len(probs)
+    assert plausible_counts(np.bincount(sums, minlength=law.size), sums.size, law).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=10))
+def test_sums_of_labels_have_mean_and_variance_of_their_law(probs: list[float]) -> None:
+    mean, variance = math.fsum(probs), math.fsum(p * (1 - p) for p in probs)
+    if mean > len(probs) / 2:
+        probs = [1.0 - p for p in probs]
+        mean = math.fsum(probs)
+    if variance < 1e-6:
+        return
+    sums = matched(probs, 4000)
+    moments = plausible_means(sums.mean(), mean, math.sqrt(variance / sums.size))
+    squares = (sums - mean) ** 2
+    spread = plausible_means(squares.mean(), variance, max(float(squares.std()), math.sqrt(variance)) / 63.0)
+    assert moments.all()
+    assert spread.all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_of_unlike_labels_are_near_their_law(seed: int) -> None:
+    rng = random.Random(seed)
+    probs = [rng.betavariate(0.3, 1.0) for _ in range(14)]
+    if math.fsum(probs) > 7:
+        probs = [1.0 - p for p in probs]
+    sums = matched(probs)
+    law = poisson_binomial_pmf(probs)
+    shares = np.bincount(sums, minlength=law.size)[: law.size] / sums.size
+    # Two moments do not fix the law. These probabilities, some near 0 and some near 1, are far more unlike than those
+    # of a bin; of it the distribution function is off by .04 at most, of which sampling gives up to .01.
+    assert np.abs(np.cumsum(shares) - np.cumsum(law)).max() < 0.05
+
+
+# --- the test ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_p_values_of_few_labels_are_exact_where_the_law_of_a_bin_is(seed: int, norm: Any) -> None:
+    rng = random.Random(seed)
+    values = [0.05, 0.3, 0.6, 0.97]
+    bins = [[(q, int(rng.random() < 0.5), 0)] * 1 + [(q, int(rng.random() < q), 0) for _ in range(2)] for q in values]
+    expected = references.exact_p_value(bins, norm)
+    test = calibration_test(block_bins(bins).bins, norm=norm, n_draws=20_000, seed=seed)
+    assert plausible_counts(round(test.p_value * 20_001) - 1, 20_000, expected).all()
+    assert test.statistic == pytest.approx(references.binned_error(bins, norm), rel=1e-12)
+    assert test.method == "simulated labels"
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_p_values_of_blocks_are_the_share_of_sign_flips(norm: Any) -> None:
+    bins = references.adaptive_bins(drawn_pairs(40, 7, seed=2, off=0.15), 10)
+    errors = references.flipped_errors(bins, norm)
+    found = references.binned_error(bins, norm)
+    expected = np.mean([error >= found - 1e-12 for error in errors])
+    test = calibration_test(block_bins(bins), norm=norm, n_draws=20_000, seed=5)
+    assert plausible_counts(round(test.p_value * 20_001) - 1, 20_000, expected).all()
+    assert (test.statistic, test.method) == (pytest.approx(found, rel=1e-12), "sign flips")
+    assert test.null_mean == pytest.approx(np.mean(errors), rel=0.05)
+
+
+def test_flips_that_change_all_signs_or_none_reach_the_error_itself() -> None:
+    # Two documents: of the four flips, two give the error found, whatever the rounding.
+    bins = [[(0.3, 1, 0), (0.31, 1, 1)], [(0.61, 1, 0), (0.7, 1, 1), (0.77, 0, 1)]]
+    test = calibration_test(block_bins(bins), n_draws=4000)
+    assert plausible_counts(round(test.p_value * 4001) - 1, 4000, 0.5).all()
+
+
+def test_normal_and_exact_draws_agree_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    bins = synthetic_blocks(3000, 300, seed=12, dependence=0.02)[0].bins
+    p_values = []
+    for threshold in (0.0, np.inf):
+        monkeypatch.setattr(_draws, "NORMAL_FROM", threshold)
+        p_values.append(calibration_test(bins, n_draws=20_000).p_value)
+    assert 0.02 < p_values[0] < 0.98
+    assert abs(p_values[0] - p_values[1]) < 0.025  # sampling: 4.9 * sqrt(2 * .25 / 20000) = .0245
+
+
+def test_labels_and_their_complements_give_the_same_p_value() -> None:
+    pairs = drawn_pairs(200, 1, seed=8)
+    mirrored = [(1.0 - q, 1 - y, document) for q, y, document in pairs]
+    p_values = [
+        calibration_test(block_bins(references.adaptive_bins(each, 20)).bins, n_draws=20_000).p_value
+        for each in (pairs, mirrored)
+    ]
+    assert abs(p_values[0] - p_values[1]) < 0.025
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5])
+def test_p_values_of_perfect_pairs_are_uniform(alpha: float) -> None:
+    p_values = [
+        calibration_test(synthetic_blocks(1000, 100, seed, alpha=alpha)[0].bins, n_draws=200).p_value
+        for seed in range(300)
+    ]
+    assert plausible_table(np.histogram(p_values, bins=10, range=(0.0, 1.0))[0], np.full(10, 0.1))
+
+
+def test_p_values_of_perfect_pairs_in_documents_are_uniform_by_sign_flips_alone() -> None:
+    by_blocks, by_bins = [], []
+    for seed in range(300):
+        blocks, _ = synthetic_blocks(1000, 100, seed, dependence=0.5, n_documents=40)
+        by_blocks.append(calibration_test(blocks, n_draws=200).p_value)
+        by_bins.append(calibration_test(blocks.bins, n_draws=200).p_value)
+    flat = np.full(10, 0.1)
+    assert plausible_table(np.histogram(by_blocks, bins=10, range=(0.0, 1.0))[0], flat)
+    assert not plausible_table(np.histogram(by_bins, bins=10, range=(0.0, 1.0))[0], flat)
+
+
+def test_miscalibrated_pairs_are_found_out() -> None:
+    blocks, _ = synthetic_blocks(10_000, 500, seed=1, shift=0.1)
+    for bins in (blocks, blocks.bins):
+        test = calibration_test(bins, n_draws=500)
+        assert test.p_value == 1 / 501
+        assert test.statistic > 2 * test.null_mean
+
+
+@pytest.mark.parametrize("of_blocks", [False, True])
+def test_rms_and_mse_give_the_same_p_value(of_blocks: bool) -> None:
+    blocks, _ = synthetic_blocks(1000, 100, seed=3)
+    rms, mse = (calibration_test(blocks if of_blocks else blocks.bins, norm=norm, n_draws=300) for norm in NORMS[:2])
+    assert rms.p_value == mse.p_value
+    assert rms.statistic**2 == pytest.approx(mse.statistic)
+
+
+def test_certain_predictions_that_come_true_are_perfect() -> None:
+    bins = [[(0.0, 0, 0), (0.0, 0, 1)], [(1.0, 1, 0), (1.0, 1, 1)]]
+    for of in (block_bins(bins), block_bins(bins).bins):
+        test = calibration_test(of, n_draws=20)
+        assert (test.statistic, test.p_value) == (0.0, 1.0)
+
+
+def test_certain_predictions_that_fail_are_not() -> None:
+    test = calibration_test(block_bins([[(0.0, 0, 0), (0.0, 1, 1)]]).bins, n_draws=20)
+    assert test.p_value == 1 / 21
+
+
+def test_a_test_is_a_table_of_one_row() -> None:
+    frame = calibration_test(block_bins(SMALL), n_draws=20).to_frame()
+    assert list(frame) == ["statistic", "p_value", "null_mean", "method", "norm", "n_draws"]
+    assert frame.shape[0] == 1
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+BLOCKS = block_bins(SMALL)
+ONE_BLOCK = block_bins([[(0.2, 0, 0), (0.4, 1, 0)]])
+FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "simulated_errors": (simulated_errors, BLOCKS.bins),
+    "simulated_interval": (simulated_interval, BLOCKS.bins),
+    "bootstrap_errors": (bootstrap_errors, BLOCKS),
+    "bootstrap_interval": (bootstrap_interval, BLOCKS),
+    "calibration_test": (calibration_test, BLOCKS),
+    "bin_intervals": (bin_intervals, BLOCKS.bins),
+}
+DRAWING = [name for name in FUNCTIONS if name != "bin_intervals"]
+LEVELLED = ["simulated_interval", "bootstrap_interval", "bin_intervals"]
+BAD = [
+    *itertools.product(DRAWING, [{"norm": "l2"}, {"n_draws": 1}, {"n_draws": 2.5}, {"seed": -1}, {"seed": 2**64}]),
+    *itertools.product(LEVELLED, [{"level": 0}, {"level": 1.0}, {"level": 95}, {"level": math.nan}]),
+    *itertools.product(LEVELLED, [{"method": "exact"}]),
+]
+
+
+@pytest.mark.parametrize(("name", "option"), BAD)
+def test_options_that_break_their_rule_are_refused(name: str, option: dict[str, Any]) -> None:
+    function, bins = FUNCTIONS[name]
+    (parameter, value), *_ = option.items()
+    with pytest.raises(ParameterError, match=rf"^{parameter} must .*{value}"):
+        function(bins, **option)
+
+
+@pytest.mark.parametrize("name", ["bootstrap_errors", "bootstrap_interval", "calibration_test", "bin_intervals"])
+def test_one_block_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 that hold pairs, got 1$"):
+        FUNCTIONS[name][0](ONE_BLOCK)
+
+
+def test_a_block_without_pairs_is_not_drawn() -> None:
+    with_gap = [[(q, y, 3 * document) for q, y, document in each] for each in SMALL]
+    of: list[Callable[[BlockBins], Any]] = [
+        lambda blocks: bootstrap_errors(blocks, n_draws=50).tolist(),
+        lambda blocks: bootstrap_interval(blocks, n_draws=50),
+        lambda blocks: bin_intervals(blocks)[0].tolist(),
+    ]
+    for function in of:
+        assert function(block_bins(with_gap)) == function(BLOCKS)
+    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 that hold pairs, got 1$"):
+        bootstrap_errors(block_bins([[(0.2, 0, 5), (0.4, 1, 5)]]))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_no_bins_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"^(bins|blocks) must be (Reliability|Block)Bins, got \[0\.5\]$"):
+        FUNCTIONS[name][0]([0.5])
