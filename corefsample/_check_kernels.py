@@ -55,7 +55,7 @@ def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
             for c in range(left.shape[0]):
                 faults += int(left[c] >= right[c])
     for c in range(scores.shape[0]):
-        faults += int(not (scores[c] - scores[c] == 0.0))  # NaN for what is not finite
+        faults += int(scores[c] - scores[c] != 0.0)  # NaN, unlike 0, for what is not finite
     return faults == 0
 
 

@@ -121,7 +121,8 @@ class AntecedentDistribution:
         starts = _checks.integers("indptr", indptr)
         candidates = _checks.mentions("antecedents", antecedents)
         log_scores = _checks.floats("scores", scores)
-        if starts.shape[0] == 0 or starts[0] != 0 or starts[-1] != candidates.shape[0] or (starts[1:] < starts[:-1]).any():
+        ends = starts.shape[0] > 0 and starts[0] == 0 and starts[-1] == candidates.shape[0]
+        if not ends or (starts[1:] < starts[:-1]).any():
             raise ParameterError(
                 f"indptr must rise from 0 to the number of candidates ({candidates.shape[0]}), "
                 f"got {_checks.shown(starts.tolist())}"

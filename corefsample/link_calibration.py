@@ -59,6 +59,16 @@ class GroupCalibration:
     brier: BrierDecomposition
     curve: ReliabilityCurve
 
+    @property
+    def mean_q(self) -> float:
+        """Mean link marginal, in [0, 1]."""
+        return float(self.curve.bins.sum_q.sum() / self.curve.bins.n_pairs)
+
+    @property
+    def share_true(self) -> float:
+        """Share of the pairs that do corefer, in [0, 1]."""
+        return float(self.curve.bins.sum_y.sum() / self.curve.bins.n_pairs)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkCalibration:
@@ -118,8 +128,8 @@ def _row(group: GroupCalibration) -> Mapping[str, object]:
         "n_documents": group.n_documents,
         "n_pairs": bins.n_pairs,
         "n_bins": bins.n_bins,
-        "mean_q": float(bins.sum_q.sum() / bins.n_pairs),
-        "share_true": float(bins.sum_y.sum() / bins.n_pairs),
+        "mean_q": group.mean_q,
+        "share_true": group.share_true,
         "error": group.error,
         "lower": None if group.by_document is None else group.by_document.lower,
         "upper": None if group.by_document is None else group.by_document.upper,

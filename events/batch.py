@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import hashlib
 import os
-import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
-import corefsample
 from corefsample import _checks
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
+from corefsample.plots import save_figure
 from corefsample.schemes import scheme_names
 from events.counts import INTERVALS
 from events.evaluation import DocumentEvents, evaluate_matches
@@ -28,7 +24,8 @@ from events.examples import check_examples
 from events.lexicon import load_lexicon
 from events.matching import MentionMatches
 from events.periods import Calendar
-from events.plots import event_bands, save_figure
+from events.plots import event_bands
+from events.record import checksums, run_record
 from events.rules import load_rules
 from events.run_folder import RunFolder
 from events.screening import Screen
@@ -39,7 +36,6 @@ __all__ = ["EventsOptions", "RunSummary", "run_events"]
 ON_ERROR = ("stop", "quarantine")
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions a document
 _AHEAD = 2  # batches being sampled while the next is read and matched
-_VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 Progress = Callable[[int, int, int], None]
 
@@ -178,10 +174,19 @@ def run_events(
     with RunFolder(out, overwrite=overwrite) as folder:
         job = _Job(list(inputs), folder, options)
         with ThreadPoolExecutor(1) as background:
-            checksums = background.submit(_checksums, job.stream.paths)
+            inputs_read = background.submit(checksums, job.stream.paths)
             job.run(on_progress)
             summary = job.write(os.fspath(out), started, pictures)
-            folder.finish_record(_record(job, summary, checksums.result(), started))
+            folder.finish_record(
+                run_record(
+                    {**dataclasses.asdict(options), "out": summary.out},
+                    inputs_read.result(),
+                    started,
+                    rule={"name": job.rule.name, "preset": job.rule.preset, "source": job.rule.source},
+                    lexicon=job.lexicon.source,
+                    summary=summary.to_json(),
+                )
+            )
     return summary
 
 
@@ -258,7 +263,7 @@ class _Job:
             )
 
     def _count(self, batch: DocumentBatch) -> None:
-        """Count documents as exposure. A stray date stops the run: which of two dates is the stray one, none can tell."""
+        """Count documents as exposure. A stray date stops the run: which of two is the stray one, none can tell."""
         numbers = self.calendar.numbers(batch.dates)
         stray = self.tally.first_stray(numbers)
         if stray is not None:
@@ -326,29 +331,3 @@ class _Job:
 def _processors() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path in paths:
-        if path == "-":
-            rows.append({"path": path, "bytes": None, "sha256": None})
-            continue
-        with open(path, "rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        rows.append({"path": path, "bytes": os.path.getsize(path), "sha256": digest})
-    return rows
-
-
-def _record(job: _Job, summary: RunSummary, inputs: list[dict[str, Any]], started: float) -> dict[str, Any]:
-    return {
-        "corefsample": corefsample.__version__,
-        "arguments": {**dataclasses.asdict(job.options), "out": summary.out},
-        "rule": {"name": job.rule.name, "preset": job.rule.preset, "source": job.rule.source},
-        "lexicon": job.lexicon.source,
-        "inputs": inputs,
-        "summary": summary.to_json(),
-        "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in _VERSIONS},
-    }

@@ -191,7 +191,7 @@ def _yaml_report(name: str) -> FileReport:
 
 
 def _note_rule(report: FileReport, presets: list[Rule]) -> None:
-    """Say what a rule looks for, and of each preset whether its examples hold: those of the others are its own matter."""
+    """Say what a rule looks for, and of each preset whether its examples hold, whichever is used."""
     first = presets[0]
     report.pairs = [
         ("rule", first.name),

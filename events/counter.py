@@ -110,8 +110,8 @@ class EventCounter:
         ParameterError
             If this is no ScoredDocument.
         InputError
-            If the document lacks a date or tokens, its labels fit no scheme, its doc_id was added before, or its date makes the
-            periods more than 100,000.
+            If the document lacks a date or tokens, its labels fit no scheme, its doc_id was added before, or its date
+            makes the periods more than 100,000.
         """
         if not isinstance(document, ScoredDocument):
             raise ParameterError(f"document must be a ScoredDocument, got {_checks.shown(document)}")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
+from corefsample.plots import COLOURS
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["event_band", "event_bands", "save_figure"]
+__all__ = ["event_band", "event_bands"]
 
-# Blue and vermilion of Okabe & Ito's palette: apart for colour-blind readers, and in grey.
-BAND = "#0072B2"
-ONE_BEST = "#D55E00"
+BAND, ONE_BEST = COLOURS[:2]
 _COLUMNS = 2
 _MOST_PANELS = 10
 
@@ -111,12 +109,3 @@ def event_bands(
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
     return figure
-
-
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure as its file name's ending says, the same bytes for the same figure."""
-    import matplotlib as mpl
-
-    is_svg = os.fspath(path).endswith(".svg")
-    with mpl.rc_context({"svg.hashsalt": "corefsample", "svg.fonttype": "none"}):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)

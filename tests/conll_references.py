@@ -183,9 +183,7 @@ def annotated_documents(draw: Draw, *, doc_id: str | None = None, by_rule: bool 
     ordered = sorted(((s, min(s + width, n)) for s, width in spans), key=lambda span: (span[0], -span[1]))
     pool = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     heads = tokens.head.tolist()
-    mentions = [
-        (s, e, head_by_parse(heads, s, e) if by_rule else draw(st.integers(s, e - 1))) for s, e in ordered
-    ]
+    mentions = [(s, e, head_by_parse(heads, s, e) if by_rule else draw(st.integers(s, e - 1))) for s, e in ordered]
 
     def column(cells: st.SearchStrategy[Any]) -> list[Any]:
         return draw(st.lists(cells, min_size=len(mentions), max_size=len(mentions)))

@@ -124,10 +124,10 @@ class _Rows:
         width = len(rows[0][1])
         for number, row in rows:
             if len(row) != width or width < _FEWEST:
-                rule = (
-                    f"of {width} columns, as the sentence's first row" if width >= _FEWEST else f"of {_FEWEST} or more"
+                wanted = (
+                    f"{_FEWEST} columns or more" if width < _FEWEST else f"{width} columns, as the sentence's first"
                 )
-                raise DocumentFaultError(number, self.names[-1], f"a row must be {rule}, got {len(row)}")
+                raise DocumentFaultError(number, self.names[-1], f"a row must have {wanted}, got {len(row)}")
             self._annotate(row[-1], number)
             self._text.append(row[_WORD])
             self._sent.append(sentence)

@@ -436,7 +436,6 @@ def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
 
-
     def work() -> None:
         with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True) as quarantine:
             if quarantine is not None:

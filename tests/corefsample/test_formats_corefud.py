@@ -696,7 +696,6 @@ def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[Annota
     kept_documents = []
     for k, document in enumerate(documents):
         kept = reference.writable(document)
-        # udapi takes the text of a word apart at blanks that are none to us; the spans are what is compared.
         for i in kept:
             start, end, head = document.mentions[i].tolist()
             expected[before + start, before + end, before + head, (k, document.entities[i])] += 1

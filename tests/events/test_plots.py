@@ -11,7 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from corefsample import ParameterError
-from events.plots import event_band, event_bands, save_figure
+from corefsample.plots import save_figure
+from events.plots import event_band, event_bands
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
