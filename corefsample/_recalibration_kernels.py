@@ -4,7 +4,7 @@ Legend of dimensions and names
     d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
     c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
     u : recalibrated score, scores[c] / temperature - new_bias; NEW has u = 0
-    entities[i] : the first annotated mention of mention i's gold entity, UNANNOTATED without one
+    entities[i] : number of mention i's gold entity, UNANNOTATED without one
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from corefsample._jit import kernel
 
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 
@@ -28,17 +29,24 @@ NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSING = 0, 1, 2, 3
 # What a candidate is to its mention.
 WRONG, RIGHT, UNKNOWN = 0, 1, 2
 
+SMALL = 1e-150  # times a probability of 1e-6 or more, far from underflow
+
 
 @kernel
-def gold_antecedents(indptr: Ints, antecedents: Labels, entities: Labels, kinds: Flags, candidates: Flags) -> None:
+def gold_antecedents(indptr: Ints, antecedents: Labels, entities: Codes, kinds: Flags, candidates: Flags) -> None:
     """Say of each mention what its gold antecedent is, and of each candidate whether it is one."""
+    n_entities = 0
+    for i in range(entities.shape[0]):
+        n_entities = max(n_entities, entities[i] + 1)
+    seen = np.zeros(n_entities, np.bool_)
     for i in range(entities.shape[0]):
         kinds[i] = NO_TERM
         for c in range(indptr[i], indptr[i + 1]):
             candidates[c] = UNKNOWN
         if entities[i] == UNANNOTATED:
             continue
-        kinds[i] = IS_NEW if entities[i] == i else MISSING
+        kinds[i] = MISSING if seen[entities[i]] else IS_NEW
+        seen[entities[i]] = True
         for c in range(indptr[i], indptr[i + 1]):
             other = entities[antecedents[c]]
             if other == entities[i]:
@@ -119,7 +127,7 @@ def likelihood_losses(
 
 
 @kernel
-def squared_link_loss(marginals: Floats, entities: Labels) -> float:
+def squared_link_loss(marginals: Floats, entities: Codes) -> float:
     """Sum over annotated pairs of (P(coreferent) - gold) squared."""
     total = 0.0
     for j in range(entities.shape[0]):
@@ -134,15 +142,20 @@ def squared_link_loss(marginals: Floats, entities: Labels) -> float:
 
 
 @kernel
-def log_link_loss(marginals: Floats, entities: Labels, least: float) -> float:
+def log_link_loss(marginals: Floats, entities: Codes, least: float) -> float:
     """Sum over annotated pairs of -log P(gold), each probability raised to at least `least`."""
     total = 0.0
     for j in range(entities.shape[0]):
         if entities[j] == UNANNOTATED:
             continue
         row = marginals[j]
+        product = 1.0  # of a few probabilities: one logarithm for them all
         for i in range(j):
             if entities[i] != UNANNOTATED:
                 right = row[i] if entities[i] == entities[j] else 1.0 - row[i]
-                total -= math.log(max(right, least))
+                product *= max(right, least)
+                if product < SMALL:
+                    total -= math.log(product)
+                    product = 1.0
+        total -= math.log(product)
     return total

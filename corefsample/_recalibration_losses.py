@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,14 @@ from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.exact import link_marginals
+from corefsample.links import Unannotated, gold_codes
 
-__all__ = ["DocumentObjective", "GoldSet", "LinkScore", "Losses", "Objective", "annotated_entities", "make_losses"]
+__all__ = ["DocumentObjective", "GoldSet", "LinkScore", "Losses", "Objective", "make_losses"]
 
 FloatArray = npt.NDArray[np.float64]
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 OBJECTIVES = ("likelihood", "links")
 MISSING = ("skip", "floor")
-UNANNOTATED = ("unknown", "singletons")
 # A pair that the candidates make impossible, but gold makes, would cost an infinite log loss.
 LEAST_PROBABILITY = 1e-6
 
@@ -40,10 +40,13 @@ class DocumentObjective:
         For summaries.
     parallel
         Whether it may be called from several threads at once.
+    sampled
+        Whether the loss carries the noise of samples, which a smoother search evens out.
     """
 
     name = "objective"
     parallel = False
+    sampled = False
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed loss of the document under the recalibration."""
@@ -63,21 +66,21 @@ class LinkScore(DocumentObjective):
         "brier" or "log"; the log score raises the probability of what gold says to at least 1e-6, since candidates
         left out make some gold pairs impossible.
     unannotated
-        As of `corefsample.recalibration.fit_recalibration`.
+        As of `corefsample.links.gold_codes`.
     """
 
     parallel = True
 
-    def __init__(self, score: str = "brier", *, unannotated: str = "unknown") -> None:
+    def __init__(self, score: str = "brier", *, unannotated: Unannotated = "skip") -> None:
         self._log = _checks.choice("score", score, ("brier", "log")) == "log"
-        self._unannotated = _checks.choice("unannotated", unannotated, UNANNOTATED)
+        self._unannotated = unannotated
         self.name = "links (log score)" if self._log else "links"
-        self._known: dict[str, tuple[ScoredDocument, npt.NDArray[np.int32]]] = {}
+        self._known: dict[str, tuple[ScoredDocument, npt.NDArray[np.int64]]] = {}
 
-    def _entities(self, document: ScoredDocument) -> npt.NDArray[np.int32]:
+    def _entities(self, document: ScoredDocument) -> npt.NDArray[np.int64]:
         known = self._known.get(document.doc_id)
         if known is None or known[0] is not document:
-            known = document, annotated_entities(document, unannotated=self._unannotated)
+            known = document, gold_codes(document, self._unannotated)
             self._known[document.doc_id] = known
         return known[1]
 
@@ -93,21 +96,6 @@ class LinkScore(DocumentObjective):
         """Number of annotated pairs."""
         n = int(np.count_nonzero(self._entities(document) >= 0))
         return n * (n - 1) / 2
-
-
-def annotated_entities(document: ScoredDocument, *, unannotated: str = "unknown") -> npt.NDArray[np.int32]:
-    """First annotated mention of each mention's gold entity: int32 (n_mentions,), -1 for a mention without one.
-
-    With `unannotated` "singletons", a mention without a gold entity is an entity of its own.
-    """
-    entities = np.full(document.n_mentions, _recalibration_kernels.UNANNOTATED, np.int32)
-    first: dict[tuple[type, int | str], int] = {}
-    for i, entity in enumerate(document.gold or ()):
-        if entity is not None:
-            entities[i] = first.setdefault((type(entity), entity), i)  # 1 and "1" are two entities
-        elif unannotated == "singletons":
-            entities[i] = i
-    return entities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,10 +123,9 @@ class GoldSet:
     candidates: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: str) -> GoldSet:
+    def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
         """Collect what gold says; raises ParameterError where no document has any."""
         _checks.choice("missing", missing, MISSING)
-        _checks.choice("unannotated", unannotated, UNANNOTATED)
         kept: list[ScoredDocument] = []
         marks: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = []
         n_documents = n_missing = n_unannotated = 0
@@ -148,8 +135,10 @@ class GoldSet:
             if document.doc_id in seen:
                 raise ParameterError(f"documents must have doc_ids of their own, got {document.doc_id!r} twice")
             seen.add(document.doc_id)
-            entities = annotated_entities(document, unannotated=unannotated)
-            if document.gold is None or not (entities >= 0).any():
+            if document.gold is None:
+                continue
+            entities = gold_codes(document, unannotated)
+            if not (entities >= 0).any():
                 continue
             kinds, candidates = _gold_antecedents(document.antecedents, entities)
             n_missing += int(np.count_nonzero(kinds == _recalibration_kernels.MISSING))
@@ -192,7 +181,7 @@ class GoldSet:
 
 
 def _gold_antecedents(
-    antecedents: AntecedentDistribution, entities: npt.NDArray[np.int32]
+    antecedents: AntecedentDistribution, entities: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     kinds = np.empty(antecedents.n_mentions, np.uint8)
     candidates = np.empty(antecedents.n_candidates, np.uint8)
@@ -204,6 +193,7 @@ class Losses(Protocol):
     """Losses of a set of documents."""
 
     name: str
+    sampled: bool
     n_terms: FloatArray  # (n_documents,)
 
     def at(self, recalibration: Recalibration) -> FloatArray:
@@ -215,6 +205,7 @@ class Likelihood:
     """-log of the summed probability of each mention's gold antecedents."""
 
     name = "likelihood"
+    sampled = False
 
     def __init__(self, gold: GoldSet) -> None:
         self._gold = gold
@@ -249,6 +240,7 @@ class _CalledLosses:
 
     def __init__(self, gold: GoldSet, objective: DocumentObjective) -> None:
         self.name = objective.name
+        self.sampled = objective.sampled
         self._documents: Sequence[ScoredDocument] = gold.documents
         self._objective = objective
         self._n_threads = _processors() if objective.parallel else 1
@@ -276,7 +268,7 @@ class _Function(DocumentObjective):
         return self._function(document, recalibration)
 
 
-def make_losses(objective: Objective, gold: GoldSet, *, unannotated: str) -> Losses:
+def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated) -> Losses:
     """Losses by name, or by an objective of one's own."""
     if isinstance(objective, str):
         _checks.choice("objective", objective, OBJECTIVES)
@@ -286,7 +278,7 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: str) -> Los
     if not callable(objective):
         raise ParameterError(f"objective must be one of {', '.join(OBJECTIVES)} or callable, got {objective!r}")
     called = objective if isinstance(objective, DocumentObjective) else _Function(objective)
-    losses = cast("Losses", _CalledLosses(gold, called))
+    losses = _CalledLosses(gold, called)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
     return losses

@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 _WIDE = np.array([0.35, 0.8])  # half widths of the first search in log temperature and bias
 _NARROWEST, _WIDEST = np.array([0.05, 0.1]), np.array([0.6, 1.5])
-_ERRORS = 5.0  # standard errors of the fit that the last lattice reaches to either side
+_ERRORS = 4.0  # standard errors of the fit that the last lattice reaches to either side
 _MOVES = 20
 _GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 21)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
 _ZOOMS = (0.15, 0.02, 0.003, 0.0005)
@@ -112,7 +112,7 @@ def find_surface(losses: Losses, start: FloatArray, *, fixed_center: bool) -> Lo
         point, at_edge = (start, False) if fixed_center else surface.minimum(everyone)
         if not at_edge:
             reach = np.clip(_ERRORS * surface.standard_errors(point), _NARROWEST, _WIDEST)
-            return LossSurface.around(losses, point, reach, n_nodes=6, degree=5)
+            return LossSurface.around(losses, point, reach, n_nodes=6, degree=3 if losses.sampled else 5)
         center = point
     raise no_minimum(losses.name)
 

@@ -15,7 +15,7 @@ What of gold is left out, and counted (`GoldCounts`):
 - A document without an annotated mention has no part in a fit.
 - A mention without a gold entity has no term. As a candidate it is neither right nor wrong: the likelihood leaves it
   out and lets the mention's other candidates and NEW renormalise; link scores leave its pairs out, though marginals may
-  pass through it. With ``unannotated="singletons"`` such mentions are entities of their own instead, for corpora that
+  pass through it. With ``unannotated="single"`` such mentions are entities of their own instead, for corpora that
   leave out singletons.
 - A mention with earlier mentions of its gold entity, none of them among the candidates, has no term in the likelihood
   by ``missing="skip"``: whatever the temperature, its probability is 0. By ``missing="floor"`` its lowest candidate
@@ -37,13 +37,13 @@ from corefsample._recalibration_losses import (
     Likelihood,
     LinkScore,
     Objective,
-    annotated_entities,
     make_losses,
 )
 from corefsample._recalibration_model import CrossFit, GoldCounts, Recalibration, RecalibrationDraws, RecalibrationFit
 from corefsample._recalibration_surface import LossSurface, find_surface, no_minimum, recalibration_at
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.links import Unannotated
 from corefsample.sampling import document_key
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "RecalibrationDraws",
     "RecalibrationFit",
     "RecalibrationFitter",
-    "annotated_entities",
     "bootstrap_recalibration",
     "cross_fit",
     "fit_recalibration",
@@ -85,7 +84,7 @@ class RecalibrationFitter:
     missing
         "skip" or "floor": of mentions whose gold antecedents are all left out (see the module).
     unannotated
-        "unknown" or "singletons": what a mention without a gold entity is.
+        "skip" or "single": of mentions without a gold entity (see the module).
 
     Raises
     ------
@@ -99,7 +98,7 @@ class RecalibrationFitter:
         *,
         objective: Objective = "likelihood",
         missing: str = "skip",
-        unannotated: str = "unknown",
+        unannotated: Unannotated = "skip",
     ) -> None:
         self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
         self._likelihood = Likelihood(self.gold)
@@ -255,7 +254,7 @@ def fit_recalibration(
     *,
     objective: Objective = "likelihood",
     missing: str = "skip",
-    unannotated: str = "unknown",
+    unannotated: Unannotated = "skip",
 ) -> RecalibrationFit:
     """Fit a temperature and a NEW bias to documents with gold.
 
@@ -288,7 +287,7 @@ def cross_fit(
     seed: int = 0,
     objective: Objective = "likelihood",
     missing: str = "skip",
-    unannotated: str = "unknown",
+    unannotated: Unannotated = "skip",
     n_boot: int = 0,
 ) -> CrossFit:
     """Fit to some documents and score the others, each being held out once.
@@ -316,7 +315,7 @@ def bootstrap_recalibration(
     seed: int = 0,
     objective: Objective = "likelihood",
     missing: str = "skip",
-    unannotated: str = "unknown",
+    unannotated: Unannotated = "skip",
 ) -> RecalibrationDraws:
     """Refit on bootstrapped documents, for the uncertainty of the recalibration itself.
 

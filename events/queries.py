@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +21,16 @@ from corefsample import _checks
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import InputError, ParameterError
+from corefsample.links import Unannotated, gold_codes
 from corefsample.paths import ParseView, follow
-from corefsample.recalibration import DocumentObjective, Recalibration, annotated_entities
+from corefsample.recalibration import Recalibration
 from corefsample.sampling import sample_clusterings
 from corefsample.schemes import SCHEMES
 from events import _query_kernels
 from events.matching import readable_schemes
 
-__all__ = ["MENTION_TYPES", "DocumentQueries", "QueryScore", "match_queries", "mention_types"]
+__all__ = ["MENTION_TYPES", "ROLES", "DocumentQueries", "match_queries", "mention_types"]
 
-FloatArray = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
 
@@ -147,7 +146,7 @@ def match_queries(
     role: str = "subject",
     scheme: str | None = None,
     with_gold: bool = True,
-    unannotated: str = "unknown",
+    unannotated: Unannotated = "skip",
 ) -> DocumentQueries:
     """Find the queries of one document.
 
@@ -163,7 +162,7 @@ def match_queries(
     with_gold
         Whether to leave out mentions without a gold entity, and to say what is true.
     unannotated
-        "unknown", or "singletons" where a mention without a gold entity is an entity of its own.
+        "skip", or "single" where a mention without a gold entity is one of its own: see `corefsample.links.gold_codes`.
 
     Raises
     ------
@@ -185,7 +184,7 @@ def match_queries(
             f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}, which see "
             "different queries (choose with --scheme)"
         )
-    entities = annotated_entities(document, unannotated=unannotated) if with_gold else None
+    entities = gold_codes(document, unannotated) if with_gold else None
     return _queries(document, mention_types(document.tokens, document.mentions), instances, entities)
 
 
@@ -207,7 +206,7 @@ def _role_fillers(tokens: Tokens, mentions: Labels, role: str, scheme: str) -> l
 
 
 def _queries(
-    document: ScoredDocument, types: Labels, instances: list[tuple[int, str]], entities: Labels | None
+    document: ScoredDocument, types: Labels, instances: list[tuple[int, str]], entities: Ints | None
 ) -> DocumentQueries:
     known = np.ones(document.n_mentions, np.bool_) if entities is None else entities >= 0
     typed = np.flatnonzero((types != NO_TYPE) & known).astype(np.int32)
@@ -239,69 +238,3 @@ def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> Ant
     return AntecedentDistribution.from_csr(
         antecedents.indptr[: n_mentions + 1], antecedents.antecedents[:end], antecedents.scores[:end]
     )
-
-
-class QueryScore(DocumentObjective):
-    """Proper score of a document's queries, as an objective of recalibration.
-
-    The same samples are drawn at every recalibration, so that the score is nearly smooth in it.
-
-    Parameters
-    ----------
-    score
-        "brier", corrected for the noise of the samples: (k/S - y)^2 - k (S - k) / (S^2 (S - 1)) estimates
-        (P - y)^2 without bias. Or "log", of (k + 1/2) / (S + 1).
-    n_samples
-        S, at least 2.
-    seed
-        In [0, 2**64).
-    role, scheme, unannotated
-        As of `match_queries`.
-    """
-
-    parallel = True
-
-    def __init__(
-        self,
-        score: str = "brier",
-        *,
-        n_samples: int = 400,
-        seed: int = 0,
-        role: str = "subject",
-        scheme: str | None = None,
-        unannotated: str = "unknown",
-    ) -> None:
-        self._log = _checks.choice("score", score, ("brier", "log")) == "log"
-        self.name = "queries (log score)" if self._log else "queries"
-        self._n_samples = _checks.whole("n_samples", n_samples, 2)
-        self._seed = _checks.seed(seed)
-        self._options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
-        self._known: dict[str, tuple[ScoredDocument, DocumentQueries]] = {}
-
-    def queries(self, document: ScoredDocument) -> DocumentQueries:
-        """Queries of a document, matched once."""
-        known = self._known.get(document.doc_id)
-        if known is None or known[0] is not document:
-            known = document, match_queries(document, **self._options)
-            self._known[document.doc_id] = known
-        return known[1]
-
-    def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
-        """Summed score of the document's queries."""
-        queries = self.queries(document)
-        if not queries.n_queries or queries.truth is None:
-            return 0.0
-        hits = queries.hits(recalibration, n_samples=self._n_samples, seed=self._seed)[:, queries.held_types]
-        return float(self._losses(hits, queries.truth[:, queries.held_types]).sum())
-
-    def _losses(self, hits: Ints, truth: npt.NDArray[np.bool_]) -> FloatArray:
-        n = self._n_samples
-        if self._log:
-            smoothed = (hits + 0.5) / (n + 1)
-            losses: FloatArray = -np.log(np.where(truth, smoothed, 1.0 - smoothed))
-            return losses
-        return (hits / n - truth) ** 2 - hits * (n - hits) / (n**2 * (n - 1))
-
-    def n_terms(self, document: ScoredDocument) -> float:
-        """Number of queries that the document holds."""
-        return self.queries(document).n_queries

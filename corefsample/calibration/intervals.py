@@ -173,7 +173,7 @@ def simulated_interval(
     kind = cast("SimulationMethod", _checks.choice("method", method, get_args(SimulationMethod)))
     errors = _simulated(bins, require_norm(norm), n_draws, seed)
     estimate = error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
-    return _interval(f"simulated {kind}", estimate, errors, level, norm)
+    return interval_of_draws(f"simulated {kind}", estimate, errors, level, norm)
 
 
 # --- pairs in blocks ---------------------------------------------------------------------------------------
@@ -255,14 +255,14 @@ def bootstrap_interval(
     kind = cast("BootstrapMethod", _checks.choice("method", method, get_args(BootstrapMethod)))
     errors = _bootstrapped(blocks, require_norm(norm), n_draws, seed)
     estimate = error_of_sums(blocks.n.sum(axis=0), (blocks.sum_q - blocks.sum_y).sum(axis=0), norm)
-    return _interval(f"bootstrap {kind}", estimate, errors, level, norm)
+    return interval_of_draws(f"bootstrap {kind}", estimate, errors, level, norm)
 
 
 # --- from draws to an interval ------------------------------------------------------------------------------
 
 
-def _interval(method: str, estimate: float, errors: FloatArray, level: float, norm: Norm) -> Interval:
-    """Interval from an estimate and draws, both on the additive scale."""
+def interval_of_draws(method: str, estimate: float, errors: FloatArray, level: float, norm: Norm) -> Interval:
+    """Interval of a method such as "bootstrap pivotal", from an estimate and draws, both on the additive scale."""
     tail = (1.0 - level) / 2.0
     on_scale = rooted(errors, norm)
     mean, sd = float(on_scale.mean()), float(on_scale.std(ddof=1))

@@ -16,7 +16,12 @@ from corefsample.calibration import _draws
 from corefsample.calibration._draws import Norm
 from corefsample.calibration.binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.bins import BlockBins
-from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration.intervals import (
+    bootstrap_errors,
+    calibration_test,
+    interval_of_draws,
+    simulated_errors,
+)
 from corefsample.calibration.monte_carlo import split_sample_error
 from corefsample.calibration.synthetic import Design, SyntheticPairs, synthetic_pairs
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bin_size_study", "coverage_study", "noise_study", "rejection_study", "sample_size_study"]
 
+FloatArray = npt.NDArray[np.float64]
 PERFECT, SHIFTED = Design(), Design(shift=0.1)
 BIN_SIZES = tuple(2**power for power in range(1, 17))
 SAMPLE_SIZES = tuple(range(10_000, 50_001, 2_000))
@@ -123,14 +129,19 @@ def coverage_study(
         (share that hold the estimate), mean_lower, mean_upper.
     """
     counts: dict[tuple[Any, ...], list[tuple[float, ...]]] = {}
+    power = 2 if norm == "rms" else 1  # to the scale on which errors of bins add up
     for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
         for bin_size in bin_sizes:
             blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
             truth = _error(pairs.true_gaps(blocks.bins), blocks, norm)
             estimate = _error(blocks.bins.mean_y - blocks.bins.mean_q, blocks, norm)
-            options: dict[str, Any] = {"norm": norm, "level": level, "n_draws": n_draws, "seed": replication}
+            draws = {
+                "simulated": simulated_errors(blocks.bins, norm=norm, n_draws=n_draws, seed=replication),
+                "bootstrap": bootstrap_errors(blocks, norm=norm, n_draws=n_draws, seed=replication),
+            }
             for method in methods:
-                interval = _interval(method, blocks, options)
+                errors = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
+                interval = interval_of_draws(method, estimate**power, errors**power, level, norm)
                 found = truth, estimate, interval.lower, interval.upper
                 counts.setdefault((design, bin_size, method), []).append(found)
     rows = []
@@ -140,7 +151,7 @@ def coverage_study(
     return _table(rows)
 
 
-def _coverage(found: npt.NDArray[np.float64]) -> dict[str, float]:
+def _coverage(found: FloatArray) -> dict[str, float]:
     """Summary of (n_replications, 4): truth, estimate, lower, upper."""
     truth, estimate, lower, upper = found.T
     above, below = lower > truth + 1e-12, upper < truth - 1e-12
@@ -159,14 +170,7 @@ def _coverage(found: npt.NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def _interval(name: str, blocks: BlockBins, options: dict[str, Any]) -> Interval:
-    what, _, method = _checks.choice("methods", name, INTERVALS).partition(" ")
-    if what == "simulated":
-        return simulated_interval(blocks.bins, method=method, **options)  # type: ignore[arg-type]
-    return bootstrap_interval(blocks, method=method, **options)  # type: ignore[arg-type]
-
-
-def _error(gaps: npt.NDArray[np.float64], blocks: BlockBins, norm: Norm) -> float:
+def _error(gaps: FloatArray, blocks: BlockBins, norm: Norm) -> float:
     error = float(_draws.errors_of_gaps(gaps[None].copy(), blocks.bins.n / blocks.bins.n_pairs, norm)[0])
     return float(np.sqrt(error)) if norm == "rms" else error
 
@@ -234,7 +238,7 @@ def noise_study(
     found: dict[tuple[Any, ...], list[tuple[float, ...]]] = {}
     for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
         for n_samples in sample_counts:
-            rng = _generator(seed, replication, n_samples)
+            rng = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, replication, n_samples))))
             first, second = (rng.binomial(n_samples // 2, pairs.q) for _ in range(2))
             bins: dict[str, Any] = {"n_samples": n_samples, "bin_size": bin_size}
             draws: dict[str, Any] = {"n_draws": n_draws, "seed": replication}
@@ -255,7 +259,7 @@ def noise_study(
     return _table(rows)
 
 
-def _noise(outcomes: npt.NDArray[np.float64]) -> dict[str, float]:
+def _noise(outcomes: FloatArray) -> dict[str, float]:
     true, binned, naive, corrected, rejected, naive_rejected, held = outcomes.mean(axis=0)
     return {
         "true_error": float(np.sqrt(true)),
@@ -281,10 +285,6 @@ def _replications(
         for replication in range(times):
             words = np.random.SeedSequence((_checks.seed(seed), order, replication, *key)).generate_state(1, np.uint64)
             yield design, replication, synthetic_pairs(n_pairs, design, seed=int(words[0]))
-
-
-def _generator(*key: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
 
 
 def _fields(design: Design) -> dict[str, float]:

@@ -88,7 +88,7 @@ def _print_calibration(run: CalibrationRun) -> None:
     simulated = overall.simulated
     click.echo(
         f"\nAll pairs by Algorithm 2, which takes pairs to be independent: {simulated.lower:.4f} to "
-        f"{simulated.upper:.4f}.\np: chance of such an error were the probabilities right, by flipping signs of documents."
+        f"{simulated.upper:.4f}.\np: chance of such an error if all were right, by flipping signs of documents."
     )
     if run.out is not None:
         click.echo()

@@ -420,6 +420,7 @@ def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
         assert quarantine is not None
         quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
         assert not path.exists()
+        assert Path(quarantine.path).read_text().endswith('"{"}\n')  # at once, so that a full disk is told in time
     assert os.listdir(tmp_path) == [path.name]
 
 

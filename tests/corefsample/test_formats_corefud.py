@@ -97,6 +97,12 @@ def test_equal_spans_come_in_the_order_in_which_they_open() -> None:
     assert spans(document) == [(0, 2, "e9"), (0, 2, "e1"), (0, 2, "e5"), (2, 3, "b"), (2, 3, "a")]
 
 
+def test_the_longest_of_mentions_that_open_together_comes_first_however_they_are_written() -> None:
+    document = read_one(words("(e1-short(e2-long", "e1)", "e2)", comments=header()))
+    assert spans(document) == [(0, 3, "e2"), (0, 2, "e1")]
+    assert document.attributes["etype"] == ["long", "short"]
+
+
 def test_a_bracket_closes_the_last_one_of_its_entity() -> None:
     document = read_one(words("(e1-outer", "(e1-inner", "e1)", "e1)(e1-next", "e1)", comments=header()))
     assert spans(document) == [(0, 4, "e1"), (1, 3, "e1"), (3, 5, "e1")]
@@ -308,6 +314,7 @@ def bad_row(row: str) -> str:
         (words("(-x)", comments=SECOND), 8, ["must hold an id in field 1", "got '(-x)'"]),
         (words("(e1[2/1])", comments=SECOND), 8, ["parts as [1/2]", "got '(e1[2/1])'"]),
         (words("(e1[2/2])", comments=SECOND), 8, ["parts of a mention must come in order", "got '(e1[2/2])'"]),
+        (words("(e1[1/3])", "(e1[3/3])", comments=SECOND), 9, ["must come in order", "got '(e1[3/3])'"]),
         (words("(e1[1/2])", comments=SECOND), 8, ["must have all its parts", "got '(e1[1/2])' alone"]),
         (words("(e1-x-3", "e1)", comments=SECOND), 8, ["head must be a word of the mention (1 to 2), got '3'"]),
         (words("(e1-x-0)", comments=SECOND), 8, ["head must be a word of the mention (1 to 1), got '0'"]),
@@ -472,11 +479,11 @@ def test_clusterings_of_several_documents_stay_apart(documents: list[AnnotatedDo
 
 def test_brackets_come_in_the_order_that_validators_ask_for() -> None:
     # Closings, openings, singles; without openings singles first. Longest opens first, latest opened closes first.
-    spans_of = [(0, 3, "a"), (0, 2, "b"), (0, 1, "c"), (1, 2, "d"), (2, 4, "e"), (2, 3, "f"), (3, 4, "g")]
+    spans_of = [(0, 3, "a"), (0, 2, "b"), (0, 1, "c"), (1, 3, "d"), (2, 4, "e"), (2, 3, "f"), (3, 4, "g")]
     document = plain_document(5, spans_of)
     text, _ = written([document], entity_fields="eid")
     cells = [line.rpartition("\t")[2] for line in text.splitlines() if line[:1].isdigit()]
-    assert cells == ["Entity=(a(b(c)", "Entity=(d)b)", "Entity=a)(e(f)", "Entity=(g)e)", "_"]
+    assert cells == ["Entity=(a(b(c)", "Entity=b)(d", "Entity=d)a)(e(f)", "Entity=(g)e)", "_"]
 
 
 def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fields: Any) -> AnnotatedDocument:

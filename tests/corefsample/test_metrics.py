@@ -484,7 +484,7 @@ def test_scores_with_and_without_singletons_do_not_mix() -> None:
 
 SCORES = [[], [0.4], [-0.3, 0.8], [0.1, 0.6, -0.5], [0.9, -0.2, 0.3, 0.0]]
 CANDIDATES: list[list[int]] = [list(range(i)) for i in range(5)]
-GOLD = ["x", "x", "y", None, "y"]
+GOLD: list[str | None] = ["x", "x", "y", None, "y"]
 
 
 def five_mentions(n_samples: int = 4000) -> ClusteringSamples:
@@ -581,10 +581,11 @@ def test_a_posterior_makes_a_tidy_table() -> None:
 
 
 def three_documents(n_samples: int = 30) -> list[tuple[list[str | None], ClusteringSamples]]:
+    golds: list[list[str | None]] = [GOLD, ["a", "a", "b", "b", "b"], ["a", "b", "c", "d", "e"]]
+    distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
     drawn = []
-    for number, gold in enumerate([GOLD, ["a", "a", "b", "b", "b"], ["a", "b", "c", "d", "e"]]):
-        distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
-        drawn.append((list(gold), sample_clusterings(distribution, n_samples=n_samples, doc_id=f"d{number}")))
+    for number, gold in enumerate(golds):
+        drawn.append((gold, sample_clusterings(distribution, n_samples=n_samples, doc_id=f"d{number}")))
     return drawn
 
 

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from strategies import BREAKAGES, Breakage
 
 import events.batch
-from events.cli import _status, cli
+from corefsample import ParameterError
+from events.cli import _by_option, _status, cli
 
 PROJECT = Path(__file__).parents[2]
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
@@ -335,6 +336,23 @@ def test_what_has_no_name_or_no_size_is_refused(
 ) -> None:
     monkeypatch.chdir(folder)
     assert_refused(capsys, folder, *arguments, status=2, fragments=(message,))
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("n_samples must be a whole number", "--samples must be a whole number"),
+        (
+            "x.parquet: output must not exist (overwrite replaces it)",
+            "x.parquet: output must not exist (--overwrite replaces it)",
+        ),
+        ("rule.yaml: presets: rule must be there, got none", "rule.yaml: presets: rule must be there, got none"),
+        ("mass must lie in [0, 1]", "mass must lie in [0, 1]"),
+        ("level (seed) must", "level (seed) must"),
+    ],
+)
+def test_a_message_names_the_option_where_it_names_the_parameter(message: str, said: str) -> None:
+    assert _by_option(ParameterError(message)) == said
 
 
 def test_every_parameter_has_one_option_in_all_commands() -> None:

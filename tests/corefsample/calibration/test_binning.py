@@ -280,10 +280,13 @@ def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
 
 # --- bad input ---------------------------------------------------------------------------------------------
 
-NAN = float("nan")
+NAN, ABOVE_ONE = float("nan"), math.nextafter(1.0, 2.0)
 BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
     ([0.1, 1.5], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got 1.5"),
     ([-0.1, 0.5], [0, 1], {}, r"q\[0\] must lie in \[0, 1\], got -0.1"),
+    ([0.1, ABOVE_ONE], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got 1.0000000000000002"),
+    ([0.1, ABOVE_ONE], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got 1.0000000000000002"),
+    ([0.1, -5e-324], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got -5e-324"),
     ([0.1, NAN], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got nan"),
     ([0.1, 0.2], [0, 2], {}, r"y\[1\] must be 0 or 1, got 2"),
     ([0.1, 0.2], [0, -1], {}, r"y\[1\] must be 0 or 1, got -1"),

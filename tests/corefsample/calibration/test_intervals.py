@@ -506,14 +506,25 @@ def test_normal_and_exact_draws_agree_where_they_meet(monkeypatch: pytest.Monkey
     assert abs(p_values[0] - p_values[1]) < 0.025  # sampling: 4.9 * sqrt(2 * .25 / 20000) = .0245
 
 
-def test_labels_and_their_complements_give_the_same_p_value() -> None:
-    pairs = drawn_pairs(200, 1, seed=8)
-    mirrored = [(1.0 - q, 1 - y, document) for q, y, document in pairs]
-    p_values = [
-        calibration_test(block_bins(references.adaptive_bins(each, 20)).bins, n_draws=20_000).p_value
-        for each in (pairs, mirrored)
-    ]
-    assert abs(p_values[0] - p_values[1]) < 0.025
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_and_their_complements_give_the_same_p_value(seed: int) -> None:
+    bins = references.adaptive_bins(drawn_pairs(200, 1, seed), 20)
+    mirrored = [[(1.0 - q, 1 - y, document) for q, y, document in each] for each in bins]
+    p_values = [calibration_test(block_bins(each).bins, n_draws=5000).p_value for each in (bins, mirrored)]
+    assert p_values[0] == p_values[1]
+
+
+@pytest.mark.parametrize("n", [2, 10_000])
+def test_unlike_predictions_of_a_bin_leave_its_labels_little_room(n: int) -> None:
+    # Half of q is .1, half .9: the variance of the sum of labels is .09 n, not the .25 n of a share of one half. Of two
+    # labels one is 1 but for 2 * .09 of cases, in which the error is .5; of many the error is normal.
+    q = np.repeat([0.1, 0.9], n // 2)
+    bins = ReliabilityBins(*(np.array([each]) for each in (n, q.sum(), (q * q).sum(), n / 2, 0.9 * n / 2, 0.1, 0.9)),
+        "adaptive", n, None)  # fmt: skip
+    mean = 0.18 * 0.5 if n == 2 else math.sqrt(2 / math.pi * 0.09 / n)
+    sd = math.sqrt(0.18 * 0.25 if n == 2 else 0.09 / n)
+    test = calibration_test(bins, norm="l1", n_draws=20_000)
+    assert plausible_means(test.null_mean, mean, sd / math.sqrt(20_000)).all()
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5])

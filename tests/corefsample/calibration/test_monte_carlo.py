@@ -116,7 +116,7 @@ def test_few_samples_make_perfect_predictions_look_miscalibrated_and_the_correct
     assert error.naive_interval.lower > 0.01
     assert error.corrected < 0.005
     assert error.interval.lower == 0.0
-    assert error.p_value > 1e-3
+    assert error.p_value > 0.02
 
 
 @pytest.mark.parametrize("design", [{"shift": 0.1}, {"temperature": 2.0}, {"temperature": 0.5}])

@@ -351,6 +351,8 @@ def one_row() -> CalibrationTable:
 BAD: list[tuple[Any, str]] = [
     (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q\[1\] must lie in \[0, 1\], got nan"),
     (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q\[1\] must lie in \[0, 1\], got 1.5"),
+    (lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]), r"q\[0\] must lie in \[0, 1\], got 1.00"),
+    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q\[0\] must lie in \[0, 1\], got -5e-324"),
     (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y\[0\] must be 0 or 1, got 2"),
     (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
     (lambda: CalibrationTable.from_pairs([], []), "q must hold at least one prediction, got none"),
