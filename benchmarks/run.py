@@ -19,10 +19,20 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
+from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 
-from corefsample import AntecedentDistribution, _kernels, link_marginals, sample_clusterings, write_documents
+from corefsample import (
+    AntecedentDistribution,
+    _kernels,
+    link_marginals,
+    read_documents,
+    sample_clusterings,
+    write_documents,
+)
+from corefsample.calibration import bootstrap_interval, simulated_interval
 from corefsample.formats import DocumentStream
+from corefsample.links import link_tables
 from events.batch import run_events
 from events.simulate import simulate_documents
 
@@ -93,6 +103,19 @@ def real_file(runs: int) -> Iterator[Row]:
 
     yield within(
         f"link marginals of all {pairs / 1e6:.2f}M pairs of GUM", "reading the file", in_turn(marginals, read, runs), 1
+    )
+    documents = list(read_documents(GUM))
+
+    def calibration() -> None:
+        blocks = link_tables(documents).by_distance.block_bins(bin_size=5000)
+        bootstrap_interval(blocks, n_draws=10_000)
+        simulated_interval(blocks.bins, n_draws=10_000)
+
+    yield within(
+        "GUM: marginals, pairs, tables by document, both intervals",
+        "reading the file",
+        in_turn(calibration, read, runs),
+        3,
     )
 
 
@@ -179,12 +202,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents: a look, not a measurement")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, real, job or startup")
+    parser.add_argument("--only", default="", help="engine, real, calibration, job or startup")
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
     parts = {
         "engine": lambda: sampling(runs),
         "real": lambda: real_file(runs),
+        "calibration": lambda: calibration_rows(runs),
         "job": lambda: events_job(runs, n_documents),
         "startup": lambda: start_up(runs),
     }

@@ -86,7 +86,7 @@ class TemperatureScaling(FittedModel):
         classes = _checked_gold(gold, scores)
         weights = sample_weights(sample_weight, scores.shape[0], "logits")
         counted = weights > 0.0
-        scores, classes, weights = scores[counted], classes[counted], weights[counted] / weights.sum()
+        scores, classes, weights = scores[counted], classes[counted], weights[counted]
         scores -= scores.max(axis=1, keepdims=True)
         self.temperature_, self.at_bound_ = _best_temperature(
             scores, classes, weights, float(self.lowest), float(self.highest)

@@ -284,7 +284,7 @@ def test_a_file_of_the_format_is_written_as_it_was_but_for_blanks() -> None:
     assert (summary.n_documents, summary.n_mentions, summary.left_out) == (2, 4, {})
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(reference.annotated_documents())
 def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
     document = dataclasses.replace(document, doc_id=document.doc_id.strip())
@@ -385,7 +385,7 @@ def scorch_clusters(text: str) -> list[Counter[tuple[Any, ...]]]:
     return found
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(st.lists(reference.annotated_documents(), min_size=1, max_size=2))
 def test_a_scorer_sees_the_same_entities(documents: list[AnnotatedDocument]) -> None:
     ready, expected = [], []

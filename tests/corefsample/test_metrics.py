@@ -580,8 +580,9 @@ def test_a_posterior_makes_a_tidy_table() -> None:
     assert not found.values.flags.writeable
 
 
-def three_documents(n_samples: int = 30) -> list[tuple[list[str | None], ClusteringSamples]]:
-    golds: list[list[str | None]] = [GOLD, ["a", "a", "b", "b", "b"], ["a", "b", "c", "d", "e"]]
+def four_documents(n_samples: int = 30) -> list[tuple[list[str | None], ClusteringSamples]]:
+    """The last one has no annotation, so nothing to score."""
+    golds: list[list[str | None]] = [GOLD, ["a", "a", "b", "b", "b"], ["a", "b", "c", "d", "e"], [None] * 5]
     distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
     drawn = []
     for number, gold in enumerate(golds):
@@ -592,38 +593,44 @@ def three_documents(n_samples: int = 30) -> list[tuple[list[str | None], Cluster
 @whether_singletons
 @every_metric
 def test_sample_s_of_every_document_is_sample_s_of_the_corpus(metric: Metric, singletons: bool) -> None:
-    documents = three_documents()
-    found = corpus_posterior(
-        metric_posterior(gold, samples, metric=metric, singletons=singletons) for gold, samples in documents
-    )
-    for s in range(30):
-        one = corpus_scores(
-            clustering_scores(gold, samples.labels[s], singletons=singletons) for gold, samples in documents
+    documents = four_documents()
+    each = [
+        corpus_scores(clustering_scores(gold, samples.labels[s], singletons=singletons) for gold, samples in documents)
+        for s in range(30)
+    ]
+    for p, part in enumerate(PARTS):
+        found = corpus_posterior(
+            metric_posterior(gold, samples, metric=metric, part=part, singletons=singletons)
+            for gold, samples in documents
         )
-        assert found.corpus.values[s] == pytest.approx(values(one.corpus, metric)[2], abs=1e-12)
-        assert found.macro.values[s] == pytest.approx(values(one.macro, metric)[2], abs=1e-12)
+        corpus, macro = zip(
+            *((values(one.corpus, metric)[p], values(one.macro, metric)[p]) for one in each), strict=True
+        )
+        assert found.corpus.values.tolist() == pytest.approx(corpus, abs=1e-12)
+        assert found.macro.values.tolist() == pytest.approx(macro, abs=1e-12)
 
 
 def test_the_posterior_of_a_corpus_is_surer_than_those_of_its_documents() -> None:
-    found = corpus_posterior(metric_posterior(gold, samples, level=0.8) for gold, samples in three_documents(400))
+    annotated = four_documents(400)[:3]
+    found = corpus_posterior(metric_posterior(gold, samples, level=0.8) for gold, samples in annotated)
     widths = found.document_summaries[:, 3] - found.document_summaries[:, 2]
     assert found.macro.upper - found.macro.lower < widths.mean()
     assert (found.macro.level, found.corpus.level) == (0.8, 0.8)
 
 
 def test_a_corpus_posterior_makes_a_table_of_documents() -> None:
-    posteriors = [metric_posterior(gold, samples, metric="lea") for gold, samples in three_documents()]
+    posteriors = [metric_posterior(gold, samples, metric="lea") for gold, samples in four_documents()]
     found = corpus_posterior(posteriors)
     frame = found.to_frame()
     assert list(frame.columns) == ["doc_id", "metric", "part", "mean", "sd", "lower", "upper", "mc_se", "level"]
-    assert frame["doc_id"].tolist() == ["d0", "d1", "d2"]
+    assert frame["doc_id"].tolist() == ["d0", "d1", "d2", "d3"]
     assert frame.loc[1, ["mean", "sd", "lower", "upper", "mc_se"]].tolist() == [
         posteriors[1].mean,
         posteriors[1].sd,
         *posteriors[1].interval,
         posteriors[1].mc_se,
     ]
-    assert found.n_documents == 3
+    assert found.n_documents == 4
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

@@ -113,6 +113,16 @@ def test_recalibrated_predictions_have_no_miscalibration_left(pairs: list[tuple[
     assert again.discrimination == pytest.approx(curve.discrimination, abs=1e-15)
 
 
+def test_rounding_makes_no_part_negative() -> None:
+    for seed in range(100):  # without care, some come out at -3e-17
+        rng = np.random.default_rng(seed)
+        q = rng.random(9).round(2)
+        y = rng.random(9) < q
+        curve = corp_decomposition(q, y)
+        again = corp_decomposition(curve.recalibrated[np.searchsorted(curve.q_upper, q)], y)
+        assert min(again.miscalibration, again.discrimination) >= 0.0
+
+
 @pytest.mark.parametrize("label", [0, 1])
 @pytest.mark.parametrize("scoring", ["brier", "log"])
 def test_one_label_leaves_nothing_to_discriminate(label: int, scoring: str) -> None:
@@ -125,6 +135,10 @@ def test_one_label_leaves_nothing_to_discriminate(label: int, scoring: str) -> N
 def test_labels_may_be_bool_int_or_float() -> None:
     results = [corp_decomposition([0.2, 0.7], np.array([0, 1], kind)).score for kind in (bool, np.uint8, int, float)]
     assert len(set(results)) == 1
+
+
+def test_negative_zero_is_zero() -> None:
+    assert math.copysign(1.0, corp_decomposition([-0.0, 0.5], [0, 1]).q_lower[0]) == 1.0
 
 
 def test_results_are_read_only() -> None:
