@@ -175,10 +175,10 @@ class QueryStudy:
 
         told = self.intervals() if intervals is None else intervals
         parts = []
-        for (variant, recalibration), part in told.groupby(["variant", "recalibration"], sort=False):
+        for names, part in told.groupby(["variant", "recalibration"], sort=False):
             table = count_coverage(part, sizes=self.sizes)
-            table.insert(0, "variant", variant)
-            table.insert(1, "recalibration", recalibration)
+            for column, (title, name) in enumerate(zip(("variant", "recalibration"), names, strict=True)):
+                table.insert(column, title, str(name))
             parts.append(table)
         return pd.concat(parts, ignore_index=True)
 

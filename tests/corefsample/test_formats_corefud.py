@@ -156,10 +156,10 @@ def test_a_head_that_is_left_out_is_found_in_the_parse() -> None:
 
 
 def test_a_declared_head_counts_empty_nodes_and_falls_back_from_one() -> None:
-    rows = ("1 a 2 Entity=(e1-x-3(e2-x-2", "1.1 _ _ _", "2 b 0 Entity=e2)", "3 c 2 Entity=e1)")
+    rows = ("1 a 0 Entity=(e1-x-3(e2-x-2", "1.1 _ _ _", "2 b 1 Entity=e2)", "3 c 2 Entity=e1)")
     document = read_one(sentence(*rows, comments=header()))
     assert spans(document) == [(0, 3, "e1"), (0, 2, "e2")]
-    assert heads(document) == [1, 1]  # the third node is b; e2's second is the empty one, and b is a's head
+    assert heads(document) == [1, 0]  # e1's third node is b; e2's second is the empty one, so its head is the root
 
 
 def test_minspan_is_an_attribute_and_no_head() -> None:
@@ -232,19 +232,21 @@ def test_columns_become_tokens() -> None:
         "2\tnos\tyo\tPRON\t_\t_\t1\tobj\t_\t_\n"
         "3\t,\t,\tPUNCT\t_\t_\t4\tpunct\t_\t_\n"
         "4\tya\tya\tADV\t_\t_\t1\tadvmod\t_\tSpaceAfter=No\n\n"
-        "# sent_id = d-2\n1\tSí\tsí\tINTJ\t_\t_\t0\troot\t_\t_\n"
+        "# sent_id = d-2\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n2\tel\tel\tDET\t_\t_\t3\tdet\t_\t_\n"
+        "3\tmar\tmar\tNOUN\t_\t_\t0\troot\t_\t_\n"
     )
     document = read_one(text)
     assert reference.parse(document.tokens) == {
-        "text": ["Vamos", "nos", ",", "ya", "Sí"],
-        "lemma": ["ir", "yo", ",", "ya", "sí"],
-        "upos": ["VERB", "PRON", "PUNCT", "ADV", "INTJ"],
-        "dep": ["root", "obj", "punct", "advmod", "root"],
-        "head": [-1, 0, 3, 0, -1],
-        "sent": [0, 0, 0, 0, 1],
+        "text": ["Vamos", "nos", ",", "ya", "de", "el", "mar"],
+        "lemma": ["ir", "yo", ",", "ya", "de", "el", "mar"],
+        "upos": ["VERB", "PRON", "PUNCT", "ADV", "ADP", "DET", "NOUN"],
+        "dep": ["root", "obj", "punct", "advmod", "case", "det", "root"],
+        "head": [-1, 0, 3, 0, 6, 6, -1],
+        "sent": [0, 0, 0, 0, 1, 1, 1],
     }
     extra = document.tokens.extra
-    assert extra["space_after"] == [False, False, True, False, True]
+    assert extra["space_after"] == [False, False, True, False, False, True, True]
     assert (extra["xpos"][0], extra["feats"][0], extra["deps"][0], extra["misc"][0]) == (
         "V", "Mood=Imp", "0:root", "Gloss=go",
     )  # fmt: skip

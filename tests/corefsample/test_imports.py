@@ -92,7 +92,7 @@ def test_the_core_knows_no_file_format_adapter_or_picture(name: str) -> None:
 
 @pytest.mark.parametrize("name", of("corefsample.calibration"))
 def test_calibration_knows_nothing_of_coreference(name: str) -> None:
-    general = ("corefsample.calibration", "corefsample.errors", "corefsample._checks", "corefsample._jit")
+    general = tuple(f"corefsample.{name}" for name in ("calibration", "errors", "_checks", "_jit", "_lazy"))
     assert not [other for other in ours(imported(name)) if not other.startswith(general)]
 
 
