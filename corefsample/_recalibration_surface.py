@@ -70,16 +70,16 @@ class LossSurface:
             best = grid[np.argmin(_powers(grid, self.degree) @ summed)]
         return self.center + self.half_widths * best, bool((np.abs(best) > 0.999).any())
 
-    def standard_errors(self, point: FloatArray) -> FloatArray:
-        """Standard errors of the minimum with all weights 1, documents taken as independent draws; inf if unknown."""
+    def standard_errors(self, point: FloatArray, weights: FloatArray) -> FloatArray:
+        """Standard errors of the minimum, documents taken as independent draws; inf where it is not curved."""
         scaled = (point - self.center) / self.half_widths
         step = 1e-3
         offsets = step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1], [-1, 1], [0, 0]])
-        f = _powers(scaled + offsets, self.degree) @ self.coefficients
+        f = _powers(scaled + offsets, self.degree) @ self.coefficients * weights
         gradients = np.stack([f[0] - f[1], f[2] - f[3]]) / (2 * step)
-        curve = (f[[0, 2]] + f[[1, 3]] - 2 * f[8]).sum(axis=1) / step**2
-        mixed = (f[4] + f[5] - f[6] - f[7]).sum() / (4 * step**2)
-        hessian = np.array([[curve[0], mixed], [mixed, curve[1]]])
+        along = (f[[0, 2]] + f[[1, 3]] - 2 * f[8]).sum(axis=1) / step**2
+        across = (f[4] + f[5] - f[6] - f[7]).sum() / (4 * step**2)
+        hessian = np.array([[along[0], across], [across, along[1]]])
         if np.linalg.eigvalsh(hessian)[0] <= 0.0:
             return np.full(2, np.inf)
         inverse = np.linalg.inv(hessian)
@@ -88,7 +88,7 @@ class LossSurface:
         return errors
 
 
-def find_surface(losses: Losses, start: FloatArray, *, fixed_center: bool) -> LossSurface:
+def find_surface(losses: Losses, start: FloatArray, weights: FloatArray, *, at_minimum: bool) -> LossSurface:
     """Lay a lattice around the minimum, as wide as refits on bootstrapped documents will need.
 
     Parameters
@@ -97,7 +97,9 @@ def find_surface(losses: Losses, start: FloatArray, *, fixed_center: bool) -> Lo
         Of the documents.
     start
         float64 (2,): log temperature and bias to search from.
-    fixed_center
+    weights
+        float64 (n_documents,), at least 0.
+    at_minimum
         Whether `start` is the minimum already.
 
     Raises
@@ -105,13 +107,12 @@ def find_surface(losses: Losses, start: FloatArray, *, fixed_center: bool) -> Lo
     ParameterError
         If the search runs away: the losses have no minimum.
     """
-    everyone = np.ones(losses.n_terms.shape[0])
     center = start
     for _ in range(_MOVES):
         surface = LossSurface.around(losses, center, _WIDE, n_nodes=5, degree=3)
-        point, at_edge = (start, False) if fixed_center else surface.minimum(everyone)
+        point, at_edge = (start, False) if at_minimum else surface.minimum(weights)
         if not at_edge:
-            reach = np.clip(_ERRORS * surface.standard_errors(point), _NARROWEST, _WIDEST)
+            reach = np.clip(_ERRORS * surface.standard_errors(point, weights), _NARROWEST, _WIDEST)
             return LossSurface.around(losses, point, reach, n_nodes=6, degree=3 if losses.sampled else 5)
         center = point
     raise no_minimum(losses.name)
@@ -131,5 +132,5 @@ def no_minimum(name: str) -> ParameterError:
 
 def _powers(points: FloatArray, degree: int) -> FloatArray:
     """Monomials of two coordinates up to a total power: (n_points, n_terms)."""
-    x, y = points[:, 0], points[:, 1]
-    return np.stack([x**i * y**j for i in range(degree + 1) for j in range(degree + 1 - i)], axis=1)
+    x, y = (np.vander(points[:, axis], degree + 1, increasing=True) for axis in range(2))
+    return np.concatenate([x[:, i : i + 1] * y[:, : degree + 1 - i] for i in range(degree + 1)], axis=1)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from corefsample.calibration.reliability import ReliabilityCurve
 
-__all__ = ["COLOURS", "reliability_axes", "reliability_figure", "save_figure"]
+__all__ = ["COLOURS", "MARKERS", "reliability_axes", "reliability_figure", "save_figure"]
 
 # Okabe & Ito's palette: apart for colour-blind readers; with the markers, in grey too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = "osD^vP"
+MARKERS = "osD^vP"
 _MOST_BARS = 400  # of a single curve; beyond, a shaded band reads better
 
 
@@ -47,7 +47,7 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
     ax.text(0.04, 0.95, "underconfident", va="top", **note)
     ax.text(0.96, 0.05, "overconfident", ha="right", **note)
     for c, (name, curve) in enumerate(curves.items()):
-        colour, marker = COLOURS[c % len(COLOURS)], _MARKERS[c % len(_MARKERS)]
+        colour, marker = COLOURS[c % len(COLOURS)], MARKERS[c % len(MARKERS)]
         x, y = curve.bins.mean_q, curve.bins.mean_y
         if len(curves) == 1 and curve.bins.n_bins > _MOST_BARS:
             ax.fill_between(x, curve.lower, curve.upper, color=colour, alpha=0.25, linewidth=0)

@@ -12,7 +12,7 @@ import click
 
 from corefsample import __version__
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from events.commands.calibrating import calibrate
+from events.commands.calibrating import calibrate, recalibrate
 from events.commands.counting import demo, events
 from events.commands.files import convert, doctor
 from events.commands.screen import complain
@@ -37,7 +37,7 @@ def cli() -> None:
     """
 
 
-for _command in (demo, events, calibrate, convert, doctor):
+for _command in (demo, events, calibrate, recalibrate, convert, doctor):
     cli.add_command(_command)
 
 

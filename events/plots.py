@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from corefsample.plots import COLOURS
+from corefsample.plots import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["event_band", "event_bands"]
+__all__ = ["event_band", "event_bands", "query_coverage"]
 
 BAND, ONE_BEST = COLOURS[:2]
 _COLUMNS = 2
@@ -108,4 +108,55 @@ def event_bands(
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
+    return figure
+
+
+def query_coverage(coverage: pd.DataFrame, *, interval: str = "quantile", level: float = 0.95) -> Figure:
+    """Draw how often the true count lies in its interval, by number of documents of the query.
+
+    Parameters
+    ----------
+    coverage
+        As `events.query_study.QueryStudy.coverage` returns it.
+    interval, level
+        Of the intervals to draw.
+
+    Raises
+    ------
+    ParameterError
+        If the table has no such interval.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
+    rows = coverage[(coverage["interval"] == interval) & (coverage["level"] == level)]
+    if rows.empty:
+        raise ParameterError(f"level and interval must be in the table, got {level} and {interval!r}")
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    ax = figure.subplots()
+    sizes = list(dict.fromkeys(rows["documents"]))
+    ax.axhline(level, color="0.45", linewidth=0.9, linestyle=(0, (4, 2)))
+    variants = list(dict.fromkeys(rows["variant"]))
+    for (variant, kind), group in rows.groupby(["variant", "recalibration"], sort=False):
+        v = variants.index(variant)
+        uncertain = kind == "uncertain"
+        ax.plot(
+            [sizes.index(size) + 0.06 * (v - len(variants) / 2) for size in group["documents"]],
+            group["coverage"],
+            color=COLOURS[v % len(COLOURS)],
+            marker=MARKERS[v % len(MARKERS)],
+            markersize=5,
+            linewidth=0.9,
+            markerfacecolor="white" if uncertain else COLOURS[v % len(COLOURS)],
+            linestyle=(0, (1, 1.5)) if uncertain else "-",
+            label=f"{variant}, with its own uncertainty" if uncertain else str(variant),
+        )
+    counts = rows.drop_duplicates("documents").set_index("documents")["n_queries"]
+    ax.set_xticks(range(len(sizes)), [f"{size}\n({counts[size]} queries)" for size in sizes])
+    ax.set_xlabel("documents that the query could hold in")
+    ax.set_ylabel(f"true count within the {100 * level:g}% interval")
+    ax.set_ylim(top=1.01)
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
     return figure

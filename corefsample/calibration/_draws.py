@@ -50,51 +50,60 @@ def _joined(first: FloatArray, second: FloatArray, norm: Norm) -> FloatArray:
 
 def simulated(
     n: FloatArray, mean_q: FloatArray, mean_y: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
-    """Errors of Algorithm 2: each bin's share of positives drawn around its estimate, clipped to [0, 1]."""
+) -> tuple[FloatArray, FloatArray]:
+    """Errors of Algorithm 2, each bin's share of positives drawn around its estimate and clipped to [0, 1]; and noise.
+
+    The noise of a draw is the error of the drawn shares less the estimated ones: what chance alone shows.
+    """
     weights = n / n.sum()
     scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
     moves = scale > 0.0  # bins of one label do not: no draws are spent on them
     at_rest = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
     share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
-    errors = np.empty(n_draws)
+    errors, noise = np.empty(n_draws), np.empty(n_draws)
     for rows in _chunks(n_draws, share.size):
         gaps = rng.standard_normal((rows.stop - rows.start, share.size))
         gaps *= spread
-        gaps += share
-        np.clip(gaps, 0.0, 1.0, out=gaps)
-        gaps -= prediction
-        errors[rows] = errors_of_gaps(gaps, weight, norm)
-    return _joined(errors, at_rest, norm)
+        drawn = gaps + share
+        noise[rows] = errors_of_gaps(gaps, weight, norm)
+        np.clip(drawn, 0.0, 1.0, out=drawn)
+        drawn -= prediction
+        errors[rows] = errors_of_gaps(drawn, weight, norm)
+    return _joined(errors, at_rest, norm), noise
 
 
-def bootstrapped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Errors of blocks drawn with replacement: n and residual (sum of q - y) are (n_blocks, n_bins).
+def bootstrapped(
+    n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Errors of blocks drawn with replacement, n and residual (sum of q - y) being (n_blocks, n_bins); and noise.
 
-    The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product.
+    The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product. The noise of a
+    draw is the error of its bins' mean residuals less those of all blocks: what chance alone shows.
     """
     n_blocks, n_bins = n.shape
-    errors = np.empty(n_draws)
+    mean_residual = residual.sum(axis=0) / n.sum(axis=0)
+    errors, noise = np.empty(n_draws), np.empty(n_draws)
     for rows in _chunks(n_draws, max(n_blocks, n_bins)):
         count = rows.stop - rows.start
         picked = rng.integers(0, n_blocks, (count, n_blocks))
         picked += n_blocks * np.arange(count)[:, None]
         times = np.bincount(picked.ravel(), minlength=count * n_blocks).reshape(count, n_blocks).astype(np.float64)
-        errors[rows] = errors_of_sums(times @ n, times @ residual, norm)
-    return errors
+        drawn_n, drawn = times @ n, times @ residual
+        noise[rows] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
+        errors[rows] = errors_of_sums(drawn_n, drawn, norm)
+    return errors, noise
 
 
 def errors_of_sums(n: FloatArray, residual: FloatArray, norm: Norm) -> FloatArray:
-    """Error of each row of sums (n_draws, n_bins), which it overwrites; a bin may be empty."""
-    n_pairs = n.sum(axis=1)
-    np.maximum(n, 1.0, out=n)  # an empty bin has a residual of 0
+    """Error of each row of sums (n_draws, n_bins), overwriting the residuals; a bin may be empty."""
+    n_pairs, divisor = n.sum(axis=1), np.maximum(n, 1.0)  # an empty bin has a residual of 0
     if norm == "max":
-        np.divide(residual, n, out=residual)
+        np.divide(residual, divisor, out=residual)
         return np.asarray(np.abs(residual, out=residual).max(axis=1))
     if norm == "l1":
         return np.asarray(np.abs(residual, out=residual).sum(axis=1) / n_pairs)
     np.multiply(residual, residual, out=residual)
-    np.divide(residual, n, out=residual)
+    np.divide(residual, divisor, out=residual)
     return np.asarray(residual.sum(axis=1) / n_pairs)
 
 

@@ -35,7 +35,7 @@ def frequency_groups(counts: Sequence[float], n_groups: int) -> npt.NDArray[np.i
 
 
 def bins_by_value(q: FloatArray, y: FloatArray, n_bins: int) -> ReliabilityBins | None:
-    """Bins [lo, hi) by value between edges 0, sorted[int(n / n_bins)], sorted[int(2 n / n_bins)], ..., 1.
+    """Bins [lo, hi) by value between edges sorted[0], sorted[int(n / n_bins)], sorted[int(2 n / n_bins)], ..., 1.
 
     Scores of 1 fall in none of them, and neither does the last bin take what is left of the others. Bins that ties
     have left empty are not there; None if all are empty.
@@ -44,7 +44,6 @@ def bins_by_value(q: FloatArray, y: FloatArray, n_bins: int) -> ReliabilityBins 
     ordered = q[order]
     n = q.shape[0]
     lower = ordered[[i * n // n_bins for i in range(n_bins)]]
-    lower[0] = 0.0
     ends = np.searchsorted(ordered, np.append(lower[1:], 1.0))
     starts = np.append(0, ends[:-1])
     filled = ends > starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from corefsample.calibration._interval_options import (
     rooted,
 )
 from corefsample.calibration.bins import BlockBins, ReliabilityBins
+from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +44,9 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
-SimulationMethod = Literal["normal", "pivotal"]
-BootstrapMethod = Literal["pivotal", "basic", "percentile"]
+SQUARED: tuple[Norm, ...] = ("rms", "mse")
+SimulationMethod = Literal["normal", "inverted", "pivotal"]
+BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Interval:
     level
         The share of such intervals that ought to hold the true error, in (0, 1).
     method
-        "simulated normal", "simulated pivotal", "bootstrap pivotal", "bootstrap basic" or "bootstrap percentile".
+        "simulated" or "bootstrap", and the method's name: "bootstrap inverted", for example.
     norm
         Of the error.
     mean, sd
@@ -118,7 +120,7 @@ def simulated_errors(bins: ReliabilityBins, *, norm: Norm = "rms", n_draws: int 
     Nguyen & O'Connor (2015), Algorithm 2, step 2.
     """
     require_bins(bins)
-    return rooted(_simulated(bins, require_norm(norm), n_draws, seed), norm)
+    return rooted(simulated_draws(bins, require_norm(norm), n_draws, seed)[0], norm)
 
 
 def simulated_interval(
@@ -138,18 +140,20 @@ def simulated_interval(
     where calibration is perfect, and holds it in 95% of cases only where the error is many times the noise of a bin.
     Take it to compare with published figures.
 
-    "pivotal" reflects the draws of the squared error about the estimate, which removes both shifts. It holds its level
-    for independent pairs, perfect or not, in small bins and large ("docs/calibration-studies.md"). It speaks of the
-    true error, and so need not hold the estimate, which noise inflates; it does hold the debiased one.
+    "inverted" takes every error that the estimate does not contradict, given how far draws scatter about it and about
+    no error. It holds its level for independent pairs, perfect or not, in small bins and large
+    ("docs/calibration-studies.md"). It speaks of the true error, and so need not hold the estimate, which noise
+    inflates; it does hold the debiased one. "pivotal" reflects the draws about the estimate: wider where the error is
+    small.
 
-    Neither holds its level for pairs that come in documents: see `bootstrap_interval`.
+    None holds its level for pairs that come in documents: see `bootstrap_interval`.
 
     Parameters
     ----------
     bins
         Sums by bin.
     norm
-        "rms", "mse", "l1" or "max"; for the last two "pivotal" reflects the error itself, and is rougher.
+        "rms", "mse", "l1" or "max"; the last two have no inverted interval.
     level
         In (0, 1).
     n_draws
@@ -157,7 +161,7 @@ def simulated_interval(
     seed
         Of the generator, in [0, 2^64).
     method
-        "normal" or "pivotal".
+        "normal", "inverted" or "pivotal".
 
     Raises
     ------
@@ -166,14 +170,15 @@ def simulated_interval(
 
     References
     ----------
-    Nguyen & O'Connor (2015), Algorithm 2; Davison & Hinkley (1997), Bootstrap Methods, section 5.2, of the pivotal one.
+    Nguyen & O'Connor (2015), Algorithm 2; Carpenter (1999), "Test inversion bootstrap confidence intervals", of the
+    inverted one; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, of the pivotal one.
     """
     require_bins(bins)
     level = require_level(level)
-    kind = cast("SimulationMethod", _checks.choice("method", method, get_args(SimulationMethod)))
-    errors = _simulated(bins, require_norm(norm), n_draws, seed)
+    kind = _method(method, get_args(SimulationMethod), require_norm(norm))
+    errors, noise = simulated_draws(bins, norm, n_draws, seed)
     estimate = error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
-    return interval_of_draws(f"simulated {kind}", estimate, errors, level, norm)
+    return interval_of_draws(f"simulated {kind}", estimate, errors, noise, level, norm)
 
 
 # --- pairs in blocks ---------------------------------------------------------------------------------------
@@ -205,7 +210,7 @@ def bootstrap_errors(blocks: BlockBins, *, norm: Norm = "rms", n_draws: int = 10
         If there are fewer than 2 blocks, or an option breaks its rule.
     """
     require_blocks(blocks)
-    return rooted(_bootstrapped(blocks, require_norm(norm), n_draws, seed), norm)
+    return rooted(bootstrap_draws(blocks, require_norm(norm), n_draws, seed)[0], norm)
 
 
 def bootstrap_interval(
@@ -215,23 +220,24 @@ def bootstrap_interval(
     level: float = 0.95,
     n_draws: int = 10_000,
     seed: int = 0,
-    method: BootstrapMethod = "pivotal",
+    method: BootstrapMethod | None = None,
 ) -> Interval:
     """Confidence interval by drawing whole blocks (documents): pairs of one block may depend on each other.
 
-    Noise inflates the estimate, and the resamples once more. "pivotal" reflects the resamples' squared errors about
-    the estimate's, which removes both: it holds its level, perfect or not, in small bins and large, with dependence
-    or without ("docs/calibration-studies.md"), and is cautious where calibration is perfect. It speaks of the true
-    error, and so need not hold the estimate; it does hold the debiased one. "basic" reflects the error itself, not
-    its square; "percentile" takes the resamples' quantiles as they are. Both fail where noise is a good part of the
-    error, and are here for comparison.
+    Noise inflates the estimate, and the resamples once more. "inverted" takes every error that the estimate does not
+    contradict, given how far resamples scatter about it and about no error. It holds its level, perfect or not, in
+    small bins and large, with dependence or without ("docs/calibration-studies.md"). It speaks of the true error, and
+    so need not hold the estimate; it does hold the debiased one. "pivotal" reflects the resamples about the estimate
+    (squared errors where the norm is one of squares): wider where the error is small. "basic" reflects the error
+    itself, not its square; "percentile" takes the resamples' quantiles as they are. Both fail where noise is a good
+    part of the error, and are here for comparison.
 
     Parameters
     ----------
     blocks
         Sums by block and bin, of at least 2 blocks; from some 20 on the level can be relied on.
     norm
-        "rms", "mse", "l1" or "max"; for the last two "pivotal" and "basic" are the same, and rougher.
+        "rms", "mse", "l1" or "max"; the last two have no inverted interval.
     level
         In (0, 1).
     n_draws
@@ -239,7 +245,7 @@ def bootstrap_interval(
     seed
         Of the generator, in [0, 2^64).
     method
-        "pivotal", "basic" or "percentile".
+        "inverted", "pivotal", "basic" or "percentile"; by default "inverted", for "l1" and "max" "pivotal".
 
     Raises
     ------
@@ -248,35 +254,35 @@ def bootstrap_interval(
 
     References
     ----------
+    Carpenter (1999), "Test inversion bootstrap confidence intervals", Journal of the Royal Statistical Society B 61;
     Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4 and 5.2.
     """
     require_blocks(blocks)
     level = require_level(level)
-    kind = cast("BootstrapMethod", _checks.choice("method", method, get_args(BootstrapMethod)))
-    errors = _bootstrapped(blocks, require_norm(norm), n_draws, seed)
+    default = "inverted" if require_norm(norm) in SQUARED else "pivotal"
+    kind = _method(default if method is None else method, get_args(BootstrapMethod), norm)
+    errors, noise = bootstrap_draws(blocks, norm, n_draws, seed)
     estimate = error_of_sums(blocks.n.sum(axis=0), (blocks.sum_q - blocks.sum_y).sum(axis=0), norm)
-    return interval_of_draws(f"bootstrap {kind}", estimate, errors, level, norm)
+    return interval_of_draws(f"bootstrap {kind}", estimate, errors, noise, level, norm)
 
 
 # --- from draws to an interval ------------------------------------------------------------------------------
 
 
-def interval_of_draws(method: str, estimate: float, errors: FloatArray, level: float, norm: Norm) -> Interval:
-    """Interval of a method such as "bootstrap pivotal", from an estimate and draws, both on the additive scale."""
-    tail = (1.0 - level) / 2.0
+def interval_of_draws(
+    method: str, estimate: float, errors: FloatArray, noise: FloatArray, level: float, norm: Norm
+) -> Interval:
+    """Interval of a method such as "bootstrap pivotal" from an estimate, draws and noise, on the additive scale."""
+    tail, kind = (1.0 - level) / 2.0, method.split()[1]
     on_scale = rooted(errors, norm)
     mean, sd = float(on_scale.mean()), float(on_scale.std(ddof=1))
-    kind = method.split()[1]
     if kind == "normal":
         half = NormalDist().inv_cdf(1.0 - tail) * sd
         lower, upper = mean - half, mean + half
+    elif kind == "inverted":
+        lower, upper = rooted(np.array(_inverted(estimate, errors, noise, tail)), norm)
     elif kind == "pivotal":
-        low, high = np.quantile(errors, (tail, 1.0 - tail))
-        centre = float(errors.mean())
-        # The debiased estimate, 2 estimate - centre, may fall below 0, where no error is: the upper end is then that
-        # of an estimate of 0.
-        ends = np.array([2.0 * estimate - high, max(0.0, 2.0 * estimate - centre) + max(0.0, centre - low)])
-        lower, upper = rooted(np.maximum(ends, 0.0), norm)
+        lower, upper = rooted(np.array(_pivotal(estimate, errors, tail)), norm)
     else:
         low, high = np.quantile(on_scale, (tail, 1.0 - tail))
         centre = float(rooted(np.array([estimate]), norm)[0])
@@ -285,12 +291,44 @@ def interval_of_draws(method: str, estimate: float, errors: FloatArray, level: f
     return Interval(min(max(float(lower), 0.0), upper), upper, level, method, norm, mean, sd, errors.shape[0])
 
 
-def _simulated(bins: ReliabilityBins, norm: Norm, n_draws: int, seed: int) -> FloatArray:
+def _inverted(estimate: float, errors: FloatArray, noise: FloatArray, tail: float) -> tuple[float, float]:
+    """Least and greatest squared error that the estimate does not contradict.
+
+    Estimates of a squared error e lie at e plus the mean of the noise, and reach from there as far up and down as the
+    root of a linear function of e says. Draws tell that reach at the estimate, noise at 0.
+    """
+    centre = max(0.0, estimate - float(noise.mean()))
+    ends = []
+    for quantile, way in ((1.0 - tail, -1.0), (tail, 1.0)):
+        squares = [float(np.quantile(drawn, quantile) - drawn.mean()) ** 2 for drawn in (noise, errors)]
+        slope = max(0.0, squares[1] - squares[0]) / estimate if estimate > 0.0 else 0.0
+        # The end e solves (e - centre)^2 = squares[0] + slope * e.
+        ends.append(centre + slope / 2.0 + way * float(np.sqrt(slope**2 / 4.0 + slope * centre + squares[0])))
+    return max(0.0, ends[0]), ends[1]
+
+
+def _pivotal(estimate: float, errors: FloatArray, tail: float) -> tuple[float, float]:
+    """Quantiles of the draws, reflected about the estimate."""
+    low, high = np.quantile(errors, (tail, 1.0 - tail))
+    centre = float(errors.mean())
+    # The debiased estimate, 2 estimate - centre, may fall below 0, where no error is: the upper end is then that of an
+    # estimate of 0.
+    return max(0.0, 2.0 * estimate - high), max(0.0, 2.0 * estimate - centre) + max(0.0, centre - low)
+
+
+def _method(method: str, allowed: tuple[str, ...], norm: Norm) -> str:
+    _checks.choice("method", method, allowed)
+    if method == "inverted" and norm not in SQUARED:
+        raise ParameterError(f"norm must be one of {', '.join(SQUARED)} for method='inverted', got {norm!r}")
+    return method
+
+
+def simulated_draws(bins: ReliabilityBins, norm: Norm, n_draws: int, seed: int) -> tuple[FloatArray, FloatArray]:
     draws, n = _checks.whole("n_draws", n_draws, 2), bins.n.astype(np.float64)
     return _draws.simulated(n, bins.mean_q, bins.mean_y, norm, draws, generator(seed))
 
 
-def _bootstrapped(blocks: BlockBins, norm: Norm, n_draws: int, seed: int) -> FloatArray:
+def bootstrap_draws(blocks: BlockBins, norm: Norm, n_draws: int, seed: int) -> tuple[FloatArray, FloatArray]:
     draws, filled = _checks.whole("n_draws", n_draws, 2), blocks.n.any(axis=1)
     residual = blocks.sum_q[filled] - blocks.sum_y[filled]
     return _draws.bootstrapped(blocks.n[filled], residual, norm, draws, generator(seed))

@@ -17,10 +17,10 @@ from corefsample.calibration._draws import Norm
 from corefsample.calibration.binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.bins import BlockBins
 from corefsample.calibration.intervals import (
-    bootstrap_errors,
+    bootstrap_draws,
     calibration_test,
     interval_of_draws,
-    simulated_errors,
+    simulated_draws,
 )
 from corefsample.calibration.monte_carlo import split_sample_error
 from corefsample.calibration.synthetic import Design, SyntheticPairs, synthetic_pairs
@@ -34,7 +34,10 @@ FloatArray = npt.NDArray[np.float64]
 PERFECT, SHIFTED = Design(), Design(shift=0.1)
 BIN_SIZES = tuple(2**power for power in range(1, 17))
 SAMPLE_SIZES = tuple(range(10_000, 50_001, 2_000))
-INTERVALS = ("simulated normal", "simulated pivotal", "bootstrap pivotal", "bootstrap basic", "bootstrap percentile")
+INTERVALS = (
+    *("simulated normal", "simulated pivotal", "simulated inverted"),
+    *("bootstrap percentile", "bootstrap basic", "bootstrap pivotal", "bootstrap inverted"),
+)
 
 
 # --- the thesis --------------------------------------------------------------------------------------------
@@ -136,12 +139,12 @@ def coverage_study(
             truth = _error(pairs.true_gaps(blocks.bins), blocks, norm)
             estimate = _error(blocks.bins.mean_y - blocks.bins.mean_q, blocks, norm)
             draws = {
-                "simulated": simulated_errors(blocks.bins, norm=norm, n_draws=n_draws, seed=replication),
-                "bootstrap": bootstrap_errors(blocks, norm=norm, n_draws=n_draws, seed=replication),
+                "simulated": simulated_draws(blocks.bins, norm, n_draws, replication),
+                "bootstrap": bootstrap_draws(blocks, norm, n_draws, replication),
             }
             for method in methods:
-                errors = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
-                interval = interval_of_draws(method, estimate**power, errors**power, level, norm)
+                errors, noise = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
+                interval = interval_of_draws(method, estimate**power, errors, noise, level, norm)
                 found = truth, estimate, interval.lower, interval.upper
                 counts.setdefault((design, bin_size, method), []).append(found)
     rows = []

@@ -1,4 +1,4 @@
-"""Commands that measure and mend probabilities: calibrate."""
+"""Commands that measure and mend probabilities: calibrate, recalibrate."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from corefsample.errors import ParameterError
 from events.commands.options import json_option, on_error_option, overwrite_option
 from events.commands.screen import print_json, progress
 
 if TYPE_CHECKING:
     from events.calibrate import CalibrationRun
+    from events.query_report import QueryReport
+    from events.recalibrate import RecalibrationRun
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "recalibrate"]
 
 
 @click.command()
@@ -32,20 +35,35 @@ __all__ = ["calibrate"]
     help="Mentions whose entity is null: skip (unknown: left out) or single (an entity each).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same intervals.")
+@click.option(
+    "--queries",
+    is_flag=True,
+    help="Ask the corpus its own entity queries instead, and see whether intervals of counts hold the truth.",
+)
 @on_error_option
 @overwrite_option
 @json_option
-def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
+def calibrate(
+    inputs: tuple[str, ...], out: str | None, queries: bool, overwrite: bool, as_json: bool, **options: Any
+) -> None:
     """Can the link probabilities be trusted? Measure their calibration against gold entities.
 
     INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input;
     documents without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
     distance, and by what they are (where tokens are there).
 
+    With --queries it asks instead, for each verb, whether some entity with a name (or a plural, or a singular noun) has
+    a pronoun that is subject of the verb, as events do; and shows how often the truth lies in the intervals of the
+    counts, before and after recalibration on other documents. Needs tokens; takes minutes.
+
     \b
-    Example:
+    Examples:
       corefsample calibrate scored.jsonl.gz --out calibration
+      corefsample calibrate scored.jsonl.gz --queries --out queries
     """
+    if queries:
+        _calibrate_queries(inputs, out, overwrite, as_json, **options)
+        return
     from events.calibrate import CalibrateOptions, run_calibrate
 
     chosen = CalibrateOptions(**options)
@@ -94,3 +112,126 @@ def _print_calibration(run: CalibrationRun) -> None:
         click.echo()
         for title, name in (("Picture", "reliability.png"), ("Table", "calibration.csv"), ("Bins", "reliability.csv")):
             click.echo(f"{title:<8} {os.path.join(run.out, name)}")
+
+
+def _calibrate_queries(
+    inputs: tuple[str, ...],
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
+    *,
+    seed: int,
+    unannotated: Any,
+    on_error: str,
+    **links_only: Any,
+) -> None:
+    from events.query_report import QueryReportOptions, run_query_report
+
+    context = click.get_current_context()
+    for name in links_only:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise ParameterError(f"{name} must be left out with --queries, got {links_only[name]!r}")
+    chosen = QueryReportOptions(seed=seed, unannotated=unannotated, on_error=on_error)
+    with progress("asking", as_json) as on_progress:
+        report = run_query_report(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print_queries(report)
+
+
+def _print_queries(report: QueryReport) -> None:
+    study = report.study
+    click.echo(
+        f"{len(study.table.queries):,} queries of {report.n_documents:,} documents, {study.table.n_pairs:,} pairs of "
+        "query and document."
+    )
+    click.echo("\nProbabilities, held out (recalibrated on other documents):")
+    click.echo(f"{'recalibration':<14}{'mean P':>8}{'true':>8}{'error':>8}  95% by document")
+    for row in study.scores().itertuples():
+        click.echo(
+            f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
+            f"  {row.lower:.4f} to {row.upper:.4f}"
+        )
+    coverage = study.coverage()
+    shown = coverage[(coverage["level"] == max(study.levels)) & (coverage["interval"] == "quantile")]
+    sizes = list(dict.fromkeys(shown["documents"]))
+    click.echo(f"\nQueries whose true count lies in the {100 * max(study.levels):g}% quantile interval, by documents:")
+    click.echo(f"{'recalibration':<27}" + "".join(f"{size:>8}" for size in sizes))
+    for (variant, kind), rows in shown.groupby(["variant", "recalibration"], sort=False):
+        shares = rows.set_index("documents")["coverage"]
+        name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
+        click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))
+    click.echo("uncertain: the interval also carries how uncertain the recalibration itself is.")
+    if report.out is not None:
+        click.echo()
+        for title, name in (
+            ("Pictures", "query_coverage.png"),
+            ("", "query_reliability.png"),
+            ("Table", "query_coverage.csv"),
+        ):
+            click.echo(f"{title:<8} {os.path.join(report.out, name)}")
+
+
+@click.command()
+@click.argument("gold")
+@click.argument("apply")
+@click.option("--out", required=True, help="File for the documents of APPLY with their scores mended.")
+@click.option(
+    "--objective",
+    default="queries",
+    show_default=True,
+    help="What to fit: queries, queries-log (entity queries), links, links-log (pairs), likelihood (antecedents).",
+)
+@click.option("--folds", type=int, default=5, show_default=True, help="Of the cross-validated scores that are shown.")
+@click.option("--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings a document.")
+@click.option("--refits", "n_boot", type=int, default=200, show_default=True, help="On resampled documents.")
+@click.option(
+    "--missing",
+    default="skip",
+    show_default=True,
+    help="Mentions whose gold antecedents the file left out: skip, or floor (a small probability).",
+)
+@click.option("--unannotated", default="skip", show_default=True, help="Mentions whose entity is null: skip or single.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same fit.")
+@on_error_option
+@overwrite_option
+@json_option
+def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
+    """Mend probabilities: fit a temperature and a NEW bias on documents with gold, apply them to others.
+
+    GOLD and APPLY are pre-scored mention files, globs, or - for standard input; they may be the same. The scores of
+    APPLY go to the file --out, and a record of the fit beside it.
+
+    \b
+    Example:
+      corefsample recalibrate annotated.jsonl.gz news.parquet --out mended.parquet
+    """
+    from events.recalibrate import run_recalibrate
+
+    with progress("recalibrating", as_json) as on_progress:
+        run = run_recalibrate([gold], [apply], out, overwrite=overwrite, on_progress=on_progress, **options)
+    if as_json:
+        print_json(run.to_json())
+    else:
+        _print_recalibration(run)
+
+
+def _print_recalibration(run: RecalibrationRun) -> None:
+    said = run.to_json()
+    click.echo(
+        f"Fitted to {said['objective']}: temperature {said['temperature']:.4f} (se {said['temperature_se']:.4f}), "
+        f"NEW bias {said['new_bias']:.4f} (se {said['new_bias_se']:.4f})."
+    )
+    click.echo(
+        f"Held out, {said['n_folds']} folds: {said['score_before']:.5f} before, {said['score_after']:.5f} after "
+        f"(se of the change {said['score_change_se']:.5f}); lower is better."
+    )
+    for count, what in (
+        (run.n_without_gold, "documents without gold left out of the fit"),
+        (run.n_quarantined, "bad documents set aside"),
+        (run.n_also_fitted, "of the documents written were fitted to as well"),
+    ):
+        if count:
+            click.echo(f"{count:,} {what}.")
+    click.echo(f"\n{run.n_written:,} documents written to {run.out}\nRecord: {run.record}")

@@ -127,6 +127,13 @@ def test_the_id_is_where_the_declaration_has_it() -> None:
     assert dict(document.attributes) == {"etype": ["person"], "other": ["x"]}
 
 
+def test_the_type_of_an_entity_may_be_called_entity() -> None:
+    text = words("(person-7", "7)", comments=header(fields="entity-GRP"))
+    document = read_one(text)
+    assert dict(document.attributes) == {"etype": ["person"]}
+    assert written([document])[0] == text
+
+
 def test_percent_codes_of_an_id_are_read_and_what_is_no_code_stays() -> None:
     document = read_one(words("(a%2Db)", "(c%C3%A9)", "(50%)", "(%FF)", comments=header()))
     assert document.entities == ("a-b", "cé", "50%", "%FF")
@@ -266,6 +273,14 @@ def test_documents_begin_at_newdoc_wherever_it_stands_among_the_comments() -> No
     assert [document.entity_fields for document in documents] == [("eid",)] * 3
 
 
+def test_comments_stay_with_their_sentence() -> None:
+    text = words("", comments=[*header(), "# meta::a =  b ", "# x", "# y = z"]) + words("", comments=["# meta::a = c"])
+    document = read_one(text)
+    assert dict(document.metadata) == {"a": " b "}
+    assert [notes.comments for notes in document.sentences] == [("# x", "# y = z"), ("# meta::a = c",)]
+    assert written([document])[0] == text
+
+
 def test_a_file_without_newdoc_is_one_document_called_by_the_file(tmp_path: Path) -> None:
     path = tmp_path / "en_x.conllu.gz"
     path.write_bytes(gzip.compress((words("", "") + words("")).encode()))
@@ -330,6 +345,7 @@ def bad_row(row: str) -> str:
         (sentence("1 a 0 _", "2.1 b _ _", comments=SECOND), 9, ["ID: must be 1.1, got 2.1"]),
         (sentence("1 a 0 _", "1-2 b _ _", comments=SECOND), 9, ["must start at the next word (2)", "got 1-2"]),
         (sentence("1 a 0 _", "2-3 b _ _", "2 b 1 _", comments=SECOND), 10, ["must end in its sentence", "up to 3"]),
+        (sentence("1-2 x _ _", "1 a 0 _", "2-2 y _ _", comments=SECOND), 10, ["after the one before it", "got 2-2"]),
         (sentence("1 a 3 _", "2 b 0 _", comments=SECOND), 8, ["HEAD: must be 0 or a word", "(1 to 2), got '3'"]),
         (sentence("1 a 0 _", "2 b _ _", comments=SECOND), 9, ["HEAD: must be 0 or a word", "got '_'"]),
         (sentence("1 a 0 _", "2 b -1 _", comments=SECOND), 9, ["HEAD: must be 0 or a word", "got '-1'"]),
@@ -364,6 +380,7 @@ def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
             words("", comments=[*header("bad"), "# meta::dateCreated = 2024-2-30"]),
             ["line 3", "meta::dateCreated: must be an ISO date", "got '2024-2-30'"],
         ),
+        (words("", comments=["# newdoc id = bad", "# date = 20240131"]), ["line 2", "date: ", "got '20240131'"]),
         (words("", comments=["# newdoc id = bad", "# date = 2023-02-29"]), ["line 2", "date: ", "got '2023-02-29'"]),
     ],
 )
@@ -427,7 +444,8 @@ def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Seq
     assert reference.parse(found.tokens) == reference.parse(document.tokens)
     for name, extra in document.tokens.extra.items():
         assert list(found.tokens.extra[name]) == list(extra)
-    assert {**document.metadata, **found.metadata} == dict(found.metadata)
+    dated = {} if document.date is None else {"dateCreated": document.date.isoformat()}
+    assert dict(found.metadata) == {**document.metadata, **dated}
 
 
 @settings(max_examples=100)

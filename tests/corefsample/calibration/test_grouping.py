@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from calibration_references_c import bins_by_number, equal_groups, kranzlein_error, kranzlein_groups, mean, rms
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corefsample import ParameterError
@@ -29,6 +29,7 @@ rows = st.lists(st.tuples(scores, st.integers(0, 1), st.sampled_from("abcd")), m
 counts = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6), min_size=1).filter(
     lambda found: any(found.values())
 )
+few = settings(max_examples=40)
 Row = tuple[float, int, str]
 
 
@@ -54,6 +55,7 @@ def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[n
 # --- scores above a threshold ------------------------------------------------------------------------------
 
 
+@few
 @given(rows, st.integers(0, 8).map(lambda k: k / 8))
 def test_scores_at_or_above_the_threshold_stay(content: list[Row], threshold: float) -> None:
     kept = [row for row in content if row[0] >= threshold]
@@ -283,6 +285,7 @@ def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: lis
     assert (found.lower, found.upper, found.interval) == (None, None, None)
 
 
+@few
 @given(rows, st.randoms(use_true_random=False), st.sampled_from(["default", "kranzlein2021"]))
 def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any, convention: Any) -> None:
     content = [*content, (0.5, 1, "a")]
@@ -324,6 +327,7 @@ def test_an_edge_score_with_its_ties_goes_up_in_the_2021_code_and_down_by_defaul
     assert shared_calibration_error(found, n_bins=2).bins.n.tolist() == [3, 2]
 
 
+@few
 @given(rows, st.sampled_from(["default", "kranzlein2021"]))
 def test_each_group_has_the_error_of_its_own_scores(content: list[Row], convention: Any) -> None:
     groups = tag_frequency_groups({"a": 8, "b": 4, "c": 2}, n_groups=3)  # d is unseen, so in group 3
@@ -357,6 +361,12 @@ def test_a_table_of_groups_is_derived_by_hand() -> None:
     assert found.error == pytest.approx([0.0, 1 / 30], abs=1e-15)
     assert np.isnan(found.lower).all()
     assert (found.n_unseen_tags, found.n_unseen_scores) == (1, 1)
+
+
+def test_an_unseen_tag_of_which_no_score_is_left_is_not_counted() -> None:
+    found = TagScores.from_matrix([[0.9, 0.1, 0.001]], [0], tags=["a", "new", "newer"])
+    errors = grouped_calibration_errors(found, tag_frequency_groups({"a": 1}, n_groups=1), n_bins=1, interval=None)
+    assert (errors.n_unseen_tags, errors.n_unseen_scores, errors.n_tags_scored.tolist()) == (1, 1, [2])
 
 
 def test_intervals_are_those_of_the_calibration_error() -> None:
@@ -409,6 +419,7 @@ def test_each_tag_has_its_own_row() -> None:
     }
 
 
+@few
 @given(rows, st.integers(1, 4))
 def test_the_error_of_a_tag_is_that_of_its_scores(content: list[Row], bin_size: int) -> None:
     found = tag_calibration_errors(taken(content), bin_size=bin_size, n_resamples=20)

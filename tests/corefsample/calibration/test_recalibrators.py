@@ -19,7 +19,7 @@ from calibration_references_c import (
     softmax_loss,
     weighted_mean,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerance import plausible_means
 
@@ -54,6 +54,7 @@ EVERY: list[Callable[[], Recalibrator]] = [
     lambda: ScalingBinning(n_bins=1),
     lambda: ScalingBinning(n_bins=1, scaler="platt", share=0.3, seed=5),
 ]
+few = settings(max_examples=40)
 grid = np.linspace(0.0, 1.0, 41)
 
 
@@ -72,6 +73,7 @@ def some_pairs(n: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.
 # --- isotonic regression -----------------------------------------------------------------------------------
 
 
+@few
 @given(triples)
 def test_isotonic_values_are_those_of_the_max_min_formula(rows: list[Pair]) -> None:
     q, y, w = columns(rows)
@@ -81,6 +83,7 @@ def test_isotonic_values_are_those_of_the_max_min_formula(rows: list[Pair]) -> N
     assert model.predict(grid) == pytest.approx([interpolated(expected, v) for v in grid], abs=1e-9)
 
 
+@few
 @given(triples)
 def test_isotonic_predictions_never_fall_and_never_leave_the_fitted_range(rows: list[Pair]) -> None:
     q, y, w = columns(rows)
@@ -103,6 +106,7 @@ def test_isotonic_recalibration_is_the_curve_of_corp_at_the_fitted_predictions()
     assert found.tolist() == curve.recalibrated[np.searchsorted(curve.q_upper, q)].tolist()
 
 
+@few
 @given(triples)
 def test_isotonic_regression_agrees_with_scikit_learn(rows: list[Pair]) -> None:
     peer = pytest.importorskip("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
@@ -125,6 +129,7 @@ def test_adaptive_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bin
     assert found.edges_.tolist() == [0.0, *[min(content)[0] for content in bins[1:]], 1.0]
 
 
+@few
 @given(triples, st.integers(1, 6))
 def test_uniform_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bins: int) -> None:
     n_bins = min(n_bins, len(rows))
@@ -134,6 +139,7 @@ def test_uniform_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bins
     assert found.predict(q) == pytest.approx([expected[v] for v in q], abs=1e-12)
 
 
+@few
 @given(st.lists(st.tuples(values, labels), min_size=3, max_size=30), st.integers(1, 3), st.booleans())
 def test_without_weights_the_bins_are_those_of_bin_pairs(
     pairs: list[tuple[float, int]], n_bins: int, even: bool
@@ -183,6 +189,7 @@ def eighths(rows: list[Pair]) -> list[Pair]:
     return [(round(q * 8) / 8, y, w) for q, y, w in rows]
 
 
+@few
 @given(triples, triples, st.integers(0, 20), st.integers(1, 3))
 def test_one_document_scales_and_the_other_is_binned(
     one: list[Pair], other: list[Pair], seed: int, n_bins: int
@@ -256,6 +263,7 @@ def test_a_split_needs_two_of_what_is_split() -> None:
 # --- Platt scaling -----------------------------------------------------------------------------------------
 
 
+@few
 @given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
 def test_the_logistic_fit_meets_its_own_conditions(rows: list[Pair]) -> None:
     rows = [(min(max(q, 0.001), 0.999), y, w) for q, y, w in rows]
@@ -291,6 +299,7 @@ def test_one_label_has_a_finite_fit() -> None:
 rows_of_scores = st.lists(st.lists(st.floats(-4, 4), min_size=3, max_size=3), min_size=1, max_size=8)
 
 
+@few
 @given(rows_of_scores, st.data())
 def test_no_other_temperature_has_a_better_likelihood(rows: list[list[float]], data: st.DataObject) -> None:
     gold = [data.draw(st.integers(0, 2)) for _ in rows]
@@ -408,6 +417,7 @@ def test_fit_returns_the_recalibrator_and_predictions_are_probabilities(make: Ca
 
 
 @pytest.mark.parametrize("make", WITHOUT_SPLIT)
+@few
 @given(rows=triples)
 def test_a_weight_is_the_pair_given_so_often(make: Callable[[], Recalibrator], rows: list[Pair]) -> None:
     q, y, w = columns(rows)
@@ -515,6 +525,7 @@ def test_new_pairs_become_better_calibrated(make: Callable[[], Recalibrator]) ->
 # --- groups ------------------------------------------------------------------------------------------------
 
 
+@few
 @given(st.lists(st.tuples(values, labels, st.sampled_from("abc")), min_size=1, max_size=20))
 def test_each_group_has_the_fit_of_its_own_pairs(rows: list[tuple[float, int, str]]) -> None:
     q, y, g = (np.array(column) for column in zip(*rows, strict=True))
@@ -564,6 +575,33 @@ def test_the_base_stays_unfitted() -> None:
     GroupedRecalibrator(base).fit([0.2, 0.8], [0, 1], ["a", "b"])
     with pytest.raises(ParameterError, match="must be fitted"):
         base.predict([0.5])
+
+
+class Reversed(Recalibrator):
+    """A recalibrator of a user's own, which holds another one."""
+
+    _fitted = ("done_",)
+
+    def __init__(self, inner: Recalibrator) -> None:
+        self.inner = inner
+
+    def _fit(self, pairs: Any) -> None:
+        self.inner.fit(pairs.q, 1 - pairs.y, pairs.weights)
+        self.done_ = True
+
+    def _predict(self, q: np.ndarray) -> np.ndarray:
+        return 1.0 - self.inner.predict(q)
+
+
+def test_a_recalibrator_that_holds_another_is_copied_whole_for_each_group() -> None:
+    base = Reversed(HistogramBinning(n_bins=1))
+    model = GroupedRecalibrator(base).fit([0.5] * 4, [0, 0, 1, 1], ["a", "a", "b", "b"])
+    assert model.predict([0.5, 0.5, 0.5], ["a", "b", "c"]).tolist() == [0.0, 1.0, 0.5]
+    again = recalibrator_from_json(model.to_json())
+    assert isinstance(again, GroupedRecalibrator)
+    assert again.predict([0.5, 0.5, 0.5], ["a", "b", "c"]).tolist() == [0.0, 1.0, 0.5]
+    with pytest.raises(ParameterError, match="must be fitted"):
+        base.inner.predict([0.5])
 
 
 def test_what_a_group_refuses_is_told_with_its_name() -> None:
