@@ -34,13 +34,16 @@ if TYPE_CHECKING:
 # Okabe & Ito's palette with a marker each: apart for colour-blind readers, and in grey.
 INK = {"black": "#000000", "blue": "#0072B2", "vermilion": "#D55E00", "green": "#009E73", "purple": "#CC79A7"}
 METHOD_STYLES = {
-    "bootstrap pivotal": ("blue", "o"),
-    "simulated pivotal": ("green", "s"),
-    "bootstrap basic": ("purple", "^"),
+    "bootstrap inverted": ("blue", "o"),
+    "bootstrap pivotal": ("purple", "^"),
+    "simulated inverted": ("green", "s"),
     "bootstrap percentile": ("black", "x"),
     "simulated normal": ("vermilion", "D"),
 }
-METHOD_NAMES = {"simulated normal": "Algorithm 2 (simulated normal)"}
+METHOD_NAMES = {
+    "simulated normal": "Algorithm 2 (simulated normal)",
+    "bootstrap inverted": "bootstrap inverted (default)",
+}
 BOTH_ENDS, SKEWED = Design(alpha=0.5, beta=0.5), Design(alpha=0.1, beta=1.0)
 SHAPES = {"Beta(0.5, 0.5)": BOTH_ENDS, "Beta(0.1, 1)": SKEWED}
 TRUTHS = {"perfect": {}, "off by .02": {"shift": 0.02}, "off by .1": {"shift": 0.1}}
@@ -164,7 +167,7 @@ def run_coverage(effort: Effort, folder: Path | None) -> None:
     key = ["pairs", "q", "truth", "bin_size"]
     held = main.pivot_table(index=[*key, "true_error", "mean_estimate"], columns="method", values="held", sort=False)
     markdown("Share of 95% intervals that hold the true error", held[list(INTERVALS)].reset_index())
-    ends = main[main["method"].isin(["simulated normal", "bootstrap pivotal"])]
+    ends = main[main["method"].isin(["simulated normal", "bootstrap inverted"])]
     columns = [*key, "method", "all_above", "all_below", "holds_estimate", "mean_lower", "mean_upper"]
     markdown("Where they fail, and their mean ends", ends[columns])
     save(coverage_figure(main), folder, "study-coverage.png")
@@ -180,7 +183,7 @@ def large_example(effort: Effort) -> None:
     bins = blocks.bins
     estimate = calibration_test(bins)
     print(f"\n{bins.n_pairs:,} perfect pairs in {bins.n_bins} bins: estimate {estimate.statistic:.4f}, ", end="")
-    intervals = [simulated_interval(bins), simulated_interval(bins, method="pivotal"), bootstrap_interval(blocks)]
+    intervals = [simulated_interval(bins), simulated_interval(bins, method="inverted"), bootstrap_interval(blocks)]
     print("; ".join(f"{each.method} {each.lower:.4f} to {each.upper:.4f}" for each in intervals), end="")
     print(f"; p-value of perfect calibration {estimate.p_value:.2f}", flush=True)
 
@@ -194,9 +197,11 @@ def several_documents(options: dict[str, int]) -> None:
         for spread in spreads
         for number in numbers
     ]
-    table = named(coverage_study(designs, bin_sizes=[1000], methods=["bootstrap pivotal"], **options))
+    table = named(coverage_study(designs, bin_sizes=[1000], methods=["bootstrap inverted"], **options))
     wide = table.pivot_table(index=["truth", "unevenness"], columns="n_documents", values="held", sort=False)
-    markdown("Bootstrap pivotal: share that holds the truth, by number and unevenness of documents", wide.reset_index())
+    markdown(
+        "Bootstrap inverted: share that holds the truth, by number and unevenness of documents", wide.reset_index()
+    )
     perfect = [design for design in designs if design.shift == 0.0]
     table = named(rejection_study(perfect, bin_sizes=[1000], **options))
     table = table[table["method"] == "sign flips"]

@@ -38,9 +38,12 @@ def combined(gaps: Sequence[float], sizes: Sequence[float], norm: str) -> float:
     return math.sqrt(square) if norm == "rms" else square
 
 
+def mean_gap(pairs: Bin) -> float:
+    return math.fsum(y - q for q, y, _ in pairs) / len(pairs)
+
+
 def binned_error(bins: Sequence[Bin], norm: str) -> float:
-    gaps = [math.fsum(y - q for q, y, _ in each) / len(each) if each else 0.0 for each in bins]
-    return combined(gaps, [len(each) for each in bins], norm)
+    return combined([mean_gap(each) if each else 0.0 for each in bins], [len(each) for each in bins], norm)
 
 
 # --- Algorithm 2 -------------------------------------------------------------------------------------------
@@ -60,16 +63,19 @@ def simulated_error(bins: Sequence[Bin], normals: Iterator[float], norm: str) ->
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def bootstrap_law(bins: Sequence[Bin], norm: str) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Of every resample of documents, as how often each is in it: its error and its probability."""
+def bootstrap_law(bins: Sequence[Bin], norm: str) -> list[tuple[float, float, float]]:
+    """Of every resample of documents: its error, its noise (the error of gaps less those of all), its probability."""
     documents = sorted({document for each in bins for _, _, document in each})
-    law: dict[tuple[int, ...], tuple[float, float]] = {}
+    gaps = [mean_gap(each) for each in bins]
+    law: dict[tuple[int, ...], tuple[float, float, float]] = {}
     for picked in itertools.product(documents, repeat=len(documents)):
         times = tuple(picked.count(document) for document in documents)
         resampled = [[pair for document in picked for pair in each if pair[2] == document] for each in bins]
-        _, probability = law.get(times, (0.0, 0.0))
-        law[times] = binned_error(resampled, norm), probability + len(documents) ** -len(documents)
-    return law
+        moved = [mean_gap(each) - gap if each else 0.0 for each, gap in zip(resampled, gaps, strict=True)]
+        noise = combined(moved, [len(each) for each in resampled], norm)
+        *_, probability = law.get(times, (0.0, 0.0, 0.0))
+        law[times] = binned_error(resampled, norm), noise, probability + len(documents) ** -len(documents)
+    return list(law.values())
 
 
 def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
@@ -81,6 +87,32 @@ def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
         gaps = [math.fsum(sign[document] * (y - q) for q, y, document in each) / len(each) for each in bins]
         errors.append(combined(gaps, [len(each) for each in bins], norm))
     return errors
+
+
+# --- inverted intervals ------------------------------------------------------------------------------------
+
+
+def inverted_interval(
+    estimate: float, errors: Sequence[float], noise: Sequence[float], quantiles: tuple[float, float, float, float]
+) -> tuple[float, float]:
+    """Ends of the squared errors e, on a grid, about which an estimate like the one found is no surprise.
+
+    The quantiles are the low and high ones of noise and of errors. Estimates of e are expected at e plus the mean of
+    the noise, no further below and above than a reach whose square is linear in e. An estimate below the mean of the
+    noise counts as that.
+    """
+    n = len(errors)
+    mean_noise, mean_errors = math.fsum(noise) / n, math.fsum(errors) / n
+    below = (mean_noise - quantiles[0]) ** 2, (mean_errors - quantiles[2]) ** 2
+    above = (quantiles[1] - mean_noise) ** 2, (quantiles[3] - mean_errors) ** 2
+
+    def reach(ends: tuple[float, float], e: float) -> float:
+        return math.sqrt(ends[0] + max(0.0, ends[1] - ends[0]) * e / estimate)
+
+    top = 4.0 * max(*errors, estimate)
+    grid = [top * step / 100_000 for step in range(100_001)]
+    kept = [e for e in grid if e - reach(below, e) <= max(0.0, estimate - mean_noise) <= e + reach(above, e)]
+    return min(kept), max(kept)
 
 
 # --- labels under perfect calibration ----------------------------------------------------------------------

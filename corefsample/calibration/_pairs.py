@@ -57,11 +57,27 @@ def refuse_outside(name: str, array: FloatArray) -> None:
         raise ParameterError(f"{name}[{k}] must lie in [0, 1], got {array[k]}")
 
 
-def labelled(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def labelled(
+    q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q", "y")
+) -> tuple[FloatArray, FloatArray]:
     """Return predictions and labels as float64 arrays, or refuse what is none."""
-    given, answers = _rows.require_pairs(q, y)
-    _rows.refuse_pairs(given, answers)
+    given, answers = _rows.numbers(names[0], q), _rows.labels(names[1], y)
+    require_as_many(names[1], answers, given.shape[0], names[0])
+    if given.shape[0] == 0:
+        raise ParameterError(f"{names[0]} must hold at least one prediction, got none")
+    refuse_outside(names[0], given)
+    known = (answers == 0) | (answers == 1)
+    if not known.all():
+        k = int(np.argmin(known))
+        raise ParameterError(f"{names[1]}[{k}] must be 0 or 1, got {answers[k]}")
     return given + 0.0, answers.astype(np.float64)  # + 0.0: no negative zero, which would show as a value of its own
+
+
+def require_as_many(name: str, values: npt.ArrayLike, n: int, other: str) -> None:
+    """Refuse rows that are not as many as others."""
+    found = np.shape(values)
+    if found and found[0] != n:
+        raise ParameterError(f"{name} must be as many as {other} ({n}), got {found[0]}")
 
 
 def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> FloatArray:
@@ -69,8 +85,7 @@ def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Fl
     if values is None:
         return np.ones(n)
     weights = _rows.numbers("sample_weight", values)
-    if weights.shape[0] != n:
-        raise ParameterError(f"sample_weight must be as many as {other} ({n}), got {weights.shape[0]}")
+    require_as_many("sample_weight", weights, n, other)
     good = (weights >= 0.0) & np.isfinite(weights)
     if not good.all():
         k = int(np.argmin(good))

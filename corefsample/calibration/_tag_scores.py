@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample.calibration import _rows
-from corefsample.calibration._pairs import FloatArray, labelled, predictions
+from corefsample.calibration._pairs import FloatArray, labelled, predictions, require_as_many
 from corefsample.calibration._tag_groups import TagGroups
 from corefsample.errors import ParameterError
 
@@ -91,14 +91,23 @@ class TagScores:
         """
         limit = _checks.probability("threshold", threshold)
         given = np.asarray(scores)
-        values, answers = labelled(given, labels)
+        values, answers = labelled(given, labels, names=("scores", "labels"))
+        require_as_many("tags", tags, values.shape[0], "scores")
         kept = _reached(given, limit)
         _require_some(kept, limit)
         codes, names = _rows.coded("tags", tags, values)
-        blocks = None if documents is None else _rows.coded("documents", documents, values)[0][kept]
+        blocks = _document_codes(documents, values.shape[0], "scores")
         n_kept, n_positive = int(kept.sum()), int(answers[~kept].sum())
         return cls(
-            values[kept], answers[kept], codes[kept], names, blocks, limit, kept.shape[0] - n_kept, n_positive, 0
+            scores=values[kept],
+            labels=answers[kept],
+            codes=codes[kept],
+            tag_names=names,
+            documents=None if blocks is None else blocks[kept],
+            threshold=limit,
+            n_dropped=kept.shape[0] - n_kept,
+            n_positives_dropped=n_positive,
+            n_gold_outside=0,
         )
 
     @classmethod
@@ -142,11 +151,19 @@ class TagScores:
         token, column = np.nonzero(kept)
         values = matrix[token, column].astype(np.float64) + 0.0
         answers = (right[token] == column).astype(np.float64)
-        blocks = None if documents is None else _rows.coded("documents", documents, right)[0][token]
+        blocks = _document_codes(documents, n_tokens, "rows of probs")
         n_outside = int((right < 0).sum())
         lost = n_tokens - n_outside - int(answers.sum())
         return cls(
-            values, answers, column.astype(np.int32), names, blocks, limit, matrix.size - values.size, lost, n_outside
+            scores=values,
+            labels=answers,
+            codes=column.astype(np.int32),
+            tag_names=names,
+            documents=None if blocks is None else blocks[token],
+            threshold=limit,
+            n_dropped=matrix.size - values.size,
+            n_positives_dropped=lost,
+            n_gold_outside=n_outside,
         )
 
     @property
@@ -157,8 +174,7 @@ class TagScores:
     def recalibrated(self, scores: npt.ArrayLike) -> TagScores:
         """The same labels and tags with other scores (n,) in [0, 1]; none is dropped, however low."""
         values = predictions("scores", scores) + 0.0
-        if values.shape[0] != self.n:
-            raise ParameterError(f"scores must be as many as those they replace ({self.n}), got {values.shape[0]}")
+        require_as_many("scores", values, self.n, "those they replace")
         return replace(self, scores=values)
 
     def groups(self, tag_groups: TagGroups) -> npt.NDArray[np.int64]:
@@ -179,6 +195,13 @@ def _reached(values: npt.NDArray[Any], threshold: float) -> npt.NDArray[np.bool_
     return np.asarray(values >= limit)
 
 
+def _document_codes(documents: npt.ArrayLike | None, n: int, other: str) -> Codes | None:
+    if documents is None:
+        return None
+    require_as_many("documents", documents, n, other)
+    return _rows.coded("documents", documents, np.empty(n))[0]
+
+
 def _require_some(kept: npt.NDArray[np.bool_], threshold: float) -> None:
     if not kept.any():
         raise ParameterError(f"threshold must be reached by a score, got {threshold!r} and {kept.size} scores below")
@@ -197,8 +220,7 @@ def _checked_matrix(probs: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def _checked_gold(gold: npt.ArrayLike, n_tokens: int, n_tags: int) -> npt.NDArray[np.int64]:
     columns = _checks.integers("gold", gold)
-    if columns.shape[0] != n_tokens:
-        raise ParameterError(f"gold must be as many as rows of probs ({n_tokens}), got {columns.shape[0]}")
+    require_as_many("gold", columns, n_tokens, "rows of probs")
     outside = np.flatnonzero((columns < -1) | (columns >= n_tags))
     if outside.size:
         k = int(outside[0])

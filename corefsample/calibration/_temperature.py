@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration._pairs import FloatArray, sample_weights
+from corefsample.calibration._pairs import FloatArray, require_as_many, sample_weights
 from corefsample.calibration._recalibrator import FittedModel, require_finite
 from corefsample.errors import ParameterError
 
@@ -164,8 +164,7 @@ def _checked_logits(logits: npt.ArrayLike) -> FloatArray:
 
 def _checked_gold(gold: npt.ArrayLike, scores: FloatArray) -> npt.NDArray[np.int64]:
     classes = _checks.integers("gold", gold)
-    if classes.shape[0] != scores.shape[0]:
-        raise ParameterError(f"gold must be as many as logits ({scores.shape[0]}), got {classes.shape[0]}")
+    require_as_many("gold", classes, scores.shape[0], "logits")
     if classes.shape[0] == 0:
         raise ParameterError("logits must hold at least one row, got none")
     outside = np.flatnonzero((classes < 0) | (classes >= scores.shape[1]))

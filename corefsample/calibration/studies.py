@@ -14,12 +14,12 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.calibration import _draws
 from corefsample.calibration._draws import Norm
+from corefsample.calibration._interval import interval_of_draws
 from corefsample.calibration.binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.bins import BlockBins
 from corefsample.calibration.intervals import (
     bootstrap_draws,
     calibration_test,
-    interval_of_draws,
     simulated_draws,
 )
 from corefsample.calibration.monte_carlo import split_sample_error

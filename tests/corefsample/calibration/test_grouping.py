@@ -118,19 +118,27 @@ def test_scores_are_read_only() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "said"),
     [
-        (([1.5], [1], ["a"]), {}, r"q\[0\] must lie in \[0, 1\], got 1.5"),
-        (([0.5], [3], ["a"]), {}, r"y\[0\] must be 0 or 1, got 3"),
-        (([0.5], [1], ["a", "b"]), {}, r"tags must be as many as q \(1\), got 2"),
+        (([1.5], [1], ["a"]), {}, r"scores\[0\] must lie in \[0, 1\], got 1.5"),
+        (([0.5], [3], ["a"]), {}, r"labels\[0\] must be 0 or 1, got 3"),
+        (([0.5], [1], ["a", "b"]), {}, r"tags must be as many as scores \(1\), got 2"),
         (([0.5, 0.5], [1, 0], ["a", None]), {}, r"tags\[1\] must be an id, got None"),
-        (([0.5], [1], ["a"]), {"documents": [1, 2]}, r"documents must be as many as q \(1\), got 2"),
+        (([0.5], [1], ["a"]), {"documents": [1, 2]}, r"documents must be as many as scores \(1\), got 2"),
         (([0.5], [1], ["a"]), {"threshold": 1.5}, r"threshold must lie in \[0, 1\], got 1.5"),
         (([0.5], [1], ["a"]), {"threshold": 0.6}, "threshold must be reached by a score, got 0.6 and 1 scores below"),
-        (([], [], []), {}, "q must hold at least one prediction, got none"),
+        (([], [], []), {}, "scores must hold at least one prediction, got none"),
     ],
 )
 def test_bad_flat_scores_are_refused(arguments: Any, options: Any, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         TagScores.from_arrays(*arguments, **options)
+
+
+def test_as_many_scores_come_back_as_were_there() -> None:
+    found = TagScores.from_arrays([0.5], [1], ["a"])
+    with pytest.raises(ParameterError, match=r"scores must be as many as those they replace \(1\), got 2"):
+        found.recalibrated([0.5, 0.5])
+    with pytest.raises(ParameterError, match=r"scores\[0\] must lie in \[0, 1\], got nan"):
+        found.recalibrated([math.nan])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +153,7 @@ def test_bad_flat_scores_are_refused(arguments: Any, options: Any, said: str) ->
         (([[0.5, 0.5]], [0, 1]), {}, r"gold must be as many as rows of probs \(1\), got 2"),
         (([[0.5, 0.5]], [0]), {"tags": ["a"]}, r"tags must be as many as columns of probs \(2\)"),
         (([[0.5, 0.5]], [0]), {"tags": ["a", "a"]}, "tags must be distinct, got 'a' twice"),
-        (([[0.5, 0.5]], [0]), {"documents": ["x", "y"]}, r"documents must be as many as q \(1\), got 2"),
+        (([[0.5, 0.5]], [0]), {"documents": ["x", "y"]}, r"documents must be as many as rows of probs \(1\), got 2"),
     ],
 )
 def test_bad_matrices_are_refused(arguments: Any, options: Any, said: str) -> None:

@@ -23,9 +23,11 @@ from corefsample.calibration import _draws
 from corefsample.calibration.bins import BlockBins, ReliabilityBins
 from corefsample.calibration.intervals import (
     bin_intervals,
+    bootstrap_draws,
     bootstrap_errors,
     bootstrap_interval,
     calibration_test,
+    simulated_draws,
     simulated_errors,
     simulated_interval,
 )
@@ -141,7 +143,8 @@ def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() ->
     interval = simulated_interval(blocks.bins, n_draws=1000)
     estimate = calibration_test(blocks.bins, n_draws=2).statistic
     assert interval.lower > estimate > 0.0
-    assert simulated_interval(blocks.bins, n_draws=1000, method="pivotal").lower == 0.0
+    for method in ("inverted", "pivotal"):
+        assert simulated_interval(blocks.bins, n_draws=1000, method=method).lower == 0.0  # type: ignore[arg-type]
 
 
 # --- bootstrap ---------------------------------------------------------------------------------------------
@@ -154,12 +157,29 @@ def test_bootstrap_errors_follow_the_law_of_resampled_documents(n_documents: int
     law = references.bootstrap_law(bins, norm)
     drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_draws=20_000, seed=1), 12)
     expected: Counter[float] = Counter()
-    for error, probability in law.values():
+    for error, _, probability in law:
         expected[round(error, 12)] += probability
     values = sorted(expected)
     np.testing.assert_allclose(np.unique(drawn), values, atol=2e-12)
     counts = [int(np.sum(np.abs(drawn - value) < 1e-11)) for value in values]
     assert plausible_table(counts, [expected[value] for value in values])
+
+
+@pytest.mark.parametrize("norm", NORMS[1:])
+def test_the_noise_of_a_resample_is_how_far_it_moves_its_bins(norm: Any) -> None:
+    bins = references.adaptive_bins(drawn_pairs(14, 3, seed=6), 4)
+    expected = {(round(error, 10), round(noise, 10)) for error, noise, _ in references.bootstrap_law(bins, norm)}
+    drawn = bootstrap_draws(block_bins(bins), norm, 2000, 1)
+    assert set(zip(*(np.round(each, 10).tolist() for each in drawn), strict=True)) == expected
+
+
+def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() -> None:
+    bins = block_bins(SMALL).bins
+    variances = bins.mean_y * (1 - bins.mean_y) / bins.n
+    moving = variances > 0.0
+    normals = np.random.Generator(np.random.Philox(3)).standard_normal((50, moving.sum()))
+    expected = normals**2 @ (variances * bins.n / bins.n_pairs)[moving]
+    np.testing.assert_allclose(simulated_draws(bins, "mse", 50, 3)[1], expected)
 
 
 def test_bins_that_a_resample_leaves_empty_count_for_nothing() -> None:
@@ -186,14 +206,36 @@ def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
         assert (interval.method, interval.level) == (f"bootstrap {method}", 0.9)
 
 
+@pytest.mark.parametrize("off", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("simulated", [False, True])
+def test_the_inverted_interval_holds_the_errors_that_the_estimate_does_not_contradict(
+    simulated: bool, off: float
+) -> None:
+    blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=4, off=off), 50))
+    estimate = calibration_test(blocks, n_draws=2, norm="mse").statistic
+    errors, noise = simulated_draws(blocks.bins, "mse", 999, 4) if simulated else bootstrap_draws(blocks, "mse", 999, 4)
+    ends = *np.quantile(noise, [0.05, 0.95]), *np.quantile(errors, [0.05, 0.95])
+    expected = references.inverted_interval(estimate, errors.tolist(), noise.tolist(), ends)
+    options: dict[str, Any] = {"norm": "mse", "level": 0.9, "n_draws": 999, "seed": 4}
+    interval = (
+        simulated_interval(blocks.bins, method="inverted", **options)
+        if simulated
+        else bootstrap_interval(blocks, **options)
+    )
+    assert (interval.lower, interval.upper) == pytest.approx(expected, abs=1e-4 * float(errors.max()))
+    assert interval.method == f"{'simulated' if simulated else 'bootstrap'} inverted"
+    assert interval.lower <= max(0.0, estimate - noise.mean()) <= interval.upper
+
+
 def test_the_upper_end_stays_above_0_where_the_debiased_error_is_negative() -> None:
     # As many documents of ones as of zeros: the estimate is 0, that of most resamples is not.
     bins = [[(0.5, document % 2, document) for document in range(10) for _ in range(2)]]
     blocks = block_bins(bins)
-    interval = bootstrap_interval(blocks, n_draws=2000)
     assert calibration_test(blocks, n_draws=2).statistic == 0.0
-    assert interval.lower == 0.0
-    assert 0.0 < interval.upper < 0.5
+    for method in ("inverted", "pivotal"):
+        interval = bootstrap_interval(blocks, n_draws=2000, method=method)  # type: ignore[arg-type]
+        assert interval.lower == 0.0
+        assert 0.0 < interval.upper < 0.5
 
 
 bin_lists = st.integers(0, 10_000).flatmap(
@@ -204,6 +246,8 @@ bin_lists = st.integers(0, 10_000).flatmap(
 METHODS: list[tuple[Callable[..., Any], str]] = [
     (simulated_interval, "normal"),
     (simulated_interval, "pivotal"),
+    (simulated_interval, "inverted"),
+    (bootstrap_interval, "inverted"),
     (bootstrap_interval, "pivotal"),
     (bootstrap_interval, "basic"),
     (bootstrap_interval, "percentile"),
@@ -219,6 +263,8 @@ def test_ends_are_in_order_and_in_0_to_1(
     if blocks.n.any(axis=1).sum() < 2:
         return
     interval_of, name = method
+    if name == "inverted" and norm in ("l1", "max"):
+        return
     given_bins = blocks.bins if interval_of is simulated_interval else blocks
     interval = interval_of(given_bins, norm=norm, n_draws=40, level=level, method=name)
     assert 0.0 <= interval.lower <= interval.upper <= 1.0
@@ -230,9 +276,12 @@ def test_the_mse_interval_is_the_square_of_the_rms_one(bins: list[references.Bin
     blocks = block_bins(bins)
     if blocks.n.any(axis=1).sum() < 2:
         return
-    for interval_of, given_bins in ((bootstrap_interval, blocks), (simulated_interval, blocks.bins)):
+    kinds = itertools.product(
+        ((bootstrap_interval, blocks), (simulated_interval, blocks.bins)), ("pivotal", "inverted")
+    )
+    for (interval_of, given_bins), method in kinds:
         rms, mse = (
-            interval_of(given_bins, norm=norm, n_draws=50, method="pivotal")  # type: ignore[operator]
+            interval_of(given_bins, norm=norm, n_draws=50, method=method)  # type: ignore[operator]
             for norm in ("rms", "mse")
         )
         assert (rms.lower**2, rms.upper**2) == pytest.approx((mse.lower, mse.upper), abs=1e-12)
@@ -304,7 +353,7 @@ def all_intervals(blocks: BlockBins) -> list[Any]:
     options: dict[str, Any] = {"n_draws": 300}
     return [
         bootstrap_interval(blocks, **options),
-        simulated_interval(blocks.bins, **options, method="pivotal"),
+        simulated_interval(blocks.bins, **options, method="inverted"),
         simulated_interval(blocks.bins, **options),
     ]
 
@@ -608,6 +657,16 @@ def test_options_that_break_their_rule_are_refused(name: str, option: dict[str, 
     (parameter, value), *_ = option.items()
     with pytest.raises(ParameterError, match=rf"^{parameter} must .*{value}"):
         function(bins, **option)
+
+
+@pytest.mark.parametrize("norm", ["l1", "max"])
+def test_norms_that_are_no_squares_have_no_inverted_interval(norm: Any) -> None:
+    assert bootstrap_interval(BLOCKS, norm=norm, n_draws=20).method == "bootstrap pivotal"
+    for function, bins in ((bootstrap_interval, BLOCKS), (simulated_interval, BLOCKS.bins)):
+        with pytest.raises(
+            ParameterError, match=rf"^norm must be one of rms, mse for method='inverted', got '{norm}'$"
+        ):
+            function(bins, norm=norm, method="inverted")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["bootstrap_errors", "bootstrap_interval", "calibration_test", "bin_intervals"])

@@ -154,7 +154,7 @@ def test_the_coverage_study_tells_good_intervals_from_bad() -> None:
     held = table.set_index(["shift", "method"])["held"]
     assert held[0.0, "simulated normal"] == held[0.0, "bootstrap percentile"] == 0.0
     assert held[0.1, "simulated normal"] < 0.3
-    assert (held[:, "bootstrap pivotal"] >= 0.75).all()
+    assert (held[:, "bootstrap inverted"] >= 0.75).all()
     np.testing.assert_allclose(table["held"] + table["all_above"] + table["all_below"], 1.0)
     assert (table["mean_estimate"] > table["true_error"]).all()
     assert (table["mean_lower"] <= table["mean_upper"]).all()

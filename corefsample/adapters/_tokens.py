@@ -1,0 +1,102 @@
+"""Tokens of spaCy's and Stanza's documents, and spans of characters as spans of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample.adapters._arrays import Ints
+from corefsample.documents import Tokens
+from corefsample.errors import ParameterError
+
+__all__ = ["ALIGNMENTS", "align", "is_spacy_doc", "spacy_tokens", "stanza_tokens"]
+
+ALIGNMENTS = ("strict", "expand", "drop")
+
+
+def is_spacy_doc(value: object) -> bool:
+    """Whether a value has what is needed of a spaCy Doc."""
+    return hasattr(value, "text") and hasattr(value, "vocab") and hasattr(value, "spans")
+
+
+def spacy_tokens(doc: Any) -> Tokens:
+    """Tokens of a spaCy Doc; without a parse every head is -1, without sentences all are one."""
+    words = list(doc)
+    parsed = any(word.dep_ for word in words)
+    starts = [i > 0 and bool(word.is_sent_start) for i, word in enumerate(words)]
+    return Tokens(
+        text=[word.text for word in words],
+        lemma=[word.lemma_ for word in words],
+        upos=[word.pos_ for word in words],
+        dep=[word.dep_ for word in words],
+        head=_array([word.head.i if parsed and word.head.i != word.i else -1 for word in words]),
+        sent=np.cumsum(_array(starts), dtype=np.int32),
+        extra={"space_after": [bool(word.whitespace_) for word in words]},
+    )
+
+
+def stanza_tokens(document: Any) -> Tokens:
+    """Words of a Stanza Document, in its order; empty words (zero anaphora) are not among them."""
+    words: list[Any] = []
+    heads: list[int] = []
+    sents: list[int] = []
+    for number, sentence in enumerate(document.sentences):
+        first = len(words)
+        for word in sentence.words:
+            words.append(word)
+            heads.append(first + word.head - 1 if word.head else -1)  # heads count from 1; 0 or None: no head
+            sents.append(number)
+    return Tokens(
+        text=[word.text for word in words],
+        lemma=[word.lemma or "" for word in words],
+        upos=[word.upos or "" for word in words],
+        dep=[word.deprel or "" for word in words],
+        head=_array(heads),
+        sent=_array(sents),
+    )
+
+
+def _array(values: Sequence[int]) -> npt.NDArray[np.int32]:
+    return np.asarray(values, np.int32)
+
+
+def align(
+    spans: Ints, offsets: Ints, name: str, alignment: str
+) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+    """Token spans of character spans.
+
+    Parameters
+    ----------
+    spans
+        int64 (n_spans, 2): first character, and the one past the last.
+    offsets
+        int64 (n_tokens, 2): the same of each token, ascending, none overlapping.
+    alignment
+        Where a span begins or ends inside a token: "strict" refuses it, "expand" takes the whole token, "drop" leaves
+        the span out. A span that touches no token is refused, or left out by "drop".
+
+    Returns
+    -------
+    starts, ends
+        int64 (n_spans,): first token, and the one past the last.
+    kept
+        bool (n_spans,).
+    """
+    _checks.choice("alignment", alignment, ALIGNMENTS)
+    starts = np.searchsorted(offsets[:, 1], spans[:, 0], side="right")  # the first token that ends past the beginning
+    ends = np.searchsorted(offsets[:, 0], spans[:, 1], side="left")  # the first that begins at or past the end
+    touching = starts < ends
+    inside = np.flatnonzero(touching)
+    exact = touching.copy()
+    exact[inside] &= offsets[starts[inside], 0] == spans[inside, 0]
+    exact[inside] &= offsets[ends[inside] - 1, 1] == spans[inside, 1]
+    kept = touching if alignment == "expand" else exact
+    if alignment != "drop" and not kept.all():
+        i = int(np.flatnonzero(~kept)[0])
+        rule = "touch a token" if not touching[i] else "begin and end where tokens do (or take alignment='expand')"
+        raise ParameterError(f"{name}[{i}] must {rule}, got characters {spans[i, 0]} to {spans[i, 1]}")
+    return starts.astype(np.int64), ends.astype(np.int64), kept
