@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from corefsample._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from corefsample.annotated import AnnotatedDocument as AnnotatedDocument
     from corefsample.antecedents import AntecedentDistribution as AntecedentDistribution
     from corefsample.antecedents import Pruned as Pruned
     from corefsample.documents import ScoredDocument as ScoredDocument
@@ -26,13 +27,24 @@ if TYPE_CHECKING:
     from corefsample.exact import root_posterior as root_posterior
     from corefsample.formats import read_documents as read_documents
     from corefsample.formats import write_documents as write_documents
+    from corefsample.formats.conll2012 import read_conll2012 as read_conll2012
+    from corefsample.formats.conll2012 import write_conll2012 as write_conll2012
+    from corefsample.formats.corefud import read_corefud as read_corefud
+    from corefsample.formats.corefud import write_corefud as write_corefud
     from corefsample.graphs import to_networkx as to_networkx
+    from corefsample.links import link_pairs as link_pairs
+    from corefsample.links import link_tables as link_tables
+    from corefsample.metrics import clustering_scores as clustering_scores
+    from corefsample.metrics import metric_posterior as metric_posterior
+    from corefsample.recalibration import Recalibration as Recalibration
+    from corefsample.recalibration import fit_recalibration as fit_recalibration
     from corefsample.sampling import ClusteringSamples as ClusteringSamples
     from corefsample.sampling import sample_clusterings as sample_clusterings
 
 __version__ = "0.1.0"
 
 _MODULES = {
+    "AnnotatedDocument": "annotated",
     "AntecedentDistribution": "antecedents",
     "ClusteringSamples": "sampling",
     "CorefsampleError": "errors",
@@ -40,17 +52,27 @@ _MODULES = {
     "OutputError": "errors",
     "ParameterError": "errors",
     "Pruned": "antecedents",
+    "Recalibration": "recalibration",
     "ScoredDocument": "documents",
     "Tokens": "documents",
     "clustering_log_prob": "exact",
+    "clustering_scores": "metrics",
     "entity_count_pmf": "exact",
+    "fit_recalibration": "recalibration",
     "link_marginals": "exact",
+    "link_pairs": "links",
+    "link_tables": "links",
     "map_clustering": "exact",
+    "metric_posterior": "metrics",
     "poisson_binomial_pmf": "exact",
+    "read_conll2012": "formats.conll2012",
+    "read_corefud": "formats.corefud",
     "read_documents": "formats",
     "root_posterior": "exact",
     "sample_clusterings": "sampling",
     "to_networkx": "graphs",
+    "write_conll2012": "formats.conll2012",
+    "write_corefud": "formats.corefud",
     "write_documents": "formats",
 }
 

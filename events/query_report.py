@@ -17,7 +17,8 @@ from corefsample.schemes import scheme_names
 from events.gold_documents import GoldDocuments, Progress
 from events.output_folder import OutputFolder
 from events.queries import ROLES
-from events.query_study import OBJECTIVES, QueryStudy, study_queries
+from events.query_score import OBJECTIVES
+from events.query_study import QueryStudy, study_queries
 from events.record import checksums, run_record
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
@@ -169,7 +170,7 @@ def run_query_report(
     overwrite
         Whether an earlier report's folder may be replaced.
     pictures
-        Whether to draw the reliability curves.
+        Whether to draw reliability curves and coverage.
     on_progress
         Called as documents are read, with bytes read, bytes in all, and documents.
     on_step
@@ -228,7 +229,7 @@ def _report(
 
 
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
-    """Write the tables of a study, and the picture of its reliability curves.
+    """Write the tables of a study, and the pictures of its reliability curves and of its coverage.
 
     Parameters
     ----------
@@ -244,7 +245,8 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     intervals, curves = study.intervals(), study.reliability()
     study.scores().to_csv(file("query_scores.csv"), index=False)
     study.recalibrations().to_csv(file("query_recalibrations.csv"), index=False)
-    study.coverage(intervals).to_csv(file("query_coverage.csv"), index=False)
+    coverage = study.coverage(intervals)
+    coverage.to_csv(file("query_coverage.csv"), index=False)
     intervals.to_csv(file("query_intervals.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
     frames = [curve.to_frame().assign(variant=name) for name, curve in curves.items()]
@@ -253,8 +255,12 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     reliability.to_csv(file("query_reliability.csv"), index=False)
     if pictures:
         from corefsample.plots import reliability_figure, save_figure
+        from events.plots import query_coverage
 
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
-        figure = reliability_figure(curves, title=title)
-        for ending in ("png", "svg"):
-            save_figure(figure, file(f"query_reliability.{ending}"))
+        figures = {"query_reliability": reliability_figure(curves, title=title)}
+        if len(coverage):
+            figures["query_coverage"] = query_coverage(coverage, level=max(study.levels))
+        for name, figure in figures.items():
+            for ending in ("png", "svg"):
+                save_figure(figure, file(f"{name}.{ending}"))

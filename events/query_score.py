@@ -1,4 +1,4 @@
-"""The proper score of entity queries, as a target of structured recalibration."""
+"""Targets of structured recalibration by name, the proper score of entity queries among them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated
-from corefsample.recalibration import DocumentObjective, Recalibration
+from corefsample.recalibration import DocumentObjective, LinkScore, Objective, Recalibration
 from events.queries import DocumentQueries, match_queries
 
-__all__ = ["QueryScore"]
+__all__ = ["OBJECTIVES", "QueryScore", "named_objective"]
 
 FloatArray = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
 
 
 class QueryScore(DocumentObjective):
@@ -84,3 +86,13 @@ class QueryScore(DocumentObjective):
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries that the document holds."""
         return self.queries(document).n_queries
+
+
+def named_objective(name: str, query_score: dict[str, Any]) -> Objective:
+    """Objective by one of the names in OBJECTIVES; `query_score` holds the options of a `QueryScore`."""
+    _checks.choice("objective", name, OBJECTIVES)
+    if name.startswith("queries"):
+        return QueryScore("log" if name.endswith("log") else "brier", **query_score)
+    if name == "links-log":
+        return LinkScore("log", unannotated=query_score.get("unannotated", "skip"))
+    return "likelihood" if name == "likelihood" else "links"

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration import CrossFit, LinkScore, Objective, Recalibration, RecalibrationFitter
+from corefsample.recalibration import CrossFit, Recalibration, RecalibrationFitter
 from events.query_counts import LEVELS, SIZES, count_coverage, count_intervals
-from events.query_score import QueryScore
+from events.query_score import QueryScore, named_objective
 from events.query_table import QueryTable
 
 if TYPE_CHECKING:
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
 
     from corefsample.calibration.reliability import ReliabilityCurve
 
-__all__ = ["AS_SCORED", "OBJECTIVES", "QueryStudy", "QueryVariant", "named_objective", "study_queries"]
+__all__ = ["AS_SCORED", "QueryStudy", "QueryVariant", "study_queries"]
 
 FloatArray = npt.NDArray[np.float64]
 
-OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
 AS_SCORED = "as scored"
 GIVEN, UNCERTAIN = "given", "uncertain"  # the recalibration, in an interval
 _DRAW_SAMPLES = 200  # for each draw of a recalibration; their noise averages out over the draws
@@ -175,7 +173,7 @@ class QueryStudy:
 
         told = self.intervals() if intervals is None else intervals
         parts = []
-        for names, part in told.groupby(["variant", "recalibration"], sort=False):
+        for names, part in told.groupby(["variant", "recalibration"], sort=False) if len(told) else [(("", ""), told)]:
             table = count_coverage(part, sizes=self.sizes)
             for column, (title, name) in enumerate(zip(("variant", "recalibration"), names, strict=True)):
                 table.insert(column, title, str(name))
@@ -216,16 +214,6 @@ class QueryStudy:
                     }
                 )
         return pd.DataFrame(rows)
-
-
-def named_objective(name: str, query_score: dict[str, Any]) -> Objective:
-    """Objective by one of the names in OBJECTIVES; `query_score` holds the options of a `QueryScore`."""
-    _checks.choice("objective", name, OBJECTIVES)
-    if name.startswith("queries"):
-        return QueryScore("log" if name.endswith("log") else "brier", **query_score)
-    if name == "links-log":
-        return LinkScore("log", unannotated=query_score.get("unannotated", "skip"))
-    return "likelihood" if name == "likelihood" else "links"
 
 
 def study_queries(

@@ -6,24 +6,20 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from corefsample import _checks
-from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
-from corefsample.formats import DocumentStream, quarantine_file, write_documents
+from corefsample.formats import quarantine_file, write_documents
 from corefsample.formats.stream import file_suffix
 from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
     CrossFit,
     Objective,
-    Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
     RecalibrationFitter,
@@ -31,7 +27,8 @@ from corefsample.recalibration import (
 from corefsample.schemes import scheme_names
 from events.gold_documents import GoldDocuments, PathLike, Progress
 from events.queries import ROLES
-from events.query_study import OBJECTIVES, named_objective
+from events.query_score import OBJECTIVES, named_objective
+from events.recalibrated_documents import RecalibratedDocuments
 from events.record import checksums, run_record
 
 __all__ = ["RECORD_SUFFIX", "RecalibrationRun", "run_recalibrate"]
@@ -182,12 +179,14 @@ def run_recalibrate(
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
-        target = _Target(names, on_rejected, on_progress)  # a missing file is told before the fit
+        target = RecalibratedDocuments(names, on_rejected, on_progress)  # a missing file is told before the fit
         fitter, fit = _fitted(gold, named_objective(objective, query), missing=missing, unannotated=unannotated)
         held_out, draws = fitter.cross_fit(folds, seed=seed), fitter.bootstrap(n_boot, seed=seed)
         inputs = [{"part": "gold", **row} for row in checksums(gold.stream.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(target.stream.paths)]
-        n_written = write_documents(target.recalibrated(fit, fitter.gold.doc_ids, record), path, overwrite=overwrite)
+        n_written = write_documents(
+            _then_removing(record, target.under(fit.recalibration, fitter.gold.doc_ids)), path, overwrite=overwrite
+        )
         run = RecalibrationRun(
             out=path,
             record=record,
@@ -248,46 +247,11 @@ def _fitted(
         raise InputError(f"{files}: {error}") from None
 
 
-class _Target:
-    """The documents to recalibrate, as a stream."""
-
-    def __init__(
-        self, inputs: list[str], on_rejected: Callable[[Rejected], None] | None, on_progress: Progress | None
-    ) -> None:
-        self.n_also_fitted = 0
-        self._on_progress = on_progress
-        self._recalibration = Recalibration()
-        self.stream = DocumentStream(inputs, on_rejected=on_rejected, inspect=self._overflowing)
-
-    def _overflowing(self, batch: DocumentBatch) -> dict[int, str]:
-        """Rows with a score that the temperature would make infinite."""
-        indptr, _, scores = batch.candidates
-        with np.errstate(over="ignore"):
-            places = np.flatnonzero(~np.isfinite(scores / self._recalibration.temperature))
-        mentions = np.searchsorted(indptr, places, side="right") - 1
-        rows = np.searchsorted(batch.mentions[0], mentions, side="right") - 1
-        temperature = self._recalibration.temperature
-        return {
-            int(row): f"scores must stay finite over the temperature {temperature:.4g}, got {float(scores[place])}"
-            for row, place in zip(rows, places, strict=True)
-        }
-
-    def recalibrated(self, fit: RecalibrationFit, fitted: Iterable[str], record: str) -> Iterator[ScoredDocument]:
-        """Documents with their scores mended; at the end an earlier run's record goes, as its file is about to."""
-        self._recalibration = fit.recalibration
-        seen = set(fitted)
-        n_documents = 0
-        for batch in self.stream:
-            for row in range(len(batch)):
-                self.n_also_fitted += batch.doc_ids[row] in seen
-                yield fit.recalibration.apply_document(batch.document(row))
-            n_documents += len(batch)
-            if self._on_progress is not None:
-                self._on_progress(self.stream.bytes_read, self.stream.total_bytes, n_documents)
-        if not n_documents:
-            raise InputError(f"{', '.join(self.stream.paths)}: a corpus must hold at least one document, got none")
-        with suppress(FileNotFoundError):
-            os.unlink(record)
+def _then_removing(path: str, documents: Iterator[ScoredDocument]) -> Iterator[ScoredDocument]:
+    """Pass documents on; then an earlier run's record goes, as the file it tells of is about to."""
+    yield from documents
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _record(

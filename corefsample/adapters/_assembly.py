@@ -89,7 +89,9 @@ def assemble(system: str, links: Links, spans: Spans, description: Description) 
     indptr = np.concatenate(([0], np.cumsum(np.bincount(mentions[kept], minlength=rows.shape[0]))))
     metadata = dict(description.metadata or {})
     if METADATA in metadata:
-        raise ParameterError(f"metadata must leave {METADATA!r} to the adapter, got {_checks.shown(metadata[METADATA])}")
+        raise ParameterError(
+            f"metadata must leave {METADATA!r} to the adapter, got {_checks.shown(metadata[METADATA])}"
+        )
     metadata[METADATA] = {
         "system": system,
         "rows_without_span": links.n_mentions - rows.shape[0],
@@ -99,7 +101,7 @@ def assemble(system: str, links: Links, spans: Spans, description: Description) 
     }
     return ScoredDocument(
         doc_id=description.doc_id,
-        mentions=np.stack((starts, ends, heads), axis=1)[order],
+        mentions=np.stack((starts, ends, heads), axis=1)[order].astype(np.int32),
         antecedents=AntecedentDistribution.from_csr(indptr, antecedents[by_mention], links.scores[by_mention]),
         date=description.date,
         tokens=description.tokens,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample.adapters._arrays import Floats, Ints, is_masked
 from corefsample.antecedents import AntecedentDistribution
@@ -39,25 +40,24 @@ class Links:
 
     @classmethod
     def from_top_k(cls, name: str, scores: Floats, new: Floats, antecedents_name: str, antecedents: Ints) -> Self:
-        """Links of scored candidates, in any order within a row; masked ones and those not before their row go.
+        """Links of scored candidates, in any order within a row.
 
         Parameters
         ----------
         scores, antecedents
-            (n_mentions, n_candidates): score and index of each candidate.
+            (n_mentions, n_candidates): score and index of each candidate. What a mask hides may have any index: e2e's
+            first rows point before the document's beginning, and top candidates of early rows lie after them.
         new
             (n_mentions,): score of NEW, on the same scale.
         """
         n_mentions = scores.shape[0]
-        outside = np.argwhere((antecedents < 0) | (antecedents >= n_mentions))
-        # What a mask hides may have any index: e2e's first rows point before the document's beginning.
-        outside = outside[~is_masked(scores[outside[:, 0], outside[:, 1]])]
-        if outside.size:
-            i, k = outside[0]
+        kept = ~is_masked(scores)
+        wrong = np.argwhere(kept & ((antecedents < 0) | (antecedents >= np.arange(n_mentions)[:, None])))
+        if wrong.size:
+            i, k = wrong[0]
             raise ParameterError(
-                f"{antecedents_name}[{i}][{k}] must be a mention (0 to {n_mentions - 1}), got {antecedents[i, k]}"
+                f"{antecedents_name}[{i}][{k}] must be a mention before {i}, unless masked, got {antecedents[i, k]}"
             )
-        kept = ~is_masked(scores) & (antecedents < np.arange(n_mentions)[:, None])
         relative = _relative_to_new(name, scores, new, kept)
         mentions, columns = np.nonzero(kept)
         chosen = antecedents[mentions, columns]
@@ -67,8 +67,10 @@ class Links:
     @classmethod
     def from_square(cls, name: str, scores: Floats, new: Floats) -> Self:
         """Links of a score for every pair: (n_mentions, n_mentions), of which the strict lower triangle counts."""
-        columns = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
-        return cls.from_top_k(name, scores, new, name, columns)
+        n_mentions = scores.shape[0]
+        earlier = np.where(np.tri(n_mentions, k=-1, dtype=bool), scores, -np.inf)
+        columns = np.broadcast_to(np.arange(n_mentions), scores.shape)
+        return cls.from_top_k(name, earlier, new, name, columns)
 
     def probabilities(self) -> Floats:
         """Float64 (n_links,): the probability of each link, as the system has it."""
@@ -80,7 +82,7 @@ class Links:
         return probabilities
 
 
-def _relative_to_new(name: str, scores: Floats, new: Floats, kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Floats:
+def _relative_to_new(name: str, scores: Floats, new: Floats, kept: npt.NDArray[np.bool_]) -> Floats:
     """Scores minus that of NEW; rows whose NEW is masked keep it out of reach of their best candidate."""
     best = np.where(kept, scores, -np.inf).max(axis=1, initial=-np.inf)
     no_new = is_masked(new)

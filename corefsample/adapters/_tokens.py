@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample.adapters._arrays import Ints
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
@@ -64,9 +63,7 @@ def _array(values: Sequence[int]) -> npt.NDArray[np.int32]:
     return np.asarray(values, np.int32)
 
 
-def align(
-    spans: Ints, offsets: Ints, name: str, alignment: str
-) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
     """Token spans of character spans.
 
     Parameters
@@ -86,7 +83,6 @@ def align(
     kept
         bool (n_spans,).
     """
-    _checks.choice("alignment", alignment, ALIGNMENTS)
     starts = np.searchsorted(offsets[:, 1], spans[:, 0], side="right")  # the first token that ends past the beginning
     ends = np.searchsorted(offsets[:, 0], spans[:, 1], side="left")  # the first that begins at or past the end
     touching = starts < ends

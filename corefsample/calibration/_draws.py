@@ -6,7 +6,7 @@ Legend of dimensions and names
     weight    : share of the pairs that lie in a bin
 An error here is on its additive scale: of norm "rms" the mean square, whose root the caller takes.
 
-Draws are made in chunks whose arrays stay in the processor's caches; the chunks change no result.
+Draws are made in chunks, which bound memory; they change no result.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 Norm = Literal["rms", "mse", "l1", "max"]
 
-# Numbers in one array of a chunk: half a MiB.
+# Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.
 CHUNK = 2**16
+# The same where a chunk is a matrix product: the threads of a product wait for each other at its end, and on a machine
+# with other work to do many small products take several times as long as a few large ones.
+PRODUCT_CHUNK = 2**20
 # From this variance on, a bin's sum of labels is drawn from the normal law: its fourth cumulant is then within 2% of
 # the square of its variance, and the error's law, a sum over bins, closer still.
 NORMAL_FROM = 50.0
@@ -29,8 +32,8 @@ NORMAL_FROM = 50.0
 WHOLE_FROM = 50.0
 
 
-def _chunks(n_draws: int, width: int) -> Iterator[slice]:
-    step = max(1, CHUNK // max(width, 1))
+def _chunks(n_draws: int, width: int, size: int) -> Iterator[slice]:
+    step = max(1, size // max(width, 1))
     return (slice(first, min(first + step, n_draws)) for first in range(0, n_draws, step))
 
 
@@ -61,7 +64,7 @@ def simulated(
     at_rest = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
     share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
     errors, noise = np.empty(n_draws), np.empty(n_draws)
-    for rows in _chunks(n_draws, share.size):
+    for rows in _chunks(n_draws, share.size, CHUNK):
         gaps = rng.standard_normal((rows.stop - rows.start, share.size))
         gaps *= spread
         drawn = gaps + share
@@ -83,7 +86,7 @@ def bootstrapped(
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
     errors, noise = np.empty(n_draws), np.empty(n_draws)
-    for rows in _chunks(n_draws, max(n_blocks, n_bins)):
+    for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
         count = rows.stop - rows.start
         picked = rng.integers(0, n_blocks, (count, n_blocks))
         picked += n_blocks * np.arange(count)[:, None]
@@ -113,7 +116,7 @@ def sign_flipped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, 
     total = n.sum(axis=0)
     weights, mean_residual = total / total.sum(), residual / total
     errors = np.empty(n_draws)
-    for rows in _chunks(n_draws, max(n_blocks, n_bins)):
+    for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
         signs = rng.integers(0, 2, (rows.stop - rows.start, n_blocks)).astype(np.float64)
         signs *= 2.0
         signs -= 1.0
@@ -132,7 +135,7 @@ def calibrated(
     variance = np.maximum(sum_q - sum_q2, 0.0)
     normal = variance >= NORMAL_FROM
     errors = np.empty(n_draws)
-    for rows in _chunks(n_draws, int(normal.sum())):
+    for rows in _chunks(n_draws, int(normal.sum()), CHUNK):
         gaps = rng.standard_normal((rows.stop - rows.start, int(normal.sum())))
         gaps *= (np.sqrt(variance) / n)[normal]
         errors[rows] = errors_of_gaps(gaps, weights[normal], norm)

@@ -153,6 +153,8 @@ def test_mentions_that_cross_sentences_are_skipped_and_counted_or_refused() -> N
         ("(NP(NP* *) * *)", "NNP POS JJ NN", (0, 4), 3),
         # France 's: the name, not the ending
         ("(NP(NP* *) * *)", "NNP POS JJ NN", (0, 2), 0),
+        # the peace talks
+        ("(NP* * *)", "DT NN NNS", (0, 3), 2),
         # dogs and cats; the dog and the cat: the first part, as Universal Dependencies have it
         ("(NP* * *)", "NNS CC NNS", (0, 3), 0),
         ("(NP(NP* *) * (NP* *))", "DT NN CC DT NN", (0, 5), 1),
@@ -166,6 +168,8 @@ def test_mentions_that_cross_sentences_are_skipped_and_counted_or_refused() -> N
         ("(S(NP*) (VP* (NP*)))", "NNP VBD NNP", (0, 3), 2),
         # a phrase about nothing nominal
         ("(NP-SBJ(ADVP* *))", "RB RB", (0, 2), 1),
+        # very poor, eh
+        ("(NP(ADJP* *) *)", "RB JJ UH", (0, 3), 1),
         # no tree
         ("* * *", "NN IN NN", (0, 3), 2),
     ],
@@ -352,6 +356,12 @@ def test_a_part_is_written_where_the_name_of_the_document_still_has_it() -> None
     text, _ = written([renamed])
     assert "#begin document (other);\n" in text
     assert read(text)[0].doc_id == "other"
+
+
+def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> None:
+    document = document_of((0, 1, "1"), doc_id="#1 a")
+    (found,) = read(written([document])[0])
+    assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
 
 def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:

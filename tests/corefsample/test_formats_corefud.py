@@ -274,11 +274,16 @@ def test_documents_begin_at_newdoc_wherever_it_stands_among_the_comments() -> No
 
 
 def test_comments_stay_with_their_sentence() -> None:
-    text = words("", comments=[*header(), "# meta::a =  b ", "# x", "# y = z"]) + words("", comments=["# meta::a = c"])
+    text = words("", comments=[*header(), "# meta::a =  b ", "# x", "# y = z"]) + words("", comments=["# meta::b = c"])
     document = read_one(text)
     assert dict(document.metadata) == {"a": " b "}
-    assert [notes.comments for notes in document.sentences] == [("# x", "# y = z"), ("# meta::a = c",)]
+    assert [notes.comments for notes in document.sentences] == [("# x", "# y = z"), ("# meta::b = c",)]
     assert written([document])[0] == text
+
+
+def test_a_byte_order_mark_and_line_ends_of_windows_are_no_text() -> None:
+    document = read_one("\ufeff" + words("(e1)", comments=header()).replace("\n", "\r\n"))
+    assert (document.doc_id, document.entities) == ("d", ("e1",))
 
 
 def test_a_file_without_newdoc_is_one_document_called_by_the_file(tmp_path: Path) -> None:
@@ -501,9 +506,10 @@ def test_empty_nodes_and_multiword_tokens_are_written_where_they_stood_and_count
     rows = ("0.1 z _ Entity=(e2)", "1-2 ab _ SpaceAfter=No", "1 a 2 Entity=(e1-x-3", "1.1 z _ Gloss=x", "2 b 0 Z=y",
             "2.1 z _ _", "3-3 c. _ _", "3 c 2 A=b|Entity=e1)(e3--1)|Z=z", "3.1 z _ _", "3.2 z _ _")  # fmt: skip
     comments = [*header(), "# newpar", "# sent_id = s", "# text = abc."]
-    text = sentence(*rows, comments=comments) + words("(e4--1)", comments=["# text = a"])
+    text = sentence(*rows, comments=comments)
+    text += sentence("1 a 0 Entity=(e4--3", "1.1 z _ _", "2 b 1 Entity=e4)", comments=["# text = ab"])
     document = read_one(text)
-    assert heads(document) == [1, 2, 3]
+    assert heads(document) == [1, 2, 4]
     assert written([document])[0] == text.replace("Entity=(e2)", "_").replace("e1)(e3--1)", "(e3--1)e1)")
 
 
@@ -565,8 +571,9 @@ def test_references_to_entities_that_are_not_written_go() -> None:
     assert read_one(text).tokens.extra["misc"] == misc
     text, _ = written([document], singletons=False)
     assert read_one(text).tokens.extra["misc"] == ["Bridge=a<b:part|Gloss=x", "SplitAnte=a<b", "_"]
-    text, _ = written([document.with_clustering([0, 1, 0, 1, 2])])
-    assert read_one(text).tokens.extra["misc"] == ["Gloss=x", "_", "_"]
+    clustered = dataclasses.replace(document, entity_fields=("GRP",)).with_clustering([0, 1, 0, 1, 2])
+    assert clustered.tokens.extra["misc"] == ["Gloss=x", "_", "_"], "a new e1 is not the one that was meant"
+    assert (clustered.entity_fields, clustered.attributes) == (None, {})
 
 
 def test_references_follow_an_eid_that_an_earlier_document_has_taken() -> None:
@@ -634,6 +641,7 @@ def test_an_output_is_whole_or_not_there(tmp_path: Path) -> None:
     assert path.read_bytes() == first
     write_corefud([plain_document(1, [])], path, overwrite=True)
     assert path.read_bytes() == first, "the bytes depend on the content alone"
+    assert first[3:8] == bytes(5), "gzip's header has neither name nor time"
     with pytest.raises(OutputError, match="output must be"):
         write_corefud([], tmp_path / "none" / "out.conllu")
     with pytest.raises(OutputError, match="UTF-8"):

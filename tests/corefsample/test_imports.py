@@ -82,7 +82,7 @@ def test_the_engine_never_imports_events(name: str) -> None:
 
 
 OUTER = ("corefsample.formats", "corefsample.adapters", "corefsample.spacy_component", "corefsample.plots")
-ENGINE = ("errors", "_checks", "_faults", "antecedents", "sampling", "exact", "graphs", "documents")
+ENGINE = ("errors", "_checks", "_faults", "antecedents", "sampling", "exact", "graphs", "documents", "annotated")
 
 
 @pytest.mark.parametrize("name", [f"corefsample.{name}" for name in ENGINE])

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import Lists
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, link_marginals, read_documents
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample._recalibration_losses import GoldSet, Likelihood
 from corefsample._recalibration_surface import LossSurface, find_surface
 from corefsample.recalibration import (
@@ -651,42 +650,3 @@ def test_standard_errors_are_those_of_the_sandwich() -> None:
     surface = find_surface(Bowls(), np.zeros(2), np.ones(2), at_minimum=True)
     errors = surface.standard_errors(np.zeros(2), np.ones(2))
     assert errors == pytest.approx([math.sqrt(0.5), 0.0], abs=1e-6)
-
-
-# --- the real file ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def gum(gum_path: Path) -> list[ScoredDocument]:
-    return list(read_documents(gum_path))
-
-
-def test_of_the_real_file_115_mentions_have_no_gold_antecedent_among_their_candidates(
-    gum: list[ScoredDocument],
-) -> None:
-    counts = fit_counts(gum)
-    assert counts["n_missing"] == 115
-    assert counts["n_new"] + counts["n_linked"] + counts["n_missing"] == counts["n_mentions"] == 65_473
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_the_real_scores_multiplied_come_back_and_their_calibration_with_them(
-    gum: list[ScoredDocument], factor: float
-) -> None:
-    def error(documents: list[ScoredDocument]) -> float:
-        q, y = [], []
-        for document in documents:
-            pairs = np.tril_indices(document.n_mentions, -1)
-            codes = np.unique([str(g) for g in document.gold or ()], return_inverse=True)[1]
-            q.append(link_marginals(document.antecedents)[pairs])
-            y.append(codes[pairs[0]] == codes[pairs[1]])
-        return rr.adaptive_calibration_error(np.concatenate(q), np.concatenate(y), 5000)
-
-    documents = sorted(gum, key=lambda document: document.n_mentions)[:60]
-    scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
-    plain, found = fit_recalibration(documents).recalibration, fit_recalibration(scaled).recalibration
-    assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
-    assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
-    mended = error([plain.apply_document(document) for document in documents])
-    assert error([found.apply_document(document) for document in scaled]) == pytest.approx(mended, rel=1e-3)
-    assert error(scaled) > 1.5 * mended

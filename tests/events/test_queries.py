@@ -6,7 +6,6 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import event_references as er
@@ -25,7 +24,6 @@ from corefsample import (
     InputError,
     ParameterError,
     ScoredDocument,
-    read_documents,
     sample_clusterings,
 )
 from corefsample.documents import Tokens
@@ -386,29 +384,3 @@ def test_a_recalibration_for_each_document_or_one_for_all() -> None:
     table = QueryTable.of(match_queries(document) for document in corpus())
     with pytest.raises(ParameterError, match=r"recalibrations must be one a document \(\d+\), got 1"):
         table.probabilities([AS_IT_IS])
-
-
-# --- the real file ------------------------------------------------------------------------------------------
-
-
-def test_queries_of_real_documents_whose_gold_is_drawn_are_calibrated(gum_path: Path) -> None:
-    """Each document's gold is one clustering drawn from its own scores: then P is right by construction."""
-    table = QueryTable.of(
-        match_queries(
-            dataclasses.replace(
-                document,
-                gold=sample_clusterings(document.antecedents, n_samples=1, seed=99, doc_id=document.doc_id)
-                .labels[0]
-                .tolist(),
-            )
-        )
-        for document in read_documents(gum_path)
-    )
-    assert (len(table.queries), table.n_pairs) == (2570, 13139)
-    p = table.probabilities(AS_IT_IS, n_samples=500)
-    # Documents are independent: the variance of the summed error is the sum of squares by document.
-    errors = np.bincount(table.pair_documents, weights=p - table.truth)
-    assert tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).all()
-    sharper = table.probabilities(Recalibration(1.3), n_samples=500)
-    errors = np.bincount(table.pair_documents, weights=sharper - table.truth)
-    assert not tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).any()

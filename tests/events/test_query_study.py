@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 import recalibration_references as rr
 
-from corefsample import InputError, ParameterError, ScoredDocument, read_documents
+from corefsample import InputError, ParameterError, ScoredDocument
 from corefsample.recalibration import LinkScore, Recalibration
 from events.queries import match_queries
 from events.query_report import QUERY_FILES, QueryReportOptions, run_query_report
-from events.query_score import QueryScore
-from events.query_study import QueryStudy, named_objective, study_queries
+from events.query_score import QueryScore, named_objective
+from events.query_study import QueryStudy, study_queries
 from events.query_table import QueryTable
 
 N_SAMPLES = 50
@@ -36,7 +36,7 @@ def documents(temperature: float = 1.0) -> list[ScoredDocument]:
 @pytest.fixture(scope="module")
 def study() -> QueryStudy:
     return study_queries(
-        documents(2.0), objectives=("likelihood", "queries"), n_folds=3, n_samples=N_SAMPLES, n_boot=4, seed=5
+        documents(4.0), objectives=("likelihood", "queries"), n_folds=3, n_samples=N_SAMPLES, n_boot=4, seed=5
     )
 
 
@@ -45,7 +45,7 @@ def study() -> QueryStudy:
 
 def test_as_scored_comes_first_and_is_left_as_it_is(study: QueryStudy) -> None:
     assert [each.name for each in study.variants] == ["as scored", "likelihood", "queries"]
-    table = QueryTable.of(match_queries(document) for document in documents(2.0))
+    table = QueryTable.of(match_queries(document) for document in documents(4.0))
     expected = table.probabilities(Recalibration(), n_samples=N_SAMPLES, seed=5)
     np.testing.assert_array_equal(study.variant("as scored").probabilities, expected)
     np.testing.assert_array_equal(study.table.truth, table.truth)
@@ -71,7 +71,7 @@ def test_overconfident_scores_are_mended_for_documents_not_seen(study: QueryStud
     scores = study.scores().set_index("variant")
     assert scores.loc["likelihood", "brier"] < scores.loc["as scored", "brier"]
     temperatures = study.recalibrations().groupby("variant")["temperature"].mean()
-    assert temperatures["likelihood"] == pytest.approx(2.0, rel=0.3)  # the scores were doubled
+    assert temperatures["likelihood"] == pytest.approx(4.0, rel=0.3)  # the scores were multiplied by 4
 
 
 def test_scores_are_those_of_the_pairs(study: QueryStudy) -> None:
@@ -93,7 +93,7 @@ def test_coverage_has_a_row_for_each_variant_law_group_interval_and_level(study:
         ("queries", "given"),
         ("queries", "uncertain"),
     }
-    assert groups.nunique() == 1
+    assert len(set(groups)) == 1
     assert coverage["coverage"].between(0, 1).all()
     sums = coverage["coverage"] + coverage["below"] + coverage["above"]
     np.testing.assert_allclose(sums, 1.0)
@@ -186,7 +186,7 @@ def test_a_report_fills_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
     report = run_query_report(source, tmp_path / "out", QUICK)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {*QUERY_FILES, "query_report.json"} - {"query_coverage.png", "query_coverage.svg"}
+    assert names == {*QUERY_FILES, "query_report.json"}
     record = json.loads((tmp_path / "out" / "query_report.json").read_text())
     assert record["summary"] == json.loads(json.dumps(report.to_json()))
     assert record["summary"]["n_documents"] == 24
@@ -195,7 +195,17 @@ def test_a_report_fills_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
     pairs = pd.read_parquet(tmp_path / "out" / "query_pairs.parquet")
     assert len(pairs) == report.study.table.n_pairs
     reliability = pd.read_csv(tmp_path / "out" / "query_reliability.csv")
-    assert reliability.groupby("variant")["n"].sum().nunique() == 1
+    assert set(reliability.groupby("variant")["n"].sum()) == {len(pairs)}
+
+
+def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_path: Path) -> None:
+    source = er.write_lines(tmp_path / "stories.jsonl", lines()[:4])
+    report = run_query_report(source, tmp_path / "out", QUICK)
+    assert len(report.study.scores()) == 2
+    coverage = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
+    assert coverage.empty
+    assert list(coverage)[:3] == ["variant", "recalibration", "documents"]
+    assert report.to_json()["coverage"] == []
 
 
 def test_a_report_can_be_had_without_a_folder(tmp_path: Path) -> None:
@@ -244,20 +254,3 @@ def test_files_without_gold_are_refused(tmp_path: Path) -> None:
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         QueryReportOptions(**options)
-
-
-# --- the real file ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("objective", "least"), [("links-log", 0.93)])
-def test_intervals_of_real_counts_hold_after_recalibration_and_not_before(
-    gum_path: Path, objective: str, least: float
-) -> None:
-    real = study_queries(read_documents(gum_path), objectives=(objective,), n_samples=200, n_boot=0)
-    coverage = real.coverage().query("level == 0.95 and interval == 'quantile'")
-    table = coverage.pivot(index="variant", columns="documents", values="coverage")
-    assert (table.loc[objective, ["5-9", "10-19", "20-80"]] >= least).all()
-    assert table.loc["as scored", "20-80"] < 0.9
-    scores = real.scores().set_index("variant")
-    assert scores.loc["as scored", "mean_p"] - scores.loc["as scored", "share_true"] > 0.04
-    assert abs(scores.loc[objective, "mean_p"] - scores.loc[objective, "share_true"]) < 0.02

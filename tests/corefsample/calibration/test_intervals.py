@@ -307,6 +307,7 @@ def test_chunks_change_no_draw(name: str, chunk: int, monkeypatch: pytest.Monkey
     blocks = block_bins(SMALL)
     expected = DRAWS[name](blocks, 100)
     monkeypatch.setattr(_draws, "CHUNK", chunk)
+    monkeypatch.setattr(_draws, "PRODUCT_CHUNK", chunk)
     np.testing.assert_allclose(DRAWS[name](blocks, 100), expected, rtol=1e-12)
 
 
@@ -314,6 +315,7 @@ def test_chunks_change_no_draw(name: str, chunk: int, monkeypatch: pytest.Monkey
 def test_chunks_change_no_p_value_of_blocks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = calibration_test(block_bins(SMALL), n_draws=100)
     monkeypatch.setattr(_draws, "CHUNK", chunk)
+    monkeypatch.setattr(_draws, "PRODUCT_CHUNK", chunk)
     assert calibration_test(block_bins(SMALL), n_draws=100).p_value == expected.p_value
 
 

@@ -1,0 +1,169 @@
+"""Scores of the Berkeley entity system: a chart in which a mention's link to itself is NEW."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample.adapters._arrays import Floats, Ints, float_matrix, int_matrix, int_vector, is_masked
+from corefsample.adapters._assembly import Description, Spans, assemble
+from corefsample.adapters._links import Links
+from corefsample.adapters.refused import refuse_undistributed
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+
+__all__ = ["from_berkeley"]
+
+_SUM_TOLERANCE = 1e-3  # the charts are of 32-bit floats
+
+
+def from_berkeley(
+    chart: Any,
+    mentions: Any,
+    *,
+    doc_id: str,
+    values: str = "scores",
+    sentence_lengths: Sequence[int] | None = None,
+    tokens: Tokens | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Take a chart of the Berkeley entity system, or any chart whose diagonal is NEW, as a scored document.
+
+    Parameters
+    ----------
+    chart
+        One row a mention: i + 1 values, of the mentions before mention i and then of itself, which is NEW; or the
+        same in a square, whose upper triangle is ignored. Pruned links are -inf (of probabilities 0). NEW may be
+        pruned too.
+    mentions
+        int (n_mentions, 3), in the chart's order (the system sorts by head): first token, the one past the last, and
+        head, as offsets in the document. With `sentence_lengths`, (n_mentions, 4): the sentence's number in front,
+        and offsets in it, as a ``Mention`` has them (sentIdx, startIdx, endIdx, headIdx).
+    doc_id, date, tokens, metadata
+        Of the document.
+    values
+        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": what
+        ``computeMarginals`` returns, and what decoding leaves behind in the chart of scores, which it normalises in
+        place.
+    sentence_lengths
+        Number of tokens of each sentence.
+
+    Returns
+    -------
+    ScoredDocument
+        Its metadata says under "adapter" what was left out.
+
+    Raises
+    ------
+    ParameterError
+        If the chart has another shape or is not finite, its rows are not what `values` says, or a mention is none.
+
+    Examples
+    --------
+    >>> document = from_berkeley([[0.5], [1.5, 0.5]], [[0, 1, 0], [2, 4, 3]], doc_id="a")
+    >>> document.antecedents.scores
+    array([1.])
+
+    References
+    ----------
+    Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
+    """
+    refuse_undistributed(chart)
+    _checks.choice("values", values, ("scores", "probabilities"))
+    square = _square(chart)
+    n_mentions = square.shape[0]
+    if values == "probabilities":
+        square = _logs(square)
+    elif n_mentions > 1 and _is_normalised(square):
+        raise ParameterError(
+            "chart must hold scores, got rows that each add up to one: decoding has normalised them in place, "
+            "so take values='probabilities'"
+        )
+    links = Links.from_square("chart", square, np.diagonal(square).copy())
+    places = _document_offsets(mentions, sentence_lengths)
+    if places.shape[0] != n_mentions:
+        raise ParameterError(f"mentions must have one row for each of the chart ({n_mentions}), got {places.shape[0]}")
+    return assemble(
+        "berkeley",
+        links,
+        Spans(places[:, 0], places[:, 1], places[:, 2]),
+        Description(doc_id, date, tokens, metadata),
+    )
+
+
+def _square(chart: Any) -> Floats:
+    """The chart as a square, masked above its diagonal."""
+    rows = None if hasattr(chart, "shape") else _rows(chart)
+    if rows is not None and any(len(row) != len(rows) for row in rows):
+        square = np.full((len(rows), len(rows)), -np.inf)
+        for i, row in enumerate(rows):
+            if len(row) != i + 1:
+                raise ParameterError(f"chart[{i}] must have {i + 1} values, the last for NEW, got {len(row)}")
+            square[i, : i + 1] = float_matrix(f"chart[{i}]", [row])[0]
+        return square
+    if rows is not None and not rows:
+        return np.zeros((0, 0))
+    shaped = np.array(float_matrix("chart", chart))
+    if shaped.shape[0] != shaped.shape[1]:
+        raise ParameterError(f"chart must be square, its diagonal for NEW, got shape {shaped.shape}")
+    shaped[np.triu_indices(shaped.shape[0], 1)] = -np.inf
+    return shaped
+
+
+def _rows(chart: Any) -> list[Any]:
+    try:
+        rows = list(chart)
+        _ = [len(row) for row in rows]
+    except TypeError:
+        raise ParameterError(f"chart must have one row of values a mention, got {_checks.shown(chart)}") from None
+    return rows
+
+
+def _lower(square: Floats) -> Floats:
+    """The chart with zeros in place of masks."""
+    return np.where(is_masked(square), 0.0, square)
+
+
+def _is_normalised(square: Floats) -> bool:
+    lower = _lower(square)
+    return bool((lower >= 0).all() and (np.abs(lower.sum(axis=1) - 1) <= _SUM_TOLERANCE).all())
+
+
+def _logs(square: Floats) -> Floats:
+    """Natural logarithms of a chart of probabilities."""
+    lower = _lower(square)
+    outside = np.argwhere((lower < 0) | (lower > 1 + _SUM_TOLERANCE))
+    if outside.size:
+        i, j = outside[0]
+        raise ParameterError(f"chart[{i}][{j}] must be a probability, got {lower[i, j]}")
+    off = np.flatnonzero(np.abs(lower.sum(axis=1) - 1) > _SUM_TOLERANCE)
+    if off.size:
+        raise ParameterError(f"chart[{off[0]}] must add up to one, got {lower[off[0]].sum():.6g}")
+    with np.errstate(divide="ignore"):
+        return np.log(lower)
+
+
+def _document_offsets(mentions: Any, sentence_lengths: Sequence[int] | None) -> Ints:
+    """Start, end and head of each mention in the document."""
+    if sentence_lengths is None:
+        return int_matrix("mentions", mentions, 3)
+    lengths = int_vector("sentence_lengths", sentence_lengths)
+    places = int_matrix("mentions", mentions, 4)
+    sentences = places[:, 0]
+    outside = np.flatnonzero((sentences < 0) | (sentences >= lengths.shape[0]))
+    if outside.size:
+        m = outside[0]
+        raise ParameterError(f"mentions[{m}][0] must be a sentence (0 to {lengths.shape[0] - 1}), got {sentences[m]}")
+    past = np.flatnonzero(places[:, 2] > lengths[sentences])
+    if past.size:
+        m = past[0]
+        raise ParameterError(
+            f"mentions[{m}][2] must be at most the length of sentence {sentences[m]} ({lengths[sentences[m]]}), "
+            f"got {places[m, 2]}"
+        )
+    return places[:, 1:] + (np.cumsum(lengths) - lengths)[sentences][:, None]

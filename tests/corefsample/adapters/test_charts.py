@@ -1,0 +1,170 @@
+"""Charts in which a mention's link to itself is NEW: Berkeley's, and CorPipe's by sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corefsample import ParameterError
+from corefsample.adapters import from_berkeley, from_corpipe
+
+INF = math.inf
+# Row i: links to 0 .. i - 1, then itself. 2 -> 0 is pruned, and so is NEW of mention 3.
+CHART = [[0.25], [1.25, 0.25], [-INF, 0.5, 1.0], [0.0, 3.0, 2.0, -INF]]
+MENTIONS = [[0, 2, 1], [3, 4, 3], [6, 9, 7], [10, 11, 10]]
+
+
+def links(document: Any) -> dict[tuple[int, int], float]:
+    given = document.antecedents
+    rows = np.repeat(np.arange(given.n_mentions), np.diff(given.indptr))
+    return dict(zip(zip(rows.tolist(), given.antecedents.tolist(), strict=True), given.scores.tolist(), strict=True))
+
+
+EXPECTED = {(1, 0): 1.0, (2, 1): -0.5, (3, 0): 97.0, (3, 1): 100.0, (3, 2): 99.0}
+
+
+def test_the_link_to_itself_is_new_wherever_it_lies() -> None:
+    document = from_berkeley(CHART, MENTIONS, doc_id="a")
+    assert links(document) == EXPECTED
+    assert document.mentions.tolist() == MENTIONS
+    assert document.antecedents.new_probs[3] < 1e-43
+
+
+def test_a_square_chart_is_read_below_its_diagonal() -> None:
+    square = np.full((4, 4), 7.0, np.float32)  # what is above means nothing
+    for i, row in enumerate(CHART):
+        square[i, : i + 1] = row
+    assert links(from_berkeley(square, MENTIONS, doc_id="a")) == EXPECTED
+    assert links(from_berkeley(square.tolist(), MENTIONS, doc_id="a")) == EXPECTED
+
+
+def marginals() -> list[list[float]]:
+    rows = [[math.exp(value) for value in row] for row in CHART]
+    return [[float(np.float32(value / sum(row))) for value in row] for row in rows]
+
+
+def test_marginals_give_the_same_law_as_scores() -> None:
+    by_scores = from_berkeley(CHART, MENTIONS, doc_id="a").antecedents
+    by_marginals = from_berkeley(marginals(), MENTIONS, doc_id="a", values="probabilities").antecedents
+    np.testing.assert_allclose(by_marginals.probs, by_scores.probs, rtol=1e-6)
+    np.testing.assert_allclose(by_marginals.new_probs, by_scores.new_probs, rtol=1e-6)
+
+
+def test_a_chart_that_decoding_has_normalised_is_not_taken_for_scores() -> None:
+    with pytest.raises(
+        ParameterError, match=r"^chart must hold scores, got rows that each add up to one: .*'probabilities'$"
+    ):
+        from_berkeley(marginals(), MENTIONS, doc_id="a")
+
+
+def test_mentions_may_be_given_by_sentence() -> None:
+    # sentences of 5 and 7 tokens; Berkeley sorts by head: "[[France] 's president]" has France first
+    chart = [[0.0], [1.0, 0.0], [2.0, 3.0, 0.0]]
+    mentions = [[0, 0, 1, 0], [0, 0, 3, 2], [1, 1, 4, 3]]
+    document = from_berkeley(chart, mentions, doc_id="a", sentence_lengths=[5, 7])
+    assert document.mentions.tolist() == [[0, 3, 2], [0, 1, 0], [6, 9, 8]]
+    assert links(document) == {(2, 0): 3.0, (2, 1): 2.0}
+    assert document.metadata["adapter"]["links_reversed"] == 1
+
+
+def test_no_mention_is_a_document() -> None:
+    assert from_berkeley([], [], doc_id="a").n_mentions == 0
+
+
+BAD_CHARTS = [
+    ([[0.0], [1.0]], MENTIONS[:2], {}, "chart[1] must have 2 values, the last for NEW, got 1"),
+    (np.zeros((2, 3)), MENTIONS[:2], {}, "chart must be square, its diagonal for NEW, got shape (2, 3)"),
+    (3.0, MENTIONS, {}, "chart must have one row of values a mention, got 3.0"),
+    ([[0.0], [math.nan, 0.0]], MENTIONS[:2], {}, "chart[1][0][0] must be finite or a mask, got nan"),
+    (CHART, MENTIONS[:3], {}, "mentions must have one row for each of the chart (4), got 3"),
+    (CHART, MENTIONS, {"values": "logits"}, "values must be one of scores, probabilities, got 'logits'"),
+    ([[1.0], [0.5, 0.6]], MENTIONS[:2], {"values": "probabilities"}, "chart[1] must add up to one, got 1.1"),
+    ([[1.0], [-0.5, 1.5]], MENTIONS[:2], {"values": "probabilities"}, "chart[1][0] must be a probability, got -0.5"),
+    ([[-INF], [0.0, 0.0]], MENTIONS[:2], {}, "chart[0] must leave NEW or a mention before it, got a mask everywhere"),
+    (
+        [[0.0]],
+        [[2, 0, 1, 0]],
+        {"sentence_lengths": [5]},
+        "mentions[0][0] must be a sentence (0 to 0), got 2",
+    ),
+    (
+        [[0.0]],
+        [[0, 0, 6, 0]],
+        {"sentence_lengths": [5]},
+        "mentions[0][2] must be at most the length of sentence 0 (5), got 6",
+    ),
+]
+
+
+@pytest.mark.parametrize(("chart", "mentions", "options", "words"), BAD_CHARTS)
+def test_a_bad_chart_is_refused_in_words(chart: Any, mentions: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        from_berkeley(chart, mentions, doc_id="a", **options)
+    assert str(refusal.value) == words
+
+
+# --- CorPipe -----------------------------------------------------------------------------------------------
+
+LENGTHS = [4, 5, 3]
+# first and last word in the sentence, then CorPipe's entity; the second sentence has two that begin together
+FOUND = [[[0, 0, 1], [2, 3, 2]], [[1, 3, 1], [1, 1, 3]], [[0, 0, 2]]]
+PAD = 55.0  # windows of a batch are filled up to one size
+CHARTS = [
+    np.array([[0.5, 9.0, PAD], [1.0, 0.25, PAD]]),
+    np.array([[1.0, 2.0, 0.0, 9.0], [1.5, 2.5, 8.0, 1.0], [PAD] * 4]),
+    np.array([[3.0, 4.0, 5.0, 1.0, PAD]]),  # the window of the third has lost the first mention
+]
+PREVIOUS = [0, 2, 3]
+
+
+def corpipe(**changes: Any) -> Any:
+    given = {"charts": CHARTS, "mentions": FOUND, "n_previous": PREVIOUS, "sentence_lengths": LENGTHS} | changes
+    return from_corpipe(given.pop("charts"), given.pop("mentions"), doc_id="a", **given)
+
+
+def test_charts_of_sentences_make_one_document() -> None:
+    document = corpipe()
+    assert document.mentions[:, :2].tolist() == [[0, 1], [2, 4], [5, 8], [5, 6], [9, 10]]
+    # each minus its own NEW; the two that begin at token 5 are no antecedents of each other
+    assert links(document) == {
+        (1, 0): 0.75,
+        (2, 0): 1.0,
+        (2, 1): 2.0,
+        (3, 0): 0.5,
+        (3, 1): 1.5,
+        (4, 1): 2.0,
+        (4, 2): 3.0,
+        (4, 3): 4.0,
+    }
+    assert document.metadata["adapter"]["links_reversed"] == 0
+
+
+def test_a_sentence_without_mentions_needs_no_chart() -> None:
+    document = corpipe(charts=[CHARTS[0], None], mentions=[FOUND[0], []], n_previous=[0, 2], sentence_lengths=[4, 5])
+    assert links(document) == {(1, 0): 0.75}
+
+
+BAD_WINDOWS = [
+    ({"n_previous": [0, 2]}, "n_previous must have one entry a chart (3), got 2"),
+    ({"n_previous": [0, 3, 3]}, "n_previous[1] must be at most the number of mentions before (2), got 3"),
+    (
+        {"charts": [CHARTS[0], CHARTS[1][:, :3], CHARTS[2]]},
+        "charts[1] must have a row for each mention and a column for each earlier one and itself (2 by 4), "
+        "got shape (3, 3)",
+    ),
+    (
+        {"mentions": [FOUND[0], [[1, 5, 1], [1, 1, 3]], FOUND[2]]},
+        "mentions[1][0] must have 0 <= first <= last < length of the sentence (5), got 1 and 5",
+    ),
+    ({"sentence_lengths": [4]}, "sentence_lengths must have one entry a chart (3), got 1"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), BAD_WINDOWS)
+def test_bad_windows_are_refused_in_words(changes: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        corpipe(**changes)
+    assert str(refusal.value) == words

@@ -1,0 +1,304 @@
+"""What all adapters share: masks, scores relative to NEW, the order of the format, heads, what is left out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample import AntecedentDistribution, ParameterError, Tokens
+from corefsample.adapters._arrays import float_matrix, int_matrix
+from corefsample.adapters._assembly import METADATA, Description, Spans, assemble, parse_heads
+from corefsample.adapters._links import Links
+from corefsample.adapters._tokens import align
+
+INF = math.inf
+
+
+def spans_of(pairs: list[tuple[int, int]], **more: Any) -> Spans:
+    starts, ends = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    return Spans(starts, ends, **more)
+
+
+def softmax_rows(scores: list[list[float]], new: list[float], masked: float = -5000.0) -> list[dict[int, float]]:
+    """Plain loops: each row's probabilities of the mentions before it, and of NEW as -1."""
+    rows = []
+    for i, row in enumerate(scores):
+        values = {j: row[j] for j in range(i) if row[j] > masked} | {-1: new[i]}
+        top = max(values.values())
+        total = sum(math.exp(value - top) for value in values.values())
+        rows.append({j: math.exp(value - top) / total for j, value in values.items()})
+    return rows
+
+
+# --- links -------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def charts(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
+    n = draw(st.integers(1, 6))
+    score = st.one_of(st.floats(-20, 20, width=32), st.sampled_from([-INF, -1e4, -9996.5, float(np.finfo("f4").min)]))
+    scores = draw(st.lists(st.lists(score, min_size=n, max_size=n), min_size=n, max_size=n))
+    return scores, draw(st.lists(st.floats(-20, 20, width=32), min_size=n, max_size=n))
+
+
+@given(charts())
+def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[list[float]], list[float]]) -> None:
+    scores, new = chart
+    n = len(new)
+    links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
+    spans = spans_of([(i, i + 1) for i in range(n)])
+    document = assemble("test", links, spans, Description("a"))
+    for i, row in enumerate(softmax_rows(scores, new)):
+        candidates, probs = document.antecedents.row(i)
+        assert candidates.tolist() == [j for j in sorted(row) if j >= 0]
+        np.testing.assert_allclose(probs, [row[j] for j in candidates], rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(document.antecedents.new_probs[i], row[-1], rtol=1e-12, atol=1e-300)
+
+
+@given(charts(), st.randoms(use_true_random=False))
+def test_the_order_of_top_antecedents_changes_nothing(
+    chart: tuple[list[list[float]], list[float]], random: Any
+) -> None:
+    scores, new = np.array(chart[0]), np.array(chart[1])
+    n = len(new)
+    scores[np.triu_indices(n)] = -INF
+    orders = np.array([random.sample(range(n), n) for _ in range(n)])
+    shuffled = Links.from_top_k("scores", np.take_along_axis(scores, orders, 1), new, "antecedents", orders)
+    plain = Links.from_square("scores", scores, new)
+    by_pair = np.lexsort((shuffled.antecedents, shuffled.mentions))
+    for name in ("mentions", "antecedents", "scores"):
+        np.testing.assert_array_equal(getattr(shuffled, name)[by_pair], getattr(plain, name))
+    np.testing.assert_array_equal(shuffled.probabilities()[by_pair], plain.probabilities())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_minimum_of_a_dtype_is_a_mask(dtype: str) -> None:
+    scores = np.full((2, 2), np.finfo(dtype).min, dtype)
+    links = Links.from_square("scores", float_matrix("scores", scores), np.zeros(2))
+    assert links.scores.size == 0
+
+
+def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
+    links = Links.from_top_k("s", np.array([[-INF], [2.0]]), np.zeros(2), "a", np.array([[-1], [0]]))
+    assert links.antecedents.tolist() == [0]
+
+
+def test_a_pruned_new_keeps_no_probability_that_shows() -> None:
+    # row 1: NEW pruned, one candidate of score 3: it has all the mass, but the format's scores stay finite
+    links = Links.from_square("s", np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([0.0, -INF]))
+    assert links.scores.tolist() == [100.0]
+    assert links.probabilities().tolist() == [1.0]
+
+
+BAD_LINKS = [
+    ([[-INF], [0.0]], [0.0, 0.0], [[0], [1]], "a[1][0] must be a mention before 1, unless masked, got 1"),
+    ([[-INF], [0.0]], [0.0, 0.0], [[0], [-1]], "a[1][0] must be a mention before 1, unless masked, got -1"),
+    ([[-INF], [0.0]], [0.0, 0.0], [[0], [2]], "a[1][0] must be a mention before 1, unless masked, got 2"),
+    ([[-INF, -INF], [1.0, 2.0]], [0.0, 0.0], [[0, 0], [0, 0]], r"a[1] must be distinct, got 0 twice"),
+    ([[-INF], [1.0]], [-INF, 0.0], [[0], [0]], "s[0] must leave NEW or a mention before it, got a mask everywhere"),
+]
+
+
+@pytest.mark.parametrize(("scores", "new", "antecedents", "words"), BAD_LINKS)
+def test_bad_links_are_refused_in_words(scores: Any, new: Any, antecedents: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        Links.from_top_k("s", np.array(scores), np.array(new), "a", np.array(antecedents))
+    assert str(refusal.value) == words
+
+
+# --- arrays ------------------------------------------------------------------------------------------------
+
+
+class Tensor:
+    """As much of a torch tensor as is used: on a device, with gradients, of a type NumPy does not know."""
+
+    def __init__(self, values: Any, dtype: str = "torch.bfloat16", where: str = "gpu") -> None:
+        self.values, self.dtype, self.where = values, dtype, where
+
+    def detach(self) -> Tensor:
+        return Tensor(self.values, self.dtype, "gpu, detached")
+
+    def cpu(self) -> Tensor:
+        assert self.where == "gpu, detached"
+        return Tensor(self.values, self.dtype, "cpu")
+
+    def float(self) -> Tensor:
+        return Tensor(self.values, "torch.float32", self.where)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.dtype == "torch.bfloat16" or self.where != "cpu":
+            raise TypeError("no such type in NumPy")
+        return np.array(self.values, "float32")
+
+
+def test_a_tensor_comes_off_its_device() -> None:
+    assert float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
+
+
+def test_a_batch_of_one_document_is_that_document() -> None:
+    assert float_matrix("s", np.zeros((1, 3, 4))).shape == (3, 4)
+
+
+BAD_ARRAYS = [
+    (float_matrix, np.zeros((2, 3, 4)), "s must be of one document, in 2 dimensions, got shape (2, 3, 4)"),
+    (float_matrix, [[0.0, math.nan]], "s[0][1] must be finite or a mask, got nan"),
+    (float_matrix, [[0.0], [INF]], "s[1][0] must be finite or a mask, got inf"),
+    (float_matrix, [["x"]], "s must hold numbers, got <U1"),
+    (float_matrix, [[0.0], [0.0, 1.0]], "s must be an array of numbers, got [[0.0], [0.0, 1.0]]"),
+    (int_matrix, [[0.5]], "s must hold whole numbers, got float64"),
+]
+
+
+@pytest.mark.parametrize(("reader", "value", "words"), BAD_ARRAYS)
+def test_bad_arrays_are_refused_in_words(reader: Any, value: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as refusal:
+        reader("s", value)
+    assert str(refusal.value) == words
+
+
+# --- order -------------------------------------------------------------------------------------------------
+
+
+def test_mentions_come_by_start_then_longest_first_and_links_turned_round_go() -> None:
+    # System: shortest first. Row 1 = "the man", row 2 = "the man next door", row 3 = "he". Scores are log 1 and log 2.
+    # Row 2 -> row 1 is turned round: row 2 comes before row 1 here. Its softmax was {0: 1/4, 1: 2/4, NEW: 1/4}.
+    two = math.log(2)
+    square = np.full((4, 4), -INF)
+    square[1, 0], square[2, :2], square[3, :3] = two, [0, two], [0, two, two]
+    links = Links.from_square("s", square, np.zeros(4))
+    document = assemble("test", links, spans_of([(0, 1), (2, 4), (2, 6), (8, 9)]), Description("a"))
+    assert document.mentions.tolist() == [[0, 1, 0], [2, 6, 5], [2, 4, 3], [8, 9, 8]]
+    rows = [tuple(array.tolist() for array in document.antecedents.row(i)) for i in range(4)]
+    assert [candidates for candidates, _ in rows] == [[], [0], [0], [0, 1, 2]]
+    np.testing.assert_allclose(np.concatenate([probs for _, probs in rows]), [1 / 2, 2 / 3, 1 / 6, 2 / 6, 2 / 6])
+    assert document.metadata[METADATA] == {
+        "system": "test",
+        "rows_without_span": 0,
+        "links_without_span": 0,
+        "links_reversed": 1,
+        "left_out_mass": pytest.approx(0.5, abs=1e-15),
+        "largest_left_out_mass": pytest.approx(0.5, abs=1e-15),
+    }
+
+
+def test_rows_without_a_span_go_with_their_links() -> None:
+    # Row 1 stands for no span. Row 2's softmax was a third each; without row 1 it is a half each.
+    links = Links.from_square("s", np.zeros((3, 3)), np.zeros(3))
+    spans = spans_of([(0, 1), (-1, -1), (2, 3)], kept=np.array([True, False, True]))
+    document = assemble("test", links, spans, Description("a"))
+    assert document.mentions[:, 0].tolist() == [0, 2]
+    np.testing.assert_allclose(document.antecedents.row(1)[1], [0.5])
+    summary = document.metadata[METADATA]
+    assert (summary["rows_without_span"], summary["links_without_span"], summary["links_reversed"]) == (1, 1, 0)
+    assert summary["left_out_mass"] == pytest.approx(1 / 3, abs=1e-15)
+
+
+@given(charts(), st.data())
+def test_what_remains_is_the_systems_law_given_that_no_link_left_out_was_taken(chart: Any, data: Any) -> None:
+    scores, new = chart
+    n = len(new)
+    place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+    pairs = data.draw(st.lists(place, min_size=n, max_size=n))
+    links = Links.from_square("s", float_matrix("s", scores), np.array(new))
+    document = assemble("test", links, spans_of(pairs), Description("a"))
+    order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
+    assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
+    gone = 0.0
+    for m, row in enumerate(softmax_rows(scores, new)):
+        here = order.index(m)
+        stay = {order.index(j): p for j, p in row.items() if j >= 0 and order.index(j) < here}
+        left = sum(stay.values()) + row[-1]
+        gone += sum(row.values()) - left
+        candidates, probs = document.antecedents.row(here)
+        assert candidates.tolist() == sorted(stay)
+        if left > 1e-6:  # below, rounding of the sum shows
+            np.testing.assert_allclose(probs, [stay[j] / left for j in sorted(stay)], rtol=1e-9, atol=1e-12)
+    assert document.metadata[METADATA]["left_out_mass"] == pytest.approx(gone, abs=1e-9)
+
+
+BAD_SPANS = [
+    ([(0, 1), (3, 3)], None, "spans[1] must have 0 <= start < end, got start 3 and end 3 (exclusive)"),
+    ([(0, 1), (-1, 3)], None, "spans[1] must have 0 <= start < end, got start -1 and end 3 (exclusive)"),
+]
+
+
+@pytest.mark.parametrize(("pairs", "tokens", "words"), BAD_SPANS)
+def test_bad_spans_are_refused_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
+    links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
+    with pytest.raises(ParameterError) as refusal:
+        assemble("test", links, spans_of(pairs), Description("a", tokens=tokens))
+    assert str(refusal.value) == words
+
+
+def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
+    links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
+    document = assemble("test", links, spans_of([(0, 1)]), Description("a", metadata={"source": "wire"}))
+    assert set(document.metadata) == {"source", METADATA}
+    with pytest.raises(ParameterError, match="metadata must leave 'adapter' to the adapter, got 1"):
+        assemble("test", links, spans_of([(0, 1)]), Description("a", metadata={METADATA: 1}))
+
+
+# --- heads and characters ----------------------------------------------------------------------------------
+
+WORDS = ["the", "president", "of", "France", "and", "his", "wife"]
+HEADS = [1, -1, 3, 1, 6, 6, 1]
+
+
+def parsed(heads: list[int]) -> Tokens:
+    blank = [""] * len(heads)
+    return Tokens(WORDS[: len(heads)], blank, blank, blank, np.array(heads, np.int32), np.zeros(len(heads), np.int32))
+
+
+def test_a_head_is_the_first_token_whose_own_head_lies_outside() -> None:
+    starts, ends = np.array([0, 2, 4, 0, 3]), np.array([4, 4, 7, 7, 5])
+    # "the president of France", "of France", "and his wife", all of it, "France and" (both have heads outside)
+    assert parse_heads(starts, ends, parsed(HEADS)).tolist() == [1, 3, 6, 1, 3]
+
+
+def test_a_head_is_the_last_token_where_nothing_is_parsed() -> None:
+    starts, ends = np.array([0, 2]), np.array([4, 3])
+    assert parse_heads(starts, ends, None).tolist() == [3, 2]
+    assert parse_heads(starts, ends, parsed([-1] * 7)).tolist() == [3, 2]
+
+
+OFFSETS = np.array([[0, 3], [4, 8], [8, 9], [10, 12]])  # "The U.S." as "The", "U.S." ... with a gap at 3 and 9
+
+
+@pytest.mark.parametrize(
+    ("span", "strict", "expanded"),
+    [
+        ((0, 3), (0, 1), (0, 1)),
+        ((0, 8), (0, 2), (0, 2)),
+        ((4, 9), (1, 3), (1, 3)),
+        ((3, 8), None, (1, 2)),  # begins in the gap
+        ((5, 8), None, (1, 2)),  # begins inside
+        ((0, 5), None, (0, 2)),  # ends inside
+        ((8, 30), None, (2, 4)),  # ends past the text
+        ((3, 4), None, None),  # touches nothing
+    ],
+)
+def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None:
+    spans = np.array([span])
+    starts, ends, kept = align(spans, OFFSETS, "span", "drop")
+    assert ((starts[0], ends[0]) if kept[0] else None) == strict
+    if strict is None:
+        with pytest.raises(ParameterError, match=rf"^span\[0\] must .*, got characters {span[0]} to {span[1]}$"):
+            align(spans, OFFSETS, "span", "strict")
+    if expanded is None:
+        with pytest.raises(ParameterError, match=r"^span\[0\] must touch a token, got"):
+            align(spans, OFFSETS, "span", "expand")
+    else:
+        starts, ends, kept = align(spans, OFFSETS, "span", "expand")
+        assert (starts[0], ends[0], kept[0]) == (*expanded, True)
+
+
+def test_no_mention_at_all_is_a_document() -> None:
+    links = Links.from_square("s", np.zeros((0, 0)), np.zeros(0))
+    document = assemble("test", links, spans_of([]), Description("a"))
+    assert document.n_mentions == 0
+    assert isinstance(document.antecedents, AntecedentDistribution)

@@ -1,0 +1,90 @@
+"""Leaving out mentions that are hardly ever linked is conditioning on their being alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Lists, antecedent_lists, mild_scores
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, link_marginals
+from corefsample.adapters import drop_unlinked, linked_probabilities
+
+
+def document_of(lists: Lists) -> ScoredDocument:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    n = distribution.n_mentions
+    mentions = np.array([(i, i + 1, i) for i in range(n)], np.int32).reshape(-1, 3)
+    return ScoredDocument("a", mentions, distribution, gold=list(range(n)), metadata={"source": "wire"})
+
+
+def choices(distribution: AntecedentDistribution) -> list[tuple[tuple[int, ...], float]]:
+    """Every antecedent vector (-1: NEW) and its probability."""
+    rows = []
+    for i in range(distribution.n_mentions):
+        candidates, probs = distribution.row(i)
+        rows.append([(-1, float(distribution.new_probs[i])), *zip(candidates.tolist(), probs.tolist(), strict=True)])
+    return [(tuple(a for a, _ in vector), math.prod(p for _, p in vector)) for vector in itertools.product(*rows)]
+
+
+def alone(vector: tuple[int, ...], mention: int) -> bool:
+    return vector[mention] == -1 and mention not in vector
+
+
+@given(antecedent_lists(scores=mild_scores, max_mentions=5))
+def test_the_probability_of_being_linked_is_that_of_full_enumeration(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    vectors = choices(distribution)
+    for m, probability in enumerate(linked_probabilities(distribution).tolist()):
+        assert probability == pytest.approx(sum(p for vector, p in vectors if not alone(vector, m)), abs=1e-12)
+
+
+def same_entity(vector: tuple[int, ...], a: int, b: int) -> bool:
+    labels: list[int] = []
+    for m, antecedent in enumerate(vector):
+        labels.append(m if antecedent < 0 else labels[antecedent])
+    return labels[a] == labels[b]
+
+
+@given(antecedent_lists(scores=mild_scores, max_mentions=5), st.floats(0.05, 0.9))
+def test_what_remains_is_the_law_given_that_the_others_are_alone(lists: Lists, min_prob: float) -> None:
+    document = document_of(lists)
+    linked = linked_probabilities(document.antecedents)
+    smaller = drop_unlinked(document, min_prob=min_prob)
+    kept = np.flatnonzero(linked >= min_prob).tolist()
+    gone = [m for m in range(document.n_mentions) if m not in kept]
+    assert smaller.mentions[:, 0].tolist() == kept
+    assert smaller.gold == kept
+    given_alone = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in gone)]
+    total = sum(p for _, p in given_alone)
+    marginals = link_marginals(smaller.antecedents)
+    whole = link_marginals(document.antecedents)
+    for i, a in enumerate(kept):
+        for j, b in enumerate(kept):
+            exact = sum(p for v, p in given_alone if same_entity(v, a, b)) / total
+            assert marginals[i, j] == pytest.approx(exact, abs=1e-12)
+            assert abs(whole[a, b] - exact) <= linked[gone].sum() + 1e-12
+
+
+def test_nothing_goes_at_zero() -> None:
+    document = document_of(Lists([[], []], [[], []]))
+    assert drop_unlinked(document, min_prob=0.0).n_mentions == 2
+    assert drop_unlinked(document, min_prob=1e-9).n_mentions == 0
+
+
+def test_a_certain_link_is_certain() -> None:
+    assert linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [800.0]])).tolist() == [1.0, 1.0]
+
+
+def test_what_is_no_document_or_no_probability_is_refused() -> None:
+    document = document_of(Lists([[]], [[]]))
+    with pytest.raises(ParameterError, match="document must be a ScoredDocument, got AntecedentDistribution"):
+        drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got 1"):
+        drop_unlinked(document, min_prob=1.0)
+    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got ScoredDocument"):
+        linked_probabilities(document)  # type: ignore[arg-type]
