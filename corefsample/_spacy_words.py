@@ -33,7 +33,8 @@ def word_offsets(doc: Doc) -> Ints:
     int32 (n_tokens,), read-only, rising
         The place in the Doc of each token of `tokens_of_doc`.
     """
-    offsets = np.array([token.i for token in doc if not token.is_space], np.int32)
+    # Token.is_space says no to everything where a vocabulary was made without a language.
+    offsets = np.array([token.i for token in doc if not token.text.isspace()], np.int32)
     offsets.flags.writeable = False
     return offsets
 
@@ -46,7 +47,7 @@ def require_parsed(doc: Doc) -> None:
         if not doc.has_annotation(attribute):
             raise ParameterError(f"doc must have {what}, got none: the pipeline needs {component}")
     for token in doc:
-        if not token.dep and not token.is_space:
+        if not token.dep and not token.text.isspace():
             raise ParameterError(f"doc must have a dependency label for each word, got none for {shown(token.text)}")
 
 
@@ -58,10 +59,10 @@ def word_tree(doc: Doc) -> tuple[Ints, list[str]]:
     heirs: dict[int, int] = {}  # token of whitespace that is a root -> the first word below it
     for token_offset, word in place.items():
         token, above = doc[token_offset], doc[token_offset].head
-        while above.is_space and above.head.i != above.i:
+        while above.text.isspace() and above.head.i != above.i:
             above = above.head
         label = token.dep_
-        if above.is_space:
+        if above.text.isspace():
             heir = heirs.setdefault(above.i, word)
             heads[word] = -1 if heir == word else heir
             label = (above.dep_ or "ROOT") if heir == word else label
@@ -73,7 +74,7 @@ def word_tree(doc: Doc) -> tuple[Ints, list[str]]:
 
 def is_spaced(doc: Doc, token: int) -> bool:
     """Whether whitespace follows a token."""
-    return bool(doc[token].whitespace_) or (token + 1 < len(doc) and doc[token + 1].is_space)
+    return bool(doc[token].whitespace_) or (token + 1 < len(doc) and doc[token + 1].text.isspace())
 
 
 def depths(heads: Ints) -> list[int]:

@@ -75,7 +75,7 @@ def tokens_of_doc(doc: Doc) -> Tokens:
         If `doc` is no Doc, lacks one of these, or has a word without a dependency label.
     """
     require_parsed(doc)
-    words = [token for token in doc if not token.is_space]
+    words = [token for token in doc if not token.text.isspace()]
     heads, labels = word_tree(doc)
     sentence = np.cumsum([bool(token.is_sent_start) for token in doc], dtype=np.int64)
     _, sent = np.unique(sentence[[word.i for word in words]], return_inverse=True) if words else (None, [])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-__all__ = ["MASKED", "Floats", "Ints", "float_matrix", "int_matrix", "int_vector", "is_masked"]
+__all__ = ["MASKED", "Floats", "Ints", "float_matrix", "given_heads", "int_matrix", "int_vector", "is_masked"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -77,3 +77,13 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
 def int_vector(name: str, value: Any) -> Ints:
     """Whole numbers in one dimension as int64."""
     return _checks.integers(name, _host_array(value))
+
+
+def given_heads(heads: Any, n_rows: int, row: str) -> Ints | None:
+    """Head tokens that a user gives, one a row, or None where there are none."""
+    if heads is None:
+        return None
+    array = int_vector("heads", heads)
+    if array.shape[0] != n_rows:
+        raise ParameterError(f"heads must have one token a {row} ({n_rows}), got {array.shape[0]}")
+    return array

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corefsample.adapters._arrays import Ints, float_matrix, int_matrix, int_vector, is_masked
+from corefsample.adapters._arrays import Ints, float_matrix, given_heads, int_matrix, int_vector, is_masked
 from corefsample.adapters._assembly import Description, Spans, assemble
 from corefsample.adapters._links import Links
 from corefsample.adapters.refused import refuse_undistributed
@@ -86,9 +86,7 @@ def from_e2e(
     if masked.size:
         raise ParameterError(f"scores[{masked[0]}] must begin with the score of NEW, got {values[masked[0], 0]}")
     links = Links.from_top_k("scores", values[:, 1:], values[:, 0], "antecedents", indices)
-    head_array = None if heads is None else int_vector("heads", heads)
-    if head_array is not None and head_array.shape[0] != n_spans:
-        raise ParameterError(f"heads must have one token a span ({n_spans}), got {head_array.shape[0]}")
+    head_array = given_heads(heads, n_spans, "span")
     first = np.zeros(n_spans, bool)
     first[np.unique(bounds, axis=0, return_index=True)[1]] = True
     if piece_tokens is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.adapters._arrays import Ints, float_matrix, int_matrix, int_vector, is_masked
+from corefsample.adapters._arrays import Ints, float_matrix, given_heads, int_matrix, is_masked
 from corefsample.adapters._assembly import Description, Spans, assemble
 from corefsample.adapters._links import Links
 from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_tokens
@@ -84,13 +84,10 @@ def from_fastcoref(
     spans[rows] = token_spans
     is_kept = np.zeros(n_rows, bool)
     is_kept[rows] = kept
-    head_array = None if heads is None else int_vector("heads", heads)
-    if head_array is not None and head_array.shape[0] != n_rows:
-        raise ParameterError(f"heads must have one token a row ({n_rows}), got {head_array.shape[0]}")
     return assemble(
         "fastcoref",
         links,
-        Spans(spans[:, 0], spans[:, 1], head_array, is_kept),
+        Spans(spans[:, 0], spans[:, 1], given_heads(heads, n_rows, "row"), is_kept),
         Description(doc_id, date, found, metadata),
     )
 

@@ -53,6 +53,16 @@ def test_marginals_give_the_same_law_as_scores() -> None:
     np.testing.assert_allclose(by_marginals.new_probs, by_scores.new_probs, rtol=1e-6)
 
 
+def test_what_lies_above_the_diagonal_of_marginals_means_nothing() -> None:
+    square = np.full((4, 4), 0.5)
+    for i, row in enumerate(marginals()):
+        square[i, : i + 1] = row
+    ragged = from_berkeley(marginals(), MENTIONS, doc_id="a", values="probabilities")
+    assert links(from_berkeley(square, MENTIONS, doc_id="a", values="probabilities")) == links(ragged)
+    with pytest.raises(ParameterError, match="got rows that each add up to one"):
+        from_berkeley(square, MENTIONS, doc_id="a")
+
+
 def test_a_chart_that_decoding_has_normalised_is_not_taken_for_scores() -> None:
     with pytest.raises(
         ParameterError, match=r"^chart must hold scores, got rows that each add up to one: .*'probabilities'$"

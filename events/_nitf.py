@@ -1,0 +1,292 @@
+"""One article of NITF XML, as the New York Times Annotated Corpus has it.
+
+What counts as the text: the paragraphs of the block `full_text`; where there is none those of `lead_paragraph`; where
+the body has no blocks of these classes, all its paragraphs but those of captions, notes, tables and corrections.
+Of these paragraphs are left out:
+
+- one that begins "LEAD:" and whose words the paragraphs after it repeat (the corpus's early years print the lead so
+  twice); one that nothing repeats stays, without that word;
+- one that the block `correction_text` holds as well: a correction is metadata.
+
+The document type may be declared, as the corpus does; nothing is fetched for it, and a document that declares entities
+of its own is refused, so that neither external entities nor entity bombs reach the parser.
+
+References
+----------
+Sandhaus (2008), The New York Times Annotated Corpus Overview, LDC2008T19, section 2.2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from html.entities import html5
+from typing import Any
+from xml.parsers import expat
+
+__all__ = ["NitfDocument", "NitfError"]
+
+_MAX_DEPTH = 100
+_LEAD = re.compile(r"\s*LEAD\s*:\s*")
+_WORD = re.compile(r"\w+")
+_FULL, _LEADING, _CORRECTION = "full_text", "lead_paragraph", "correction_text"
+_ONLINE_LEAD = "online_lead_paragraph"
+_NO_TEXT = ("media", "table", "fn", "note")  # within the body, not of the article's text
+_PARAGRAPHS = ("p", "li")
+_DATE_PARTS = ("publication_year", "publication_month", "publication_day_of_month")
+_PUBDATA = {"ex-ref": "url", "item-length": "word_count", "name": "credit"}
+_HEAD_TEXTS = {
+    ("hl1", ""): "title",
+    ("hl2", "online_headline"): "online_headline",
+    ("byline", ""): "byline",
+    ("byline", "print_byline"): "byline",
+    ("byline", "normalized_byline"): "normalized_byline",
+    ("dateline", ""): "dateline",
+    ("abstract", ""): "abstract",
+    ("tagline", "author_info"): "author_info",
+}
+_INDEXED = ("classifier", "location", "object.title", "org", "person")
+# A LEAD may differ from what repeats it in a few words.
+_SAME_WORDS = 0.9
+_COMPARED_WORDS = 400
+
+
+class NitfError(Exception):
+    """The XML breaks a rule: the text says which, `line` where."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+class NitfDocument:
+    """What one document says, taken in as its XML is read.
+
+    Parameters
+    ----------
+    chunks
+        The XML, in pieces.
+
+    Attributes
+    ----------
+    doc_id, date
+        `id-string` of the first doc-id; publication date of the first pubdata, else year-month-day of the meta
+        elements, as text yet to be checked. None where it is not there.
+    line
+        Where the date was found, else 1.
+    title, text
+        Headline; paragraphs of the text, parted by an empty line.
+    metadata
+        The meta elements by their names, but for the parts of the date; url, word_count, credit, kicker, byline,
+        normalized_byline, dateline, abstract, online_headline, author_info, online_lead_paragraph, correction_text; of
+        the indexing, lists by kind: descriptor, names, person, org, location, object_title ..., those of the online
+        producers after "online_".
+
+    Raises
+    ------
+    NitfError
+        If the XML is not well-formed, declares entities, is no NITF, or is nested too deep.
+    """
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self.doc_id: str | None = None
+        self._meta: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        self._indexed: dict[str, list[str]] = {}
+        self.line = 1
+        self._published: str | None = None
+        self._parts: dict[str, str] = {}
+        self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
+        self._open: list[tuple[str, str]] = []
+        self._pieces: list[str] = []
+        self._taking = 0  # depth of the element whose text is being taken, 0: none
+        self._type = ""  # of that element
+        self._line: Callable[[], int] = lambda: 1
+        self._read(chunks)
+
+    def _read(self, chunks: Iterable[bytes]) -> None:
+        parser = expat.ParserCreate()
+        self._line = lambda: parser.CurrentLineNumber
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler = self._refuse_entity
+        parser.SkippedEntityHandler = self._named_character
+        try:
+            for chunk in chunks:
+                parser.Parse(chunk, False)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None
+        except (LookupError, ValueError) as error:  # of an encoding that expat leaves to Python
+            raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
+        finally:
+            self._line = lambda: 1  # the parser and this object hold each other no longer
+
+    # --- what the parser meets ---
+
+    def _fail(self, reason: str) -> NitfError:
+        return NitfError(reason, self._line())
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self._fail(f"XML must declare no entities, got {name!r}")
+
+    def _named_character(self, name: str, is_parameter: bool) -> None:
+        """Stand in for the document type, which is not fetched: it knows HTML's names of characters."""
+        if is_parameter:
+            return
+        character = html5.get(f"{name};")
+        if character is None:
+            raise self._fail(f"entities must be names of characters, got {name!r}")
+        self._text(character)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if not self._open and tag != "nitf":
+            raise self._fail(f"the outermost element must be nitf, got {tag!r}")
+        self._open.append((tag, attributes.get("class", "")))
+        if len(self._open) > _MAX_DEPTH:
+            raise self._fail(f"elements must be nested at most {_MAX_DEPTH} deep, got more")
+        if tag == "meta":
+            self._note_meta(attributes.get("name", ""), attributes.get("content", ""))
+        elif tag == "doc-id" and self.doc_id is None:
+            self.doc_id = attributes.get("id-string")
+        elif tag == "pubdata":
+            self._note_pubdata(attributes)
+        elif tag == "series" and attributes.get("series.name"):
+            self._texts.setdefault("kicker", attributes["series.name"])
+        if self._taking:
+            self._pieces.append(" " if tag in ("br", *_PARAGRAPHS) else "")
+        elif self._is_taken(tag, attributes.get("class", "")):
+            self._taking = len(self._open)
+            self._type = attributes.get("type", "")
+
+    def _text(self, text: str) -> None:
+        if self._taking:
+            self._pieces.append(text)
+
+    def _end(self, tag: str) -> None:
+        if self._taking and len(self._open) > self._taking and tag in _PARAGRAPHS:
+            self._pieces.append(" ")
+        if self._taking == len(self._open):
+            text = " ".join("".join(self._pieces).split())
+            self._pieces, self._taking = [], 0
+            self._take(tag, self._open[-1][1], text)
+        self._open.pop()
+
+    # --- where it goes ---
+
+    def _is_taken(self, tag: str, kind: str) -> bool:
+        """Whether the text of an element just opened is wanted."""
+        above = {name for name, _ in self._open[:-1]}
+        if "body.content" in above:
+            return tag in _PARAGRAPHS and not above.intersection(_NO_TEXT)
+        if "body" in above:
+            return (tag, kind) in _HEAD_TEXTS
+        return "head" in above and (tag == "title" or (tag in _INDEXED and "identified-content" in above))
+
+    def _block(self) -> str:
+        """Class of the nearest block around that has one, or nothing."""
+        blocks = [kind for name, kind in self._open[:-1] if name == "block" and kind]
+        return blocks[-1] if blocks else ""
+
+    def _take(self, tag: str, kind: str, text: str) -> None:
+        if not text:
+            return
+        if any(name == "body.content" for name, _ in self._open[:-1]):
+            self._paragraphs.append((self._block(), text))
+        elif (tag, kind) in _HEAD_TEXTS or tag == "title":
+            self._texts.setdefault(_HEAD_TEXTS.get((tag, kind), "head_title"), text)
+        else:
+            name = (self._type if tag == "classifier" and self._type else tag).replace(".", "_")
+            online = "online_" if kind.startswith("online") else ""
+            self._indexed.setdefault(online + name, []).append(text)
+
+    def _note_meta(self, name: str, content: str) -> None:
+        if name in _DATE_PARTS:
+            self._parts.setdefault(name, content.strip())
+            self.line = self._line() if self._published is None else self.line
+        elif name and content:
+            self._meta.setdefault(name, content)
+
+    def _note_pubdata(self, attributes: dict[str, str]) -> None:
+        if self._published is None and "date.publication" in attributes:
+            self._published, self.line = attributes["date.publication"], self._line()
+        for attribute, name in _PUBDATA.items():
+            if attributes.get(attribute):
+                self._texts.setdefault(name, attributes[attribute])
+
+    # --- what came of it ---
+
+    @property
+    def date(self) -> str | None:
+        """The date as text, to be checked."""
+        if self._published is not None or not self._parts:
+            return self._published
+        year, month, day = (self._parts.get(part, "") for part in _DATE_PARTS)
+        return f"{year.zfill(4)}-{month.zfill(2)}-{day.zfill(2)}"
+
+    @property
+    def title(self) -> str:
+        """The headline; where there is none, the title of the file's head."""
+        return self._texts.get("title") or self._texts.get("head_title", "")
+
+    @property
+    def text(self) -> str:
+        """Paragraphs of the text."""
+        corrections = {_words(paragraph) for paragraph in self._of_block(_CORRECTION)}
+        paragraphs = [p for p in self._chosen() if not corrections or _words(p) not in corrections]
+        return "\n\n".join(_without_leads(paragraphs))
+
+    def _chosen(self) -> list[str]:
+        for kind in (_FULL, _LEADING):
+            if found := self._of_block(kind):
+                return found
+        return [text for kind, text in self._paragraphs if kind not in (_CORRECTION, _ONLINE_LEAD)]
+
+    def _of_block(self, wanted: str) -> list[str]:
+        return [text for kind, text in self._paragraphs if kind == wanted]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What else is known: the meta elements, overridden by the named texts, overridden by the indexing."""
+        texts = {name: text for name, text in self._texts.items() if name not in ("title", "head_title")}
+        for kind in (_CORRECTION, _ONLINE_LEAD):
+            if found := self._of_block(kind):
+                texts[kind] = "\n\n".join(found)
+        return {**self._meta, **texts, **self._indexed}
+
+
+def _words(paragraph: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(paragraph.casefold()))
+
+
+def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
+    """Leave out each paragraph marked LEAD that is repeated, and the mark of one that is not."""
+    for i, paragraph in enumerate(paragraphs):
+        mark = _LEAD.match(paragraph)
+        if mark is None:
+            yield paragraph
+            continue
+        lead = paragraph[mark.end() :]
+        if lead and not _is_repeated(_words(lead), paragraphs[i + 1 :]):
+            yield lead
+
+
+def _is_repeated(lead: tuple[str, ...], following: Sequence[str]) -> bool:
+    """Whether the paragraphs that follow begin with (nearly) these words; they may be parted otherwise there."""
+    start: list[str] = []
+    for paragraph in following:
+        if len(start) >= len(lead):
+            break
+        mark = _LEAD.match(paragraph)
+        start += _words(paragraph[mark.end() :] if mark else paragraph)
+    start = start[: len(lead)]
+    if tuple(start) == lead:
+        return bool(lead)
+    if len(lead) > _COMPARED_WORDS or len(start) < _SAME_WORDS * len(lead):
+        return False
+    same = sum(block.size for block in SequenceMatcher(None, lead, start, autojunk=False).get_matching_blocks())
+    return same >= _SAME_WORDS * len(lead)
