@@ -15,7 +15,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.schemes import SCHEMES, fitting_schemes
 
-__all__ = ["NeutralParse", "Role", "chosen_scheme", "neutral_parse"]
+__all__ = ["UPOS", "NeutralParse", "Role", "chosen_scheme", "neutral_parse", "upos_codes"]
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -134,7 +134,14 @@ _CLEARNLP: Mapping[str, int] = {
     "attr": _role_kernels.COMPLEMENT,
     "acomp": _role_kernels.COMPLEMENT,
 }
-_VERBAL = frozenset({"VERB", "AUX", "ADJ", "ADV"})
+# Universal parts of speech; their codes count from 1, and 0 is any other.
+UPOS = ("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM") + (
+    "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X", "SPACE"
+)  # fmt: skip
+_UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
+_UNPARSED = frozenset({"_", ""})
+_ADPOSITION, _PARTICLE = _UPOS_CODES["ADP"], _UPOS_CODES["PART"]
+_VERBAL = np.array([_UPOS_CODES[upos] for upos in ("VERB", "AUX", "ADJ", "ADV")])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +164,8 @@ class NeutralParse:
         int32: what the token, or the first of its coordination, hangs on.
     marker
         int32: the adposition that marks the token, -1 without one.
+    upos
+        int32: part of speech, a place in `UPOS` counted from 1, 0 for one that is not there.
     """
 
     head: Ints
@@ -164,10 +173,16 @@ class NeutralParse:
     role: Ints
     governor: Ints
     marker: Ints
+    upos: Ints
+
+
+def upos_codes(tokens: Tokens) -> Ints:
+    """Return int32 (n_tokens,): the part of speech of each token as its place in `UPOS`, from 1; 0 for others."""
+    return np.array([_UPOS_CODES.get(upos, 0) for upos in tokens.upos], np.int32)
 
 
 def chosen_scheme(tokens: Tokens, scheme: str | None) -> str:
-    """Return `scheme`, or the first one that has all labels of the parse.
+    """Return `scheme`, or the first one that has all labels of the parse; of a text without a parse any will do.
 
     Raises
     ------
@@ -179,6 +194,8 @@ def chosen_scheme(tokens: Tokens, scheme: str | None) -> str:
             raise ParameterError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
         return scheme
     labels = frozenset(tokens.dep)
+    if labels <= _UNPARSED:
+        return "ud2"
     fitting = _fitting(labels)
     if not fitting:
         unknown = sorted(label for label in labels if not fitting_schemes((label,))) or sorted(labels)
@@ -219,18 +236,16 @@ def neutral_parse(tokens: Tokens, scheme: str | None = None) -> NeutralParse:
     name = chosen_scheme(tokens, scheme)
     n_tokens = len(tokens)
     labels = np.array([_label_code(name, label) for label in tokens.dep], np.int32)
-    if name == "clearnlp":  # a dative is a noun (give him) or a preposition (give to him)
-        labels[[t for t, pair in enumerate(zip(tokens.dep, tokens.upos)) if pair == ("dative", "ADP")]] = (
-            _role_kernels.PREPOSITION
-        )
-    verbal = np.array([upos in _VERBAL for upos in tokens.upos], np.bool_)
+    upos = upos_codes(tokens)
+    verbal = np.isin(upos, _VERBAL)
     head, link, role, governor = (np.empty(n_tokens, np.int32) for _ in range(4))
     marker, predicate = np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_)
     if name == "clearnlp":
+        # A dative is a noun (give him) or a preposition (give to him).
+        labels[(labels == Role.INDIRECT_OBJECT) & (upos == _ADPOSITION)] = _role_kernels.PREPOSITION
         be = np.array([lemma.lower() == "be" for lemma in tokens.lemma], np.bool_)
         _role_kernels.from_clearnlp(labels, tokens.head, verbal, be, head, link, marker, predicate)
     else:
-        particle = np.array([upos == "PART" for upos in tokens.upos], np.bool_)
-        _role_kernels.from_universal(labels, tokens.head, verbal, particle, head, link, marker, predicate)
+        _role_kernels.from_universal(labels, tokens.head, verbal, upos == _PARTICLE, head, link, marker, predicate)
     _role_kernels.share_roles(head, link, marker, predicate, governor, role)
-    return NeutralParse(head, link, role, governor, marker)
+    return NeutralParse(head, link, role, governor, marker, upos)

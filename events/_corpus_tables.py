@@ -172,10 +172,7 @@ def _finite(text: str) -> float:
 
 
 def csv_records(path: str, columns: Columns, progress: Progress) -> Iterator[Record]:
-    """Read comma-separated values with a header; every value is text, "NA" too, and an empty cell is no value.
-
-    Only the text of an article may be empty.
-    """
+    """Read comma-separated values with a header; every value is text, "NA" too."""
     # The limit is the interpreter's, and too low for articles; it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), LINE_LIMIT))
     # `strict` refuses a quote that is never closed.
@@ -194,8 +191,7 @@ def csv_records(path: str, columns: Columns, progress: Progress) -> Iterator[Rec
             fault = f"a row must have {len(names)} values, as the header has, got {len(row)}"
             yield Record(place, original, fault=fault)
             continue
-        values = {name: value for name, value in zip(names, row, strict=True) if value or name == columns.text}
-        yield columns.record(path, number, place, values, original)
+        yield columns.record(path, number, place, dict(zip(names, row, strict=True)), original)
 
 
 def _header(path: str, columns: Columns, reader: Any) -> list[str]:
@@ -246,20 +242,10 @@ def parquet_records(path: str, columns: Columns, progress: Progress) -> Iterator
             size, total = os.path.getsize(path), max(file.metadata.num_rows, 1)
             number = 0
             for batch in file.iter_batches(_ROWS, columns=wanted):
-                for row in _python_rows(batch):
+                for row in batch.to_pylist():
                     number += 1
                     yield columns.record(path, number, f"row {number}", row, _json_writer(row))
                 progress.bytes_read = size * number // total
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: file must be Parquet, got: {reason}") from None
-
-
-def _python_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    columns = []
-    for column in batch.columns:
-        kind = column.type
-        if pa.types.is_timestamp(kind) and kind.unit == "ns":  # Python's times end at microseconds
-            column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-        columns.append(column.to_pylist())
-    return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]

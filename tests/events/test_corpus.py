@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import gc
 import gzip
 import io
 import json
@@ -589,6 +590,15 @@ def test_the_date_comes_from_pubdata_and_else_from_the_meta_elements(tmp_path: P
     parts = ("7", "2", "1990")
     assert one_xml(tmp_path, nitf(parts=parts)).date == datetime.date(1991, 1, 16)
     assert one_xml(tmp_path, nitf(date=None, parts=parts)).date == datetime.date(1990, 2, 7)
+    again = nitf().replace(b"</head>", b'<pubdata date.publication="20000101T000000"/></head>')
+    assert one_xml(tmp_path, again).date == datetime.date(1991, 1, 16)
+
+
+def test_the_format_of_dates_is_that_of_tables_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(nitf())
+    inputs = [one_json(tmp_path, date="11.9.2001"), tmp_path / "a.xml"]
+    dates = [article.date for article in read_articles(inputs, date_format="%d.%m.%Y")]
+    assert dates == [datetime.date(2001, 9, 11), datetime.date(1991, 1, 16)]
 
 
 @pytest.mark.parametrize(
@@ -685,6 +695,14 @@ def test_members_of_an_archive_are_named_and_set_aside(tmp_path: Path, monkeypat
         ("member 4.xml.gz, line 1", "a document must be at most 2000 bytes"),
         ("member 5.xml.gz", "gzip data must be whole"),
     ]
+
+
+def test_an_archive_keeps_no_member_in_memory(tmp_path: Path) -> None:
+    write_tar(tmp_path / "a.tar", [(f"{i}.xml", nitf(doc_id=str(i))) for i in range(50)])
+    stream = read_articles(tmp_path / "a.tar")
+    for _ in range(50):
+        next(stream)
+    assert sum(type(each) is tarfile.TarInfo for each in gc.get_objects()) < 10
 
 
 def test_links_and_folders_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
