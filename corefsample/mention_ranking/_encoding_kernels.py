@@ -156,9 +156,7 @@ def fill_sentence_flags(words: Words, sent: Ints, flags: Ints) -> None:
         end = t
         while end < n_tokens and sent[end] == sent[t]:
             end += 1
-        flags[sent[t]] = (
-            (words[t, C_UPOS] == INTJ) + 2 * (words[end - 1, C_QUESTION] != 0) + 4 * (end - t <= 4)
-        )
+        flags[sent[t]] = (words[t, C_UPOS] == INTJ) + 2 * (words[end - 1, C_QUESTION] != 0) + 4 * (end - t <= 4)
         t = end
 
 
@@ -197,7 +195,11 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words, facts: Words) -> tu
         if text.words[t, C_INITIAL] != 0 and upos != DET and t < last + 4:
             initials = initials * U32(33) + text.words[t, C_INITIAL]
             n_initials += 1
-        if upos == PUNCT or (upos == PART and t == e - 1) or (t == s and (upos == DET or (kind == POSSESSIVE and e - s > 1))):
+        if (
+            upos == PUNCT
+            or (upos == PART and t == e - 1)
+            or (t == s and (upos == DET or (kind == POSSESSIVE and e - s > 1)))
+        ):
             continue
         full = mix(full, text.words[t, C_FORM])
         if t <= last:

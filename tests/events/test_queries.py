@@ -273,6 +273,15 @@ def test_labels_of_no_scheme_are_refused() -> None:
         match_queries(story(["they/PRON>2:SBJ ran=run/VERB>0:root"]), with_gold=False)
 
 
+def test_schemes_that_see_different_queries_have_to_be_told_apart() -> None:
+    # An nmod with "by" is a passive agent in UD version 1 alone, and no label says which version it is.
+    document = story(["seen=see/VERB>0:root by/ADP>3:case it/PRON>1:nmod"])
+    with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which see different queries"):
+        match_queries(document, role="passive_agent", with_gold=False)
+    assert match_queries(document, role="passive_agent", scheme="ud1", with_gold=False).verbs == ("see",)
+    assert match_queries(document, role="passive_agent", scheme="ud2", with_gold=False).verbs == ()
+
+
 # --- the score ----------------------------------------------------------------------------------------------
 
 
