@@ -1,7 +1,7 @@
 """Run the studies of the calibration error: python benchmarks/studies.py [WHICH ...] [--quick] [--figures FOLDER].
 
 WHICH is synthetic, coverage or noise; all three by default. The tables of docs/calibration-studies.md are what this
-prints, its figures what this draws. A whole run takes about 40 minutes on one core, --quick about one minute.
+prints, its figures what this draws. A whole run takes about half an hour on one core, --quick about a minute.
 """
 
 from __future__ import annotations

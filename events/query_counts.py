@@ -26,8 +26,6 @@ FloatArray = npt.NDArray[np.float64]
 INTERVALS = ("normal", "quantile", "hdi")
 LEVELS = (0.5, 0.8, 0.95)
 SIZES = (5, 10, 20, 81)  # 5-9, 10-19, 20-80, 81 and more documents
-# Where the sd is 0, rounding alone would put a count outside mean +- z sd.
-_ROUNDING = 1e-9
 
 
 def mixture_pmf(probs: npt.ArrayLike) -> FloatArray:
@@ -110,7 +108,7 @@ def count_intervals(
         mean = float(pmf @ counts)
         sd = math.sqrt(max(float(pmf @ (counts - mean) ** 2), 0.0))
         for level in levels:
-            half = NormalDist().inv_cdf((1.0 + level) / 2.0) * sd + _ROUNDING
+            half = NormalDist().inv_cdf((1.0 + level) / 2.0) * sd
             ends = (mean - half, mean + half), quantile_interval(pmf, level), hdi_interval(pmf, level)
             for interval, (lower, upper) in zip(INTERVALS, ends, strict=True):
                 held = lower <= true_count <= upper

@@ -85,15 +85,18 @@ def bootstrapped(
     """
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
+    beside = np.hstack((n, residual))
     errors, noise = np.empty(n_draws), np.empty(n_draws)
     for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
         count = rows.stop - rows.start
         picked = rng.integers(0, n_blocks, (count, n_blocks))
         picked += n_blocks * np.arange(count)[:, None]
         times = np.bincount(picked.ravel(), minlength=count * n_blocks).reshape(count, n_blocks).astype(np.float64)
-        drawn_n, drawn = times @ n, times @ residual
-        noise[rows] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
-        errors[rows] = errors_of_sums(drawn_n, drawn, norm)
+        sums = times @ beside
+        for part in _chunks(count, n_bins, CHUNK):
+            drawn_n, drawn = sums[part, :n_bins], sums[part, n_bins:]
+            noise[rows][part] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
+            errors[rows][part] = errors_of_sums(drawn_n, drawn, norm)
     return errors, noise
 
 

@@ -54,9 +54,45 @@ class FineSums:
         """Rows so far; `groups` and `blocks` are the names of the codes."""
         if not self._blocks:
             return collected((), (), [np.empty(0, np.int64)] * 3, [np.empty(0)] * _table_kernels.SUMS)
+        if len(set(self._blocks)) == len(self._blocks):
+            return self._rows_of_whole_blocks(groups, blocks)
         group, cell = np.divmod(np.concatenate(self._touched), self._n_cells)
         block = np.repeat(self._blocks, [touched.shape[0] for touched in self._touched])
         return collected(groups, blocks, [group, block, cell], list(np.concatenate(self._sums, axis=1)))
+
+    def _rows_of_whole_blocks(self, groups: Names, blocks: Names) -> FineRows:
+        """Rows where each block came at once: stretches of a block and group, sorted by cell, are put in order."""
+        ends = np.arange(len(groups) + 1) * self._n_cells
+        bounds = np.array(
+            [np.searchsorted(touched, ends) for touched in self._touched]
+        )  # (blocks as added, groups + 1)
+        lengths = np.diff(bounds, axis=1)
+        in_names = sorted(range(len(self._blocks)), key=lambda part: blocks[self._blocks[part]])
+        group_order = [g for g in sorted(range(len(groups)), key=groups.__getitem__) if lengths[:, g].any()]
+        block_order = [part for part in in_names if lengths[part].any()]
+        stretches = [
+            (part, g, bounds[part, g], bounds[part, g + 1])
+            for g in group_order
+            for part in block_order
+            if lengths[part, g]
+        ]
+        cell = np.concatenate([self._touched[part][lo:hi] - ends[g] for part, g, lo, hi in stretches]).astype(np.int32)
+        sums = [
+            np.concatenate([self._sums[part][k, lo:hi] for part, _, lo, hi in stretches])
+            for k in range(_table_kernels.SUMS)
+        ]
+        place_of_group = {g: place for place, g in enumerate(group_order)}
+        place_of_block = {part: place for place, part in enumerate(block_order)}
+        sizes = [hi - lo for *_, lo, hi in stretches]
+        return FineRows(
+            tuple(groups[g] for g in group_order),
+            tuple(blocks[self._blocks[part]] for part in block_order),
+            np.repeat(np.array([place_of_group[g] for _, g, *_ in stretches], np.int32), sizes),
+            np.repeat(np.array([place_of_block[part] for part, *_ in stretches], np.int32), sizes),
+            cell,
+            sums[0].astype(np.int64),
+            *sums[1:],
+        )
 
 
 def collected(

@@ -100,19 +100,19 @@ def simulated_interval(
     Take it to compare with published figures.
 
     "inverted" takes every error that the estimate does not contradict, given how far draws scatter about it and about
-    no error. It holds its level for independent pairs, perfect or not, in small bins and large
-    ("docs/calibration-studies.md"). It speaks of the true error, and so need not hold the estimate, which noise
-    inflates; it does hold the debiased one. "pivotal" reflects the draws about the estimate: wider where the error is
-    small.
+    no error. For independent pairs 95% intervals hold the truth in 93% to 98% of cases, perfect or not, in small bins
+    and large. It speaks of the true error, and so need not hold the estimate, which noise inflates; it does hold the
+    debiased one. "pivotal" reflects the draws about the estimate: wider where the error is small.
 
-    None holds its level for pairs that come in documents: see `bootstrap_interval`.
+    None holds its level for pairs that come in documents: see `bootstrap_interval`. The figures are those of
+    `coverage_study`, in docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
 
     Parameters
     ----------
     bins
         Sums by bin.
     norm
-        "rms", "mse", "l1" or "max"; the last two have no inverted interval.
+        "rms", "mse", "l1" or "max"; the last two have no inverted interval, and none that holds its level.
     level
         In (0, 1).
     n_draws
@@ -184,19 +184,23 @@ def bootstrap_interval(
     """Confidence interval by drawing whole blocks (documents): pairs of one block may depend on each other.
 
     Noise inflates the estimate, and the resamples once more. "inverted" takes every error that the estimate does not
-    contradict, given how far resamples scatter about it and about no error. It holds its level, perfect or not, in
-    small bins and large, with dependence or without ("docs/calibration-studies.md"). It speaks of the true error, and
-    so need not hold the estimate; it does hold the debiased one. "pivotal" reflects the resamples about the estimate
-    (squared errors where the norm is one of squares): wider where the error is small. "basic" reflects the error
-    itself, not its square; "percentile" takes the resamples' quantiles as they are. Both fail where noise is a good
-    part of the error, and are here for comparison.
+    contradict, given how far resamples scatter about it and about no error. 95% intervals of 100 documents hold the
+    truth in 93% to 99.8% of cases, perfect or not, in small bins and large, with dependence or without; those of 20
+    documents in 91% to 96%, of 10 in 87% to 94%. It speaks of the true error, and so need not hold the estimate; it
+    does hold the debiased one.
+
+    "pivotal" reflects the resamples about the estimate (squared errors where the norm is one of squares): wider where
+    the error is small. "basic" reflects the error itself, not its square; "percentile" takes the resamples' quantiles
+    as they are. Both fail where noise is a good part of the error, and are here for comparison. The figures are those
+    of `coverage_study`, in docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
 
     Parameters
     ----------
     blocks
-        Sums by block and bin, of at least 2 blocks; from some 20 on the level can be relied on.
+        Sums by block and bin, of at least 2 blocks; from some 50 on the level can be relied on.
     norm
-        "rms", "mse", "l1" or "max"; the last two have no inverted interval.
+        "rms", "mse", "l1" or "max"; the last two have no inverted interval. The pivotal one holds its level for "l1" in
+        large bins alone, for "max" not at all.
     level
         In (0, 1).
     n_draws

@@ -183,10 +183,18 @@ def test_link_scores_of_one_pair_by_hand() -> None:
 
 
 def test_a_log_score_over_hundreds_of_pairs_loses_nothing() -> None:
-    # 40 mentions without candidates, one gold entity: every pair is impossible and costs -log 1e-6.
-    lists = Lists([[] for _ in range(40)], [[] for _ in range(40)])
-    loss = LinkScore("log")(rr.document(lists, ["a"] * 40), Recalibration())
-    assert loss == pytest.approx(780 * 6 * math.log(10))
+    # 80 mentions without candidates, one gold entity: every pair is impossible and costs -log 1e-6. The last mention's
+    # 79 pairs together have 1e-474, which no float holds.
+    lists = Lists([[] for _ in range(80)], [[] for _ in range(80)])
+    loss = LinkScore("log")(rr.document(lists, ["a"] * 80), Recalibration())
+    assert loss == pytest.approx(3160 * 6 * math.log(10))
+
+
+def test_a_link_score_is_not_misled_by_two_documents_of_one_name() -> None:
+    lists = Lists([[], [0]], [[], [math.log(3)]])
+    score = LinkScore()
+    assert score(rr.document(lists, ["a", "a"]), Recalibration()) == pytest.approx(1 / 16)
+    assert score(rr.document(lists, ["a", "b"]), Recalibration()) == pytest.approx(9 / 16)
 
 
 def test_a_pair_that_gold_makes_and_the_candidates_cannot_has_a_bounded_log_score() -> None:

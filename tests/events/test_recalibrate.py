@@ -299,9 +299,10 @@ def test_another_run_replaces_both_files(run: Run, tmp_path: Path) -> None:
     assert record["arguments"]["seed"] == 2
 
 
-def test_a_record_that_cannot_be_written_leaves_no_part_of_it(
+def test_a_record_that_cannot_be_written_leaves_no_part_of_it_and_none_of_an_earlier_run(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run()
     replace = os.replace
 
     def full(source: Any, place: Any) -> None:
@@ -311,5 +312,5 @@ def test_a_record_that_cannot_be_written_leaves_no_part_of_it(
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OutputError, match=r"recalibration.json: output must be writable, got: No space left on device"):
-        run()
+        run(overwrite=True)
     assert not [path for path in tmp_path.iterdir() if "recalibration" in path.name or "partial" in path.name]
