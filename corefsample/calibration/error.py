@@ -195,7 +195,7 @@ def calibration_error(
     documents
         Id of each pair's document, (n_pairs,): numbers or text. Pairs of one document are not independent.
     interval
-        "simulated" (Algorithm 2, of independent pairs; its pivotal kind where the error is debiased), "bootstrap" (by
+        "simulated" (Algorithm 2, of independent pairs; its inverted kind where the error is debiased), "bootstrap" (by
         document), None, or "auto": the bootstrap where documents are given, else simulated.
     level
         Of the interval, in (0, 1).
@@ -291,7 +291,7 @@ def _interval(
 
     options: dict[str, Any] = {"norm": norm, "level": rule.level, "n_draws": rule.n_draws, "seed": rule.seed}
     if blocks is None:
-        return simulated_interval(bins, method="pivotal" if debiased else "normal", **options)
+        return simulated_interval(bins, method="inverted" if debiased else "normal", **options)
     if blocks.n_blocks < 2:
         raise ParameterError(f"documents must be at least 2 for a bootstrap, got {blocks.n_blocks}")
     return bootstrap_interval(blocks, **options)

@@ -190,7 +190,7 @@ def _print_queries(report: QueryReport) -> None:
     "--missing",
     default="skip",
     show_default=True,
-    help="Mentions whose gold antecedents the file left out: skip, or floor (a small probability).",
+    help="Mentions whose gold antecedents the file left out: skip, or floor (the lowest candidate stands in).",
 )
 @click.option("--unannotated", default="skip", show_default=True, help="Mentions whose entity is null: skip or single.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same fit.")

@@ -328,11 +328,11 @@ def test_scores_that_made_gold_need_no_recalibration(calibrated: list[ScoredDocu
 
 
 @pytest.mark.parametrize("objective", ["likelihood", "links", LinkScore("log")])
-@pytest.mark.parametrize("factor", [0.5, 2.0, 30.0])
+@pytest.mark.parametrize("factor", [0.5, 30.0])
 def test_multiplied_scores_come_back_to_the_same_fit(
     calibrated: list[ScoredDocument], objective: Any, factor: float
 ) -> None:
-    documents = calibrated[:12]
+    documents = calibrated[:8]
     scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
     plain = fit_recalibration(documents, objective=objective).recalibration
     found = fit_recalibration(scaled, objective=objective).recalibration

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from corefsample import ParameterError
 from corefsample.plots import save_figure
-from events.plots import event_band, event_bands
+from events.plots import event_band, event_bands, query_coverage
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
@@ -104,3 +104,22 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path, ending: str) -> Non
     one = (tmp_path / f"one.{ending}").read_bytes()
     assert one == (tmp_path / f"two.{ending}").read_bytes()
     assert one.startswith(b"\x89PNG") if ending == "png" else b"<svg" in one
+
+
+def test_the_coverage_of_queries_is_drawn_by_variant_and_size() -> None:
+    rows = [
+        (variant, kind, size, "quantile", 0.95, 10, share)
+        for variant, kind, shares in (("as scored", "given", (0.9, 0.8)), ("links", "uncertain", (0.96, 0.95)))
+        for size, share in zip(("5-9", "10-19"), shares, strict=True)
+    ]
+    columns = ["variant", "recalibration", "documents", "interval", "level", "n_queries", "coverage"]
+    table = pd.DataFrame(rows, columns=columns)
+    (ax,) = query_coverage(table).axes
+    at_level, first, second = ax.lines
+    assert list(at_level.get_ydata()) == [0.95, 0.95]
+    assert list(first.get_ydata()) == [0.9, 0.8]
+    assert list(second.get_ydata()) == [0.96, 0.95]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["as scored", "links, with its own uncertainty"]
+    with pytest.raises(ParameterError, match=r"level and interval must be in the table, got 0\.8 and 'quantile'"):
+        query_coverage(table, level=0.8)

@@ -200,7 +200,7 @@ def test_a_report_fills_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
 
 def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines()[:4])
-    report = run_query_report(source, tmp_path / "out", QUICK)
+    report = run_query_report(source, tmp_path / "out", QUICK, pictures=False)
     assert len(report.study.scores()) == 2
     coverage = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
     assert coverage.empty
@@ -223,7 +223,9 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         run_query_report(source, tmp_path / "out", QUICK)
     assert not (tmp_path / "out").exists()
-    report = run_query_report(source, tmp_path / "out", dataclasses.replace(QUICK, on_error="quarantine"))
+    report = run_query_report(
+        source, tmp_path / "out", dataclasses.replace(QUICK, on_error="quarantine"), pictures=False
+    )
     assert (report.n_documents, report.n_without_gold, report.n_quarantined) == (24, 1, 1)
     aside = [json.loads(line) for line in (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()]
     assert [each["doc_id"] for each in aside] == ["bad"]

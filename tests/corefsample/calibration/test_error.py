@@ -165,7 +165,7 @@ def test_with_documents_the_simulated_interval_can_be_asked_for() -> None:
 def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
     q, y = made_pairs(3)
     error = calibration_error(q, y, debiased=True, **FEW)  # type: ignore[arg-type]
-    assert error.interval == "simulated pivotal"
+    assert error.interval == "simulated inverted"
     assert error.lower is not None
     assert error.upper is not None
     assert error.lower <= error.estimate <= error.upper
