@@ -40,7 +40,11 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def in_turn(ours: Callable[[], object], theirs: Callable[[], object], runs: int, each: int = 1) -> tuple[float, float]:
-    """Medians of both sides, run in turn after one warm-up; a run repeats our side `each` times."""
+    """Medians of both sides, run in turn after one warm-up.
+
+    A run repeats our side `each` times and takes the median: where it is short, its first calls find the caches full of
+    the other side's work, which a corpus of documents would not.
+    """
     ours(), theirs()
     pairs = []
     for _ in range(runs):

@@ -62,7 +62,7 @@ def sampling(runs: int) -> Iterator[Row]:
         ("Generator.choice + networkx, in a loop", networkx_components, 5000, 3),
     )
     for name, peer, figure, n in peers:
-        yield faster(work, name, in_turn(ours, lambda peer=peer: peer(*csr, N_SAMPLES), n, each=9), figure)  # type: ignore[misc]
+        yield faster(work, name, in_turn(ours, lambda peer=peer: peer(*csr, N_SAMPLES), n, each=25), figure)  # type: ignore[misc]
 
     distribution = AntecedentDistribution.from_csr(*csr)
     n_cells = distribution.n_candidates + distribution.n_mentions
