@@ -1,0 +1,170 @@
+"""What is known of a word, from lists, from features, from Penn tags."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import corefsample as cs
+from corefsample._roles import UPOS
+from corefsample.documents import Tokens
+from corefsample.mention_ranking import words as module
+from corefsample.mention_ranking.words import Column, Gender, Kind, Meaning, Number, word_hash, word_lists, word_table
+
+GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
+
+
+def tokens_of(*rows: tuple[str, str, str], **extra: list[Any]) -> Tokens:
+    text, lemma, upos = zip(*rows, strict=True)
+    n = len(rows)
+    return Tokens(text, lemma, upos, ["dep"] * n, np.full(n, -1), np.zeros(n, int), extra)
+
+
+def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
+    table = word_table(tokens_of((text, lemma, upos), **{name: [value] for name, value in extra.items()}))
+    return [int(value) for value in table[0, GRAMMAR]]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "expected"),
+    [
+        ("I", "PRON", (Kind.PERSONAL, 1, Number.SINGULAR, Gender.ANIMATE)),
+        ("ours", "PRON", (Kind.POSSESSIVE, 1, Number.PLURAL, Gender.ANIMATE)),
+        ("you", "PRON", (Kind.PERSONAL, 2, Number.UNKNOWN, Gender.ANIMATE)),
+        ("His", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.MALE)),
+        ("herself", "PRON", (Kind.REFLEXIVE, 3, Number.SINGULAR, Gender.FEMALE)),
+        ("its", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.NEUTER)),
+        ("They", "PRON", (Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN)),
+        ("those", "DET", (Kind.DEMONSTRATIVE, 3, Number.PLURAL, Gender.NEUTER)),
+        ("who", "PRON", (Kind.RELATIVE, 3, Number.UNKNOWN, Gender.ANIMATE)),
+        ("everyone", "PRON", (Kind.INDEFINITE, 3, Number.SINGULAR, Gender.ANIMATE)),
+        ("the", "DET", (Kind.DEFINITE_ARTICLE, 0, 0, 0)),
+        ("An", "DET", (Kind.INDEFINITE_ARTICLE, 0, 0, 0)),
+        ("there", "PRON", (Kind.EXISTENTIAL, 3, 0, Gender.NEUTER)),
+        # A word that could be a pronoun and is none.
+        ("that", "SCONJ", (Kind.NONE, 0, 0, 0)),
+        ("there", "ADV", (Kind.NONE, 0, 0, 0)),
+        ("mine", "NOUN", (Kind.NONE, 3, Number.SINGULAR, Gender.NEUTER)),
+    ],
+)
+def test_english_pronouns_and_articles_are_listed(form: str, upos: str, expected: tuple[int, ...]) -> None:
+    assert tuple(grammar(form, form.lower(), upos)) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "upos", "number", "gender"),
+    [
+        ("dogs", "dog", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("dog", "dog", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("children", "child", "NOUN", Number.PLURAL, Gender.ANIMATE),
+        ("police", "police", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("women", "woman", "NOUN", Number.PLURAL, Gender.FEMALE),
+        ("Mr.", "Mr.", "PROPN", Number.SINGULAR, Gender.MALE),
+        ("Mary", "Mary", "PROPN", Number.SINGULAR, Gender.FEMALE),
+        ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.UNKNOWN),
+        ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
+    ],
+)
+def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str, number: int, gender: int) -> None:
+    assert grammar(form, lemma, upos)[2:] == [number, gender]
+
+
+def test_penn_tags_and_features_say_what_form_and_lemma_do_not() -> None:
+    assert grammar("sheep", "sheep", "NOUN")[2] == Number.SINGULAR
+    assert grammar("sheep", "sheep", "NOUN", xpos="NNS")[2] == Number.PLURAL
+    assert grammar("sheep", "sheep", "NOUN", feats="Number=Plur")[2] == Number.PLURAL
+    assert grammar("news", "new", "NOUN", xpos="NN")[2] == Number.SINGULAR
+
+
+def test_pronouns_of_other_languages_are_told_by_features() -> None:
+    assert grammar("sie", "sie", "PRON", feats="Gender=Fem|Number=Sing|Person=3|PronType=Prs") == [
+        Kind.PERSONAL, 3, Number.SINGULAR, Gender.FEMALE,
+    ]  # fmt: skip
+    assert grammar("sein", "sein", "DET", feats="Poss=Yes|PronType=Prs|Person=3")[0] == Kind.POSSESSIVE
+    assert grammar("sich", "sich", "PRON", feats="PronType=Prs|Reflex=Yes|Person=3")[0] == Kind.REFLEXIVE
+    assert grammar("die", "der", "DET", feats="Definite=Def|PronType=Art")[0] == Kind.DEFINITE_ARTICLE
+    assert grammar("Frau", "Frau", "NOUN", feats="Gender=Fem|Number=Sing")[2:] == [Number.SINGULAR, Gender.FEMALE]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "meaning"),
+    [
+        ("teacher", "NOUN", Meaning.PERSON),
+        ("grandmother", "NOUN", Meaning.PERSON),
+        ("committee", "NOUN", Meaning.GROUP),
+        ("Monday", "PROPN", Meaning.TIME),
+        ("river", "NOUN", Meaning.PLACE),
+        ("Peter", "PROPN", Meaning.GIVEN_NAME),
+        ("1999", "NUM", Meaning.YEAR),
+        ("1990s", "NUM", Meaning.YEAR),
+        ("7", "NUM", Meaning.NUMERAL),
+        ("twaddler", "NOUN", Meaning.PERHAPS_PERSON),
+        ("vexation", "NOUN", Meaning.PERHAPS_EVENT),
+        ("blueness", "NOUN", Meaning.PERHAPS_ABSTRACT),
+        ("Zyx", "PROPN", Meaning.UNKNOWN),
+        ("run", "VERB", Meaning.UNKNOWN),
+    ],
+)
+def test_meaning_is_by_list_then_by_ending(form: str, upos: str, meaning: Meaning) -> None:
+    assert word_table(tokens_of((form, form.lower(), upos)))[0, Column.MEANING] == meaning
+
+
+def test_hashes_are_of_lower_case_words() -> None:
+    table = word_table(tokens_of(("Running", "Run", "VERB")))[0]
+    assert table[Column.FORM] == zlib.crc32(b"running")
+    assert table[Column.LEMMA] == zlib.crc32(b"run")
+    assert table[Column.ENDING] == word_hash("-ingAa")
+    assert table[Column.STEM] == word_hash("~run")
+    assert table[Column.UPOS] == UPOS.index("VERB") + 1
+
+
+def test_acronyms_hash_like_initials() -> None:
+    expected = ((5381 * 33 + ord("E")) * 33 + ord("U")) & 0xFFFFFFFF
+    table = word_table(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN")))
+    assert table[:, Column.ACRONYM].tolist() == [expected, expected, 0]
+    assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
+
+
+def test_a_word_is_looked_up_by_all_that_the_parse_says() -> None:
+    rows = [("run", "run", "VERB"), ("run", "run", "NOUN"), ("run", "run", "VERB")]
+    table = word_table(tokens_of(*rows))
+    np.testing.assert_array_equal(table[0], table[2])
+    assert table[0, Column.UPOS] != table[1, Column.UPOS]
+
+
+def test_the_cache_of_words_is_emptied_when_full_and_answers_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CACHE", module._WordCache())
+    monkeypatch.setattr(module._WordCache, "LARGEST", 3)
+    rows = [(f"w{n}", f"w{n}", "NOUN") for n in range(10)]
+    first = [word_table(tokens_of(row)) for row in rows]
+    again = [word_table(tokens_of(row)) for row in rows]
+    np.testing.assert_array_equal(first, again)
+
+
+def test_no_tokens_have_an_empty_table() -> None:
+    tokens = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
+    assert word_table(tokens).shape == (0, len(Column))
+
+
+def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
+    nouns, names = word_lists()
+    known = {meaning.name.lower() for meaning in Meaning} | {"male", "female"}
+    assert set(nouns.values()) <= known
+    assert set(names.values()) == {"male", "female"}
+    assert all(word == word.lower() for word in [*nouns, *names])
+
+
+def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
+    from corefsample.formats.corefud import read_corefud
+
+    document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
+    tokens = document.tokens
+    bare = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent)
+    agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
+    kept = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
+    assert agreeing[kept].mean() > 0.97
+    assert cs.__version__
