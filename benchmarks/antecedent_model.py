@@ -1,0 +1,287 @@
+"""How good the antecedent model is: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE].
+
+Without a model, one is trained on GUM's train documents and chosen on its dev documents; with one (or the word
+``english``, the model that ships), that is measured. Every table of docs/antecedent-model.md is what this prints. With a
+spaCy pipeline, mentions are also found in its parses of GUM's words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from corefsample import ScoredDocument, link_tables, map_clustering, sample_clusterings
+from corefsample.annotated import AnnotatedDocument
+from corefsample.documents import Tokens
+from corefsample.formats.corefud import read_corefud
+from corefsample.link_calibration import calibrate_links
+from corefsample.mention_ranking import (
+    AntecedentModel,
+    EpochReport,
+    ScoringTally,
+    english_model,
+    held_out_figures,
+    load_model,
+    save_model,
+    score_documents,
+    train,
+)
+from corefsample.mention_ranking.english import ENGLISH_GENRES
+from corefsample.metrics import ClusteringScores, clustering_scores, corpus_scores
+from corefsample.recalibration import LinkScore, fit_recalibration
+
+GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
+BIN_SIZE, FLOOR_DRAWS = 5000, 20
+LENGTH, RUNS = 150, 7  # mentions of a document that speed is measured on; turns
+
+Scored = Sequence[ScoredDocument]
+
+
+def documents_of(split: str) -> list[AnnotatedDocument]:
+    return list(read_corefud(GUM / f"en_gum-ud-{split}.conllu.gz"))
+
+
+def trained() -> AntecedentModel:
+    """Train on GUM's train documents, with the penalty and the pass chosen on its dev documents."""
+
+    def show(report: EpochReport) -> None:
+        held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
+        print(f"l2 {report.l2:g}, pass {report.epoch}: loss {report.loss:.4f}{held_out}", file=sys.stderr)
+
+    return train(documents_of("train"), held_out=documents_of("dev"), on_epoch=show)
+
+
+# --- gold mentions -----------------------------------------------------------------------------------------
+
+
+def link_error(documents: Iterable[ScoredDocument], *, resamples: int = 1000) -> tuple[float, float, float]:
+    """CalibErr of link marginals, with its 95% interval by document."""
+    overall = calibrate_links(link_tables(documents), bin_size=BIN_SIZE, n_resamples=resamples).overall
+    ends = overall.by_document
+    return overall.error, np.nan if ends is None else ends.lower, np.nan if ends is None else ends.upper
+
+
+def perfect_errors(documents: Scored) -> list[float]:
+    """CalibErr that shows where gold is drawn from the scores themselves, and all is right by construction."""
+    drawn = [sample_clusterings(each.antecedents, n_samples=FLOOR_DRAWS, seed=1).labels for each in documents]
+    errors = []
+    for s in range(FLOOR_DRAWS):
+        pairs = zip(documents, drawn, strict=True)
+        errors.append(link_error((dataclasses.replace(d, gold=x[s].tolist()) for d, x in pairs), resamples=2)[0])
+    return errors
+
+
+def map_scores(document: ScoredDocument) -> ClusteringScores:
+    return clustering_scores(document.gold or [], map_clustering(document.antecedents))
+
+
+def gold_mentions(model: AntecedentModel, splits: dict[str, list[AnnotatedDocument]]) -> pd.DataFrame:
+    rows = []
+    for name, documents in splits.items():
+        scored = list(score_documents(model, documents))
+        found = corpus_scores(map(map_scores, scored))
+        error, lower, upper = link_error(scored)
+        perfect = perfect_errors(scored)
+        rows.append(
+            {
+                "documents": name,
+                "n": len(scored),
+                "nll": held_out_figures(model, documents).loss,
+                "conll_macro": found.macro.conll.f1,
+                "conll_corpus": found.corpus.conll.f1,
+                "calib_err": error,
+                "lower": lower,
+                "upper": upper,
+                "perfect_median": statistics.median(perfect),
+                "perfect_least": min(perfect),
+                "perfect_most": max(perfect),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocument]]) -> pd.DataFrame:
+    """CalibErr on test documents of what is fitted to dev documents."""
+    dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
+    rows = []
+    for name, objective in (("likelihood", "likelihood"), ("links-log", LinkScore("log"))):
+        change = fit_recalibration(dev, objective=objective).recalibration  # type: ignore[arg-type]
+        error, lower, upper = link_error([change.apply_document(each) for each in test])
+        rows.append(
+            {
+                "fitted to": name,
+                "temperature": change.temperature,
+                "new_bias": change.new_bias,
+                "calib_err": error,
+                "lower": lower,
+                "upper": upper,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def by_genre(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.DataFrame:
+    rows = [
+        {
+            "genre": each.doc_id.split("_")[1],
+            "n_mentions": each.n_mentions,
+            "loss": held_out_figures(model, [each]).loss * each.n_mentions,
+            "conll": map_scores(scored).conll.f1,
+        }
+        for each, scored in ((each, model.score_document(each)) for each in documents)
+    ]
+    frame = (
+        pd.DataFrame(rows)
+        .groupby("genre")
+        .agg(n=("conll", "size"), n_mentions=("n_mentions", "sum"), loss=("loss", "sum"), conll_macro=("conll", "mean"))
+    )
+    frame["nll"] = frame.pop("loss") / frame["n_mentions"]
+    frame["trained on"] = [genre in ENGLISH_GENRES for genre in frame.index]
+    return frame.reset_index()
+
+
+# --- mentions found in the parse ---------------------------------------------------------------------------
+
+
+def parsed_again(documents: Iterable[AnnotatedDocument], pipeline: str) -> list[AnnotatedDocument]:
+    """GUM's words and sentences with a spaCy pipeline's parse."""
+    import spacy
+    from spacy.tokens import Doc
+
+    from corefsample.spacy_documents import tokens_of_doc
+
+    nlp = spacy.load(pipeline)
+    made = []
+    for each in documents:
+        tokens = each.tokens
+        starts = np.diff(tokens.sent, prepend=-1) != 0
+        sentences = np.split(np.arange(len(tokens)), np.flatnonzero(starts)[1:])
+        texts = [Doc(nlp.vocab, words=[tokens.text[t] for t in places]) for places in sentences]
+        parses = [tokens_of_doc(doc) for doc in nlp.pipe(texts)]
+        offsets = np.cumsum([0, *(len(parse) for parse in parses)])[:-1]
+        heads = [np.where(p.head < 0, -1, p.head + start) for p, start in zip(parses, offsets, strict=True)]
+        joined = Tokens(
+            text=tokens.text,
+            lemma=[lemma for parse in parses for lemma in parse.lemma],
+            upos=[upos for parse in parses for upos in parse.upos],
+            dep=[dep for parse in parses for dep in parse.dep],
+            head=np.concatenate(heads),
+            sent=tokens.sent,
+            extra={
+                name: [value for parse in parses for value in parse.extra[name]]
+                for name in ("xpos", "feats")
+                if name in parses[0].extra
+            },
+        )
+        made.append(dataclasses.replace(each, tokens=joined))
+    return made
+
+
+def found_mentions(model: AntecedentModel, name: str, documents: Sequence[AnnotatedDocument]) -> dict[str, object]:
+    """Scores of mentions found in the parse, and of the MAP clusterings over them."""
+    tally = ScoringTally()
+    scored = list(score_documents(model, documents, mentions="parse", tally=tally))
+    n_gold = sum(each.n_mentions for each in documents)
+    shared = [
+        len({tuple(m[:2]) for m in a.mentions.tolist()} & {tuple(m[:2]) for m in b.mentions.tolist()})
+        for a, b in zip(documents, scored, strict=True)
+    ]
+    found = [
+        clustering_scores(
+            a.entities, map_clustering(b.antecedents).tolist(), key_spans=a.mentions, response_spans=b.mentions
+        )
+        for a, b in zip(documents, scored, strict=True)
+    ]
+    without = [
+        clustering_scores(
+            a.entities,
+            map_clustering(b.antecedents).tolist(),
+            key_spans=a.mentions,
+            response_spans=b.mentions,
+            singletons=False,
+        )
+        for a, b in zip(documents, scored, strict=True)
+    ]
+    error, lower, upper = link_error(scored)
+    return {
+        "documents": name,
+        "recall": sum(shared) / n_gold,
+        "precision": sum(shared) / tally.n_mentions,
+        "conll_macro": corpus_scores(found).macro.conll.f1,
+        "conll_corpus": corpus_scores(found).corpus.conll.f1,
+        "conll_no_singletons": corpus_scores(without).corpus.conll.f1,
+        "calib_err": error,
+        "lower": lower,
+        "upper": upper,
+    }
+
+
+# --- speed -------------------------------------------------------------------------------------------------
+
+
+def cut(document: AnnotatedDocument, n_mentions: int) -> tuple[Tokens, npt.NDArray[np.int32]]:
+    """The document's first sentences, up to that of the last of so many mentions, and these."""
+    tokens, mentions = document.tokens, document.mentions[:n_mentions]
+    end = int(np.flatnonzero(tokens.sent == tokens.sent[mentions[:, 1].max() - 1])[-1]) + 1
+    columns = {name: getattr(tokens, name)[:end] for name in ("text", "lemma", "upos", "dep", "head", "sent")}
+    return Tokens(**columns, extra={name: values[:end] for name, values in tokens.extra.items()}), mentions
+
+
+def speed(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.DataFrame:
+    """Documents a second on one core, words already in the cache, median of several turns."""
+    short = [cut(each, LENGTH) for each in documents if each.n_mentions >= LENGTH]
+    for tokens, mentions in short:
+        model.score(tokens, mentions)
+    seconds = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        for tokens, mentions in short:
+            model.score(tokens, mentions)
+        seconds.append(time.perf_counter() - start)
+    rate = len(short) / statistics.median(seconds)
+    return pd.DataFrame([{"documents": len(short), "mentions": LENGTH, "documents a second": rate}])
+
+
+def show(title: str, frame: pd.DataFrame) -> None:
+    print(f"\n{title}\n{frame.to_string(index=False, float_format=lambda value: f'{value:.4f}')}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="a model file, or english; without it a model is trained")
+    parser.add_argument("--save", help="keep the trained model in this file")
+    parser.add_argument("--pipeline", help="a spaCy pipeline, to find mentions in its parses too")
+    chosen = parser.parse_args()
+    if not GUM.exists():
+        raise SystemExit(f"GUM must be in {GUM.name}, beside the project, got nothing there")
+    if chosen.model is None:
+        model = trained()
+        if chosen.save:
+            save_model(model, chosen.save)
+    else:
+        model = english_model() if chosen.model == "english" else load_model(chosen.model)
+    dev, test = documents_of("dev"), documents_of("test")
+    splits = {"dev": dev, "test": test, "dev+test": dev + test}
+    show("Gold mentions (perfect_*: CalibErr where gold is drawn from the scores)", gold_mentions(model, splits))
+    show("After recalibration: fitted on dev, shown on test", recalibrated(model, splits))
+    show("By genre, dev+test", by_genre(model, splits["dev+test"]))
+    rows = [found_mentions(model, f"{name}, gold parses", splits[name]) for name in splits]
+    if chosen.pipeline:
+        again = {name: parsed_again(splits[name], chosen.pipeline) for name in ("dev", "test")}
+        again["dev+test"] = again["dev"] + again["test"]
+        rows += [found_mentions(model, f"{name}, {Path(chosen.pipeline).name}", again[name]) for name in again]
+    show("Mentions found in the parse", pd.DataFrame(rows))
+    show("Scoring, one core", speed(model, dev + test))
+
+
+if __name__ == "__main__":
+    main()

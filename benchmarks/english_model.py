@@ -1,0 +1,60 @@
+"""Make the English model that ships, and the list of the texts it was trained on: python benchmarks/english_model.py.
+
+Runs the command that corefsample/mention_ranking/data/README.md shows. Needs GUM beside the project; the same GUM
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from corefsample.formats.corefud import read_corefud
+from corefsample.mention_ranking.english import ENGLISH_GENRES
+
+ROOT = Path(__file__).parents[1]
+TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"
+DATA = ROOT / "corefsample" / "mention_ranking" / "data"
+LICENCES = {
+    "academic": "CC BY 4.0",
+    "conversation": "CC BY",
+    "court": "CC BY 4.0",
+    "interview": "CC BY 2.5",
+    "news": "CC BY 2.5",
+    "speech": "public domain",
+    "textbook": "CC BY",
+    "vlog": "CC BY",
+}
+ATTRIBUTION = (
+    "GUM V11, the Georgetown University Multilayer corpus (Zeldes 2017), annotations CC BY 4.0; "
+    "texts as english_sources.csv lists them"
+)
+OPTIONS = [
+    *("--where", f"genre={','.join(ENGLISH_GENRES)}"),
+    *("--held-out-share", "0"),
+    *("--epochs", "3"),
+    *("--attribution", ATTRIBUTION),
+]
+
+
+def main() -> None:
+    options = [*OPTIONS, "--out", str(DATA / "english.npz"), "--overwrite"]
+    print(shlex.join(["corefsample", "train", TRAIN.name, *OPTIONS, "--out", "english.npz"]))
+    subprocess.run([sys.executable, "-m", "events.cli", "train", str(TRAIN.resolve()), *options], check=True, cwd=ROOT)
+    with (DATA / "english_sources.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["doc_id", "genre", "licence", "author", "title", "source"])
+        for document in read_corefud(TRAIN):
+            notes = {key.removeprefix("meta::"): value for key, value in document.metadata.items()}
+            genre = notes["genre"]
+            if genre in ENGLISH_GENRES:
+                author = notes.get("author") or notes.get("speakerList") or ""
+                row = [document.doc_id, genre, LICENCES[genre], author, notes.get("title", ""), notes["sourceURL"]]
+                table.writerow(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Clusterings as groups of spans of a Doc."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._spacy_settings import Settings, own_groups
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, SpanGroup
+
+    from corefsample._spacy_posterior import DocPosterior
+
+__all__ = ["add_clustering", "add_clusters", "labelled_spans", "write_groups"]
+
+
+def labelled_spans(posterior: DocPosterior, clustering: Any) -> list[Span]:
+    """Every mention with its entity as its label: E1, E2, ... by first mention."""
+    from spacy.tokens import Span
+
+    _, entities = np.unique(posterior.labels(clustering), return_inverse=True)
+    return [
+        Span(posterior.doc, span.start, span.end, label=f"E{entity + 1}")
+        for span, entity in zip(posterior.mentions, entities.tolist(), strict=True)
+    ]
+
+
+def add_clustering(posterior: DocPosterior, clustering: Any, key: str) -> SpanGroup:
+    """Write one group; see `DocPosterior.add_clustering`."""
+    from spacy.tokens import SpanGroup
+
+    spans = labelled_spans(posterior, clustering)
+    group = SpanGroup(posterior.doc, name=_named("key", key), spans=spans, attrs=_attributes(clustering))
+    posterior.doc.spans[key] = group
+    return group
+
+
+def add_clusters(posterior: DocPosterior, clustering: Any, prefix: str, min_size: int) -> tuple[SpanGroup, ...]:
+    """Write a group an entity; see `DocPosterior.add_clusters`."""
+    from spacy.tokens import SpanGroup
+
+    _named("prefix", prefix)
+    _checks.whole("min_size", min_size, 1)
+    members: dict[str, list[Span]] = {}
+    for span in labelled_spans(posterior, clustering):
+        members.setdefault(span.label_, []).append(span)
+    groups: list[SpanGroup] = []
+    for entity, spans in members.items():
+        if len(spans) >= min_size:
+            key = f"{prefix}_{len(groups) + 1}"
+            attrs = {**_attributes(clustering), "entity": entity}
+            posterior.doc.spans[key] = SpanGroup(posterior.doc, name=key, spans=spans, attrs=attrs)
+            groups.append(posterior.doc.spans[key])
+    return tuple(groups)
+
+
+def write_groups(doc: Doc, posterior: DocPosterior, settings: Settings) -> None:
+    """Write the groups of a component, and take away those of an earlier run."""
+    mine = own_groups(settings.spans_key)
+    for key in [key for key in doc.spans if mine.fullmatch(key)]:
+        del doc.spans[key]
+    add_clustering(posterior, "map", f"{settings.spans_key}_map")
+    add_clusters(posterior, "map", f"{settings.spans_key}_clusters", min_size=2)
+    for sample in range(settings.sample_groups):
+        add_clustering(posterior, sample, f"{settings.spans_key}_sample_{sample}")
+
+
+def _named(parameter: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ParameterError(f"{parameter} must be a string that is not empty, got {value!r}")
+    return value
+
+
+def _attributes(clustering: Any) -> dict[str, Any]:
+    """What of a clustering's name a group can keep: "map", or the number of the sample."""
+    if isinstance(clustering, str):
+        return {"clustering": clustering}
+    return {"clustering": int(clustering)} if np.ndim(clustering) == 0 else {}
