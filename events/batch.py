@@ -184,6 +184,9 @@ def run_events(
                     started,
                     rule={"name": job.rule.name, "preset": job.rule.preset, "source": job.rule.source},
                     lexicon=job.lexicon.source,
+                    names={
+                        code: job.lexicon.names.get(code, code) for key in summary.countries for code in key.split(">")
+                    },
                     summary=summary.to_json(),
                 )
             )

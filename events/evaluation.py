@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from corefsample.exact import map_clustering
 from corefsample.sampling import sample_clusterings
 from events import _kernels
 from events.matching import MentionMatches
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "DocumentEvents",
@@ -105,6 +109,22 @@ class DocumentEvents:
     def mc_errors(self) -> npt.NDArray[np.float64]:
         """float64 (n_keys,): see `monte_carlo_errors`."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a possible event: doc_id, date, country, probability, mc_se, n_samples, one_best."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "doc_id": [self.doc_id] * len(self.keys),
+                "date": [self.date] * len(self.keys),
+                "country": list(self.keys),
+                "probability": self.probabilities,
+                "mc_se": self.mc_errors,
+                "n_samples": self.n_samples,
+                "one_best": self.one_best,
+            }
+        )
 
 
 def evaluate_matches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,15 @@ EVIDENCE_SCHEMA = pa.schema(
         ("sentences", pa.string()),
         ("agent_mentions", pa.string()),
         ("country_mentions", pa.string()),
+        ("places", pa.string()),
     ]
 )
 _SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens shown of a mention
 _MOST_MENTIONS = 8  # shown of each kind, the likeliest first
+
+_Instance = tuple[int, list[int], float]
+_Description = tuple[int, str, list[int], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,9 @@ class EvidenceRow:
     country_mentions
         The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity
         that makes an event).
+    places
+        JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one a
+        role), probability], ``descriptions`` [mention, country, [first token, end] of its name, probability].
     """
 
     doc_id: str
@@ -63,6 +71,7 @@ class EvidenceRow:
     sentences: str
     agent_mentions: str
     country_mentions: str
+    places: str = ""
 
 
 def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, spans: np.ndarray) -> list[EvidenceRow]:
@@ -80,7 +89,8 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
     rows = []
     probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
     for e in np.flatnonzero(n_hits).tolist():
-        texts = ("", "", "") if tokens is None or events.matches is None else _texts(events, e, tokens, spans)
+        instances, descriptions = _made_by(events, e)
+        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans)
         rows.append(
             EvidenceRow(
                 events.doc_id,
@@ -91,35 +101,48 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
                 float(errors[e]),
                 bool(events.one_best[e]),
                 *texts,
+                json.dumps({"instances": instances, "descriptions": descriptions}),
             )
         )
     return rows
 
 
-def _texts(events: DocumentEvents, event: int, tokens: Tokens, spans: np.ndarray) -> tuple[str, str, str]:
+def _made_by(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[_Description]]:
+    """Say which instances and descriptions made an event most often, the likeliest first; a predicate has none."""
     matches, instance_hits, description_hits = events.matches, events.instance_hits, events.description_hits
     if matches is None or instance_hits is None or description_hits is None:
-        return "", "", ""
+        return [], []
     made = [t for t in np.argsort(-instance_hits[:, event], kind="stable").tolist() if instance_hits[t, event]]
-    made = made[:_MOST_MENTIONS]
     wanted = set(events.keys[event].split(">"))
-    describing = [
-        d
-        for d in np.argsort(-description_hits, kind="stable").tolist()
-        if description_hits[d] and matches.countries[matches.described_countries[d]] in wanted
-    ][:_MOST_MENTIONS]
+    codes = [matches.countries[c] for c in matches.described_countries.tolist()]
+    likeliest = np.argsort(-description_hits, kind="stable").tolist()
+    describing = [d for d in likeliest if description_hits[d] and codes[d] in wanted]
+    words = matches.described_words
+    return [
+        (int(matches.triggers[t]), matches.instances[t].tolist(), float(instance_hits[t, event] / events.n_samples))
+        for t in made[:_MOST_MENTIONS]
+    ], [
+        (
+            int(matches.described_mentions[d]),
+            codes[d],
+            [] if words is None else words[d].tolist(),
+            float(description_hits[d] / events.n_samples),
+        )
+        for d in describing[:_MOST_MENTIONS]
+    ]
+
+
+def _texts(
+    instances: list[_Instance], descriptions: list[_Description], tokens: Tokens, spans: np.ndarray
+) -> tuple[str, str, str]:
+    if not instances:
+        return "", "", ""
     agents = [
-        " > ".join(_mention(tokens, spans, m) for m in matches.instances[t].tolist())
-        + f" {instance_hits[t, event] / events.n_samples:.3f}"
-        for t in made
+        " > ".join(_mention(tokens, spans, mention) for mention in mentions) + f" {probability:.3f}"
+        for _, mentions, probability in instances
     ]
-    described = [
-        f"{_mention(tokens, spans, int(matches.described_mentions[d]))} {description_hits[d] / events.n_samples:.3f}"
-        for d in describing
-    ]
-    places = [int(matches.triggers[t]) for t in made] + [
-        int(spans[matches.described_mentions[d], 2]) for d in describing
-    ]
+    described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
+    places = [trigger for trigger, _, _ in instances] + [int(spans[mention, 2]) for mention, *_ in descriptions]
     bounds = tokens.sentences()
     numbers = sorted({int(tokens.sent[place]) for place in places})
     sentences = [" ".join(tokens.text[slice(*bounds[number])]) for number in numbers]

@@ -17,7 +17,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import InputError
 from corefsample.paths import ParseView, follow
 from corefsample.schemes import SCHEMES, fitting_schemes
-from events.lexicon import Lexicon
+from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
 
 __all__ = ["MentionMatches", "match_document", "readable_schemes"]
@@ -39,6 +39,9 @@ class MentionMatches:
         int32 (n_instances,): token of the trigger.
     n_ambiguous
         Names in the text that the lexicon declares ambiguous.
+    described_words
+        int32 (n_descriptions, 2): tokens, end exclusive, of the country's name that makes a description, the first of
+        several; None where that is not known.
     """
 
     countries: tuple[str, ...]
@@ -47,6 +50,7 @@ class MentionMatches:
     instances: npt.NDArray[np.int32]
     triggers: npt.NDArray[np.int32]
     n_ambiguous: int = 0
+    described_words: npt.NDArray[np.int32] | None = None
 
     @property
     def possible(self) -> bool:
@@ -120,9 +124,9 @@ def match_document(
         )
     readings = [_Reading(tokens, mentions, rule, name) for name in served]
     if not any(reading.instances for reading in readings):
-        return readings[0].matches({}, 0)
+        return readings[0].matches(LexiconMatches({}, {}, 0))
     found = lexicon.match(tokens.text, readings[0].view.heads, date)
-    matches = [reading.matches(found.codes, found.n_ambiguous) for reading in readings]
+    matches = [reading.matches(found) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
         names = " and ".join(reading.scheme for reading in readings)
         raise InputError(
@@ -144,9 +148,10 @@ class _Reading:
             self._by_head.setdefault(head, []).append(mention)
         self.instances, self._triggers = _instances(self.view, self._by_head, rule, scheme)
 
-    def matches(self, codes: Mapping[int, str], n_ambiguous: int) -> MentionMatches:
+    def matches(self, found: LexiconMatches) -> MentionMatches:
         """Add which mentions are described as a country, given the countries' words in the text."""
-        described = sorted(_described(self.view, self._by_head, self._rule.described[self.scheme], codes))
+        words = _described(self.view, self._by_head, self._rule.described[self.scheme], found.codes)
+        described = sorted(words)
         countries = tuple(sorted({code for _, code in described}))
         number = {code: c for c, code in enumerate(countries)}
         return MentionMatches(
@@ -155,24 +160,23 @@ class _Reading:
             described_countries=np.array([number[code] for _, code in described], np.int32),
             instances=np.array(self.instances, np.int32).reshape(-1, len(self._rule.event)),
             triggers=np.array(self._triggers, np.int32),
-            n_ambiguous=n_ambiguous,
+            n_ambiguous=found.n_ambiguous,
+            described_words=np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
         )
 
 
 def _described(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
-) -> set[tuple[int, str]]:
-    """Pairs of a mention and a country that a description path of its head leads to."""
+) -> dict[tuple[int, str], int]:
+    """Pairs of a mention and a country that a description path of its head leads to, each with the first such word."""
     # Paths that only go down lead to a country's word from the word itself and from what is above it.
     near = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
-    return {
-        (mention, codes[token])
-        for head in near & by_head.keys()
-        for path in paths
-        for token in follow(path, view, head)
-        if token in codes
-        for mention in by_head[head]
-    }
+    words: dict[tuple[int, str], int] = {}
+    for head in near & by_head.keys():
+        tokens = {token for path in paths for token in follow(path, view, head) if token in codes}
+        for token in sorted(tokens, reverse=True):
+            words |= {(mention, codes[token]): token for mention in by_head[head]}
+    return words
 
 
 def _with_all_above(view: ParseView, tokens: Iterable[int]) -> set[int]:

@@ -41,6 +41,7 @@ class RunFolder(OutputFolder):
             "bands.png",
             "bands.svg",
             "quarantine.jsonl",
+            "report.html",  # made by another command, and stale once the run is made again
             RECORD,
         ]
     )

@@ -1,0 +1,79 @@
+"""The charts of a report: Vega specifications without data, which the page draws with each country's counts."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+__all__ = ["band_chart", "chart_library"]
+
+_BAND, _ONE_BEST = "#0072B2", "#D55E00"  # Okabe & Ito: blue and vermilion; the one best is dashed besides
+
+
+@functools.cache
+def band_chart(*, small: bool = False) -> dict[str, Any]:
+    """Vega specification of one country's band: interval, posterior mean, one best, and a cursor on one period.
+
+    The data set ``counts`` has a row a period: i, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best.
+    Signals: ``cursor``, the i that is marked (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends of
+    the scales. The page sets all of them.
+
+    Parameters
+    ----------
+    small
+        For one of many beside each other, instead of one by itself.
+    """
+    import altair as alt
+    import vl_convert
+
+    ends = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1}
+    parameters = [alt.param(name=name, value=value) for name, value in ends.items()]
+    times = alt.Axis(
+        title=None,
+        grid=False,
+        labelOverlap="greedy",
+        labelFlush=True,
+        tickCount=alt.ExprRef("max(2, width / 110)"),
+    )
+    utc = alt.Scale(type="utc", nice=False, domain=[alt.ExprRef("first"), alt.ExprRef("last")])
+    # No more ticks than whole numbers: Vega's own tickMinStep lets halves through.
+    ticks = alt.ExprRef(f"min({2 if small else 5}, max(1, floor(top - bottom)))")
+    heights = alt.Axis(title=None, format=",d", tickCount=ticks, domain=False, ticks=False)
+    linear = alt.Scale(domain=[alt.ExprRef("bottom"), alt.ExprRef("top")], nice=False, zero=False)
+    x = alt.X("middle:T", scale=utc, axis=times)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=linear, axis=heights)
+
+    counts = alt.Chart(alt.NamedData("counts"))
+    marked = counts.transform_filter("datum.i === cursor")
+    # The page describes its charts itself, in words: hence no aria here.
+    layers = alt.layer(
+        counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
+        counts.mark_line(aria=False, color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2]).encode(x, y("one_best")),
+        counts.mark_line(aria=False, color=_BAND, strokeWidth=1.4 if small else 2).encode(x, y("mean")),
+        marked.mark_rule(aria=False, color="#555", strokeWidth=1).encode(x),
+        marked.mark_point(aria=False, color=_ONE_BEST, filled=True, size=30, opacity=1).encode(
+            x, y("one_best"), shape=alt.value("diamond")
+        ),
+        marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(x, y("mean")),
+    )
+    chart = layers.add_params(*parameters).properties(
+        width="container", height=72 if small else 280, autosize=alt.AutoSizeParams(type="fit", contains="padding")
+    )
+    chart = chart.configure(background="transparent", padding={"left": 2, "right": 8, "top": 8, "bottom": 2})
+    chart = chart.configure_view(stroke=None).configure_axis(labelFontSize=10 if small else 12)
+    specification: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict())
+    return specification
+
+
+@functools.cache
+def chart_library() -> str:
+    """Script of Vega-Embed with Vega and its interpreter of expressions, which needs no ``eval``; some 0.9 MB.
+
+    No part of it ends a script element of HTML.
+    """
+    import vl_convert
+
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

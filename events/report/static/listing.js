@@ -1,0 +1,138 @@
+// The list of documents: the most uncertain of all, those of a country, or those of one period.
+
+const AT_ONCE = 50;
+let listed = []; // rows of evidence
+let shown = 0;
+
+const orders = {
+  half: (a, b) => Math.abs(evidence.probability[a] - 0.5) - Math.abs(evidence.probability[b] - 0.5) || a - b,
+  high: (a, b) => evidence.probability[b] - evidence.probability[a] || a - b,
+  date: (a, b) => (documents.date[evidence.document[a]] < documents.date[evidence.document[b]] ? -1 : 1),
+};
+
+function scopes() {
+  const country = countries[choice.country].name;
+  const rows = [["all", "the most uncertain of all countries"], ["country", `${country}: the most uncertain`]];
+  if (choice.period >= 0) rows.push(["period", `${country}, ${periods[choice.period][0]}`]);
+  return rows;
+}
+
+function drawScopes() {
+  byId("scope").replaceChildren(...scopes().map(([value, text]) => element("option", { value }, text)));
+  byId("scope").value = choice.scope;
+}
+
+function rowsInScope() {
+  if (choice.scope === "all") return evidence.document.map((_, row) => row);
+  if (choice.scope === "country") return evidence.document.map((_, row) => row).filter((row) => evidence.country[row] === choice.country);
+  return [...(rowsOf.get(choice.country * periods.length + choice.period) ?? [])];
+}
+
+function choosePeriod(i) {
+  choice.period = i;
+  choice.scope = "period";
+  choice.order = "high";
+  point(i);
+  drawScopes();
+  drawList();
+  byId("documents").scrollIntoView();
+  (byId("list").querySelector("button") ?? byId("scope")).focus({ preventScroll: true });
+}
+
+function heading() {
+  const country = countries[choice.country].name;
+  if (choice.scope === "period") return `${country}, ${periods[choice.period][0]}`;
+  return choice.scope === "country" ? `${country}: the most uncertain documents` : "The most uncertain documents";
+}
+
+function drawList() {
+  listed = rowsInScope().sort(orders[choice.order]);
+  shown = 0;
+  byId("order").value = choice.order;
+  byId("documents-heading").textContent = heading();
+  byId("list").replaceChildren();
+  byId("list").scrollTop = 0;
+  drawMore();
+  const several = choice.scope === "all";
+  const said = several
+    ? `${plural(listed.length, "pair", "pairs")} of a document and a country with P(event) above 0`
+    : `${plural(listed.length, "document", "documents")} with P(event) above 0`;
+  const texts = listed.filter(hasText).length;
+  byId("status").textContent = texts < listed.length ? `${said}; this page holds the text of ${whole(texts)}.` : `${said}.`;
+}
+
+function drawMore() {
+  const next = listed.slice(shown, shown + AT_ONCE);
+  byId("list").append(...next.map(item));
+  shown += next.length;
+  byId("more").hidden = shown >= listed.length;
+  byId("more").textContent = `Show more (${whole(listed.length - shown)} left)`;
+  makeRoving();
+}
+
+function item(row) {
+  const d = evidence.document[row];
+  const p = evidence.probability[row];
+  const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span", { class: "fill" }));
+  bar.firstChild.style.width = `${100 * p}%`;
+  const text = hasText(row);
+  const facts = element("span", { class: "facts" },
+    element("span", {}, documents.date[d]),
+    choice.scope === "period" ? null : element("span", {}, countries[evidence.country[row]].name),
+    evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution holds the event" }, "one best") : null,
+    text ? null : element("span", { class: "tag" }, "text left out"),
+  );
+  const button = element("button", { type: "button", class: "item", "data-row": String(row), "aria-disabled": String(!text) },
+    element("span", { class: "p" }, element("span", { class: "unseen" }, "P "), probability(p)), bar,
+    element("span", { class: "name", dir: "auto" }, documents.id[d]), facts,
+  );
+  if (row === choice.row) button.setAttribute("aria-current", "true");
+  button.addEventListener("click", () => text && openDocument(row));
+  return element("li", {}, button);
+}
+
+// One stop for the tab key; arrows move inside.
+function makeRoving() {
+  const buttons = items();
+  const current = buttons.find((button) => button.tabIndex === 0 && button.dataset.roving) ?? buttons[0];
+  for (const button of buttons) {
+    button.dataset.roving = "yes";
+    button.tabIndex = button === current ? 0 : -1;
+  }
+}
+
+const items = () => [...byId("list").querySelectorAll("button.item")];
+
+function focusItem(button) {
+  if (!button) return;
+  for (const other of items()) other.tabIndex = other === button ? 0 : -1;
+  button.focus();
+}
+
+function listenToList() {
+  byId("scope").addEventListener("change", (event) => {
+    choice.scope = event.target.value;
+    choice.order = choice.scope === "period" ? "high" : "half";
+    drawList();
+  });
+  byId("order").addEventListener("change", (event) => {
+    choice.order = event.target.value;
+    drawList();
+  });
+  byId("more").addEventListener("click", () => {
+    const before = items().length;
+    drawMore();
+    focusItem(items()[before]);
+  });
+  byId("list").addEventListener("keydown", (event) => {
+    const buttons = items();
+    const here = buttons.indexOf(document.activeElement);
+    if (event.key === "Escape") bandFrame.focus();
+    else if (event.key === "ArrowDown") focusItem(buttons[here + 1]);
+    else if (event.key === "ArrowUp") focusItem(buttons[here - 1]);
+    else if (event.key === "Home") focusItem(buttons[0]);
+    else if (event.key === "End") focusItem(buttons[buttons.length - 1]);
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,249 @@
+// One document: its text with mentions, and what the model thinks of each of them.
+
+const COLOURS = 7;
+const SHOWN_AT_FIRST = 4; // of the mentions that make an event
+let reading = null; // {content, row, spans}
+let kept = -1; // the mention that a click or Enter keeps in view
+
+const mentionOf = (content, i) => {
+  const [start, end, entity] = content.mentions.slice(3 * i, 3 * i + 3);
+  return { i, start, end, entity };
+};
+const mentionCount = (content) => content.mentions.length / 3;
+
+function words(content, start, end, most = 14) {
+  const text = content.tokens.slice(start, Math.min(end, start + most)).join("").trim();
+  return end - start > most ? `${text} …` : text;
+}
+
+const sentenceOf = (content, token) => content.sentences.findLastIndex((start) => start <= token);
+
+async function openDocument(row) {
+  choice.row = row;
+  let content;
+  try {
+    content = await textOf(row);
+  } catch (error) {
+    byId("status").textContent = `This browser cannot unpack the texts of the page: ${error.message}`;
+    return;
+  }
+  if (choice.row !== row) return;
+  for (const button of items()) {
+    if (Number(button.dataset.row) === row) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  }
+  reading = { content, row, event: content.events[evidence.country[row]] };
+  kept = -1;
+  byId("reader").hidden = false;
+  byId("reader-heading").textContent = documents.id[evidence.document[row]];
+  drawFacts();
+  drawText();
+  showMention(reading.event.instances[0]?.[1][0] ?? -1);
+  byId("reader-heading").focus({ preventScroll: true });
+  const first = byId("text").querySelector("mark.trigger");
+  if (first) byId("text").scrollTop = first.closest("p").offsetTop - 80;
+  if (byId("reader").getBoundingClientRect().top > innerHeight * 0.7 || innerWidth < 900) byId("reader").scrollIntoView();
+}
+
+// A mention by name, that leads to it in the text.
+function link(content, i) {
+  const { start, end, entity } = mentionOf(content, i);
+  const button = element("button", { type: "button", class: "link", dir: "auto" }, words(content, start, end));
+  button.addEventListener("click", () => goTo(i));
+  return element("span", {}, button, entity ? ` (entity ${entity})` : "");
+}
+
+function drawFacts() {
+  const { content, row, event } = reading;
+  const country = countries[evidence.country[row]];
+  const line = element("p", { class: "verdict" },
+    element("b", {}, `P(${country.name}) = ${digits(3)(evidence.probability[row])}`),
+    ` ± ${digits(3)(evidence.error[row])}; the one best resolution ${evidence.oneBest[row] ? "holds" : "does not hold"} the event; ` +
+      `${documents.date[evidence.document[row]]}`,
+  );
+  const head = element("tr", {}, ...["P", "What made it", ""].map((text) => element("th", { scope: "col" }, text)));
+  const made = event.instances.map(([trigger, mentions, p]) => element("tr", {},
+    element("td", {}, digits(3)(p / 1000)),
+    element("td", {}, ...mentions.flatMap((i, n) => (n ? [" > ", link(content, i)] : [link(content, i)]))),
+    element("td", {}, "in the role at ", element("mark", { class: "trigger" }, content.tokens[trigger].trim()), `, sentence ${sentenceOf(content, trigger) + 1}`),
+  ));
+  const said = event.descriptions.map(([i, word, p]) => element("tr", {},
+    element("td", {}, digits(3)(p / 1000)),
+    element("td", {}, link(content, i)),
+    element("td", {}, "described by ", element("mark", { class: "word" }, words(content, ...word)), `, sentence ${sentenceOf(content, word[0]) + 1}`),
+  ));
+  const rows = [...made, ...said];
+  rows.slice(SHOWN_AT_FIRST).forEach((line) => (line.hidden = true));
+  const more = element("button", { type: "button", class: "link", hidden: rows.length <= SHOWN_AT_FIRST }, `${rows.length - SHOWN_AT_FIRST} more`);
+  more.addEventListener("click", () => {
+    rows.forEach((line) => (line.hidden = false));
+    more.hidden = true;
+  });
+  const caption = element("caption", { class: "unseen" }, "Mentions that make the event, with the share of samples in which they do");
+  const about = element("dl", { class: "about" }, ...content.about.flatMap(([name, value]) => [
+    element("dt", { dir: "auto" }, name), element("dd", { dir: "auto" }, value),
+  ]));
+  byId("reader-facts").replaceChildren(line, about,
+    element("div", { class: "scroll" }, element("table", { class: "made" }, caption, element("thead", { class: "unseen" }, head), element("tbody", {}, ...rows)), more),
+  );
+}
+
+// How many mentions lie one inside the other below each: their underlines must not meet.
+function heights(content) {
+  const found = new Array(mentionCount(content)).fill(0);
+  const open = [];
+  const parents = found.map((_, i) => {
+    const { start, end } = mentionOf(content, i);
+    while (open.length && open[open.length - 1].end < end) open.pop();
+    while (open.length && open[open.length - 1].end <= start) open.pop();
+    const parent = open.length ? open[open.length - 1].i : -1;
+    open.push({ i, end });
+    return parent;
+  });
+  for (let i = found.length - 1; i >= 0; i--) {
+    if (parents[i] >= 0) found[parents[i]] = Math.max(found[parents[i]], found[i] + 1);
+  }
+  return found;
+}
+
+function drawText() {
+  const { content, event } = reading;
+  const triggers = new Set(event.instances.map(([trigger]) => trigger));
+  const named = new Set(event.descriptions.flatMap(([, [start, end]]) => Array.from({ length: end - start }, (_, k) => start + k)));
+  const marked = new Set([...triggers, ...named, ...event.instances.flatMap(([, several]) => several.map((i) => mentionOf(content, i).start))]);
+  const height = heights(content);
+  const starts = new Map();
+  for (let i = 0; i < mentionCount(content); i++) {
+    const mention = mentionOf(content, i);
+    if (!starts.has(mention.start)) starts.set(mention.start, []);
+    starts.get(mention.start).push(mention);
+  }
+  reading.spans = new Map();
+  let open = []; // mentions that are not over, the outermost first; they may cross, and go on into the next sentence
+  const paragraphs = content.sentences.map((first, s) => {
+    const after = content.sentences[s + 1] ?? content.tokens.length;
+    const line = element("p", { class: "sentence", dir: "auto" });
+    let stack = [];
+    const place = () => (stack.length ? stack[stack.length - 1].span : line);
+    const enter = (mention) => {
+      const span = spanOf(mention, height[mention.i]);
+      place().append(span);
+      stack.push({ mention, span });
+    };
+    for (let t = first; t < after; t++) {
+      const word = content.tokens[t];
+      // Close what is over; what lies inside of it and is not over goes on in a span of its own.
+      const going = stack.findIndex(({ mention }) => mention.end <= t);
+      const again = going < 0 ? [] : stack.splice(going).filter(({ mention }) => mention.end > t);
+      if (word.startsWith(" ") && t > first) place().append(" ");
+      again.forEach(({ mention }) => enter(mention));
+      if (t === first) open.filter((mention) => mention.end > t).forEach(enter);
+      (starts.get(t) ?? []).forEach(enter);
+      const text = word.trimStart();
+      if (triggers.has(t)) place().append(element("mark", { class: "trigger" }, text));
+      else if (named.has(t)) place().append(element("mark", { class: "word" }, text));
+      else place().append(text);
+      for (const { mention, span } of stack) if (mention.end === t + 1 && mention.entity) span.append(element("sup", {}, String(mention.entity)));
+      if (marked.has(t)) line.classList.add("of-event");
+    }
+    open = stack.map(({ mention }) => mention).filter((mention) => mention.end > after);
+    return line;
+  });
+  byId("text").replaceChildren(...paragraphs);
+  byId("text").classList.toggle("only-events", byId("only-events").checked);
+}
+
+function spanOf({ i, entity }, height) {
+  const kind = entity ? `k${(entity - 1) % COLOURS + 1} group` : "single";
+  const span = element("span", { class: `mention ${kind} h${Math.min(height, 3)}`, "data-mention": String(i), tabIndex: -1 });
+  if (!reading.spans.has(i)) reading.spans.set(i, []);
+  reading.spans.get(i).push(span);
+  return span;
+}
+
+// --- antecedents of one mention ---
+
+function row(p, what, best) {
+  const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span", { class: "fill" }));
+  bar.firstChild.style.width = `${p / 10}%`;
+  const chosen = best ? element("span", { class: "tag" }, "one best") : null;
+  return element("li", {}, element("span", { class: "p" }, digits(3)(p / 1000)), bar, element("span", {}, what, " ", chosen ?? ""));
+}
+
+function showMention(i) {
+  for (const span of byId("text").querySelectorAll(".chosen, .same, .antecedent")) span.classList.remove("chosen", "same", "antecedent");
+  if (i < 0 || !reading) {
+    byId("mention-body").replaceChildren(element("p", { class: "help" }, "No mention chosen."));
+    return;
+  }
+  const { content, spans } = reading;
+  const { start, end, entity } = mentionOf(content, i);
+  const best = content.best[i];
+  const rows = [];
+  for (let n = 0; n < content.links[i].length; n += 2) {
+    const [k, p] = content.links[i].slice(n, n + 2);
+    rows.push([p, row(p, element("span", {}, link(content, k), ` sentence ${sentenceOf(content, mentionOf(content, k).start) + 1}`), k === best)]);
+    spans.get(k)?.forEach((span) => span.classList.add("antecedent"));
+  }
+  rows.push([content.new[i], row(content.new[i], element("span", {}, "a new entity"), best < 0)]);
+  rows.sort((a, b) => b[0] - a[0]);
+  const rest = 1000 - rows.reduce((sum, [p]) => sum + p, 0);
+  if (rest >= 5) rows.push([rest, row(rest, element("span", {}, "all others"), false)]);
+  if (entity) spans.forEach((several, k) => content.mentions[3 * k + 2] === entity && several.forEach((span) => span.classList.add("same")));
+  spans.get(i)?.forEach((span) => span.classList.add("chosen"));
+  const size = content.mentions.filter((value, n) => n % 3 === 2 && value === entity).length;
+  byId("mention-body").replaceChildren(
+    element("p", { class: "quoted", dir: "auto" }, `“${words(content, start, end)}”`),
+    element("p", {}, entity ? `Entity ${entity}, ${plural(size, "mention", "mentions")} in the single best resolution. Likeliest antecedents:` : "Alone in the single best resolution. Likeliest antecedents:"),
+    element("ul", { class: "antecedents" }, ...rows.map(([, made]) => made)),
+  );
+}
+
+function goTo(i) {
+  const span = reading.spans.get(i)?.[0];
+  if (!span) return;
+  byId("only-events").checked = byId("only-events").checked && span.closest("p").classList.contains("of-event");
+  byId("text").classList.toggle("only-events", byId("only-events").checked);
+  kept = i;
+  showMention(i);
+  for (const other of byId("text").querySelectorAll('.mention[tabindex="0"]')) other.tabIndex = -1;
+  span.tabIndex = 0;
+  span.focus();
+}
+
+const mentionUnder = (target) => {
+  const span = target.closest?.(".mention");
+  return span && byId("text").contains(span) ? Number(span.dataset.mention) : -1;
+};
+
+function listenToReader() {
+  const text = byId("text");
+  byId("only-events").addEventListener("change", (event) => text.classList.toggle("only-events", event.target.checked));
+  text.addEventListener("pointerover", (event) => {
+    const i = mentionUnder(event.target);
+    if (kept < 0 && i >= 0) showMention(i);
+  });
+  text.addEventListener("click", (event) => {
+    const i = mentionUnder(event.target);
+    if (i >= 0 && i !== kept) goTo(i);
+    else kept = -1;
+  });
+  text.addEventListener("keydown", (event) => {
+    const seen = (i) => i >= 0 && i < mentionCount(reading.content) && reading.spans.get(i)?.[0].offsetParent;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) {
+      let i = mentionUnder(document.activeElement);
+      if (i < 0) i = step > 0 ? (reading.event.instances[0]?.[1][0] ?? 0) - 1 : mentionCount(reading.content);
+      for (i += step; i >= 0 && i < mentionCount(reading.content) && !seen(i); ) i += step;
+      if (seen(i)) goTo(i);
+    } else if (event.key === "Enter" && mentionUnder(document.activeElement) >= 0) {
+      goTo(mentionUnder(document.activeElement));
+    } else return;
+    event.preventDefault();
+  });
+  byId("reader").addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    kept = -1;
+    focusItem(items().find((button) => Number(button.dataset.row) === choice.row) ?? items()[0]);
+  });
+}

@@ -1,0 +1,200 @@
+"""Texts of a report's documents with mentions, entities and antecedents, packed into a page's worth of letters.
+
+A part holds some documents as JSON, deflated, in base64; a browser unpacks the parts that are asked for. A document is
+
+===== ====================================================================================================
+tokens    words, each with a blank before it where the text has one
+sentences first token of each sentence
+mentions  start, end, entity of each mention, one list for all; entity 0 has no other mention
+links     for each mention: antecedent, probability, ..., the likeliest first; probabilities in thousandths
+new       for each mention: probability of NEW, in thousandths
+best      for each mention: its likeliest antecedent, -1 for NEW
+about     name and value of the document's metadata
+events    by country: instances and descriptions, as in the column `places` of the evidence
+===== ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corefsample.antecedents import AntecedentDistribution
+from corefsample.document_batch import DocumentBatch
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import InputError
+from corefsample.exact import map_clustering
+from corefsample.formats import DocumentStream
+
+__all__ = ["DocumentTexts", "Places"]
+
+Places = list[tuple[int, str]]  # of a document: country, and the column `places` of its evidence
+
+_PER_PART = 16  # documents that are unpacked together
+_MOST_ANTECEDENTS = 5  # shown of a mention
+_LEAST = 0.001  # of an antecedent that is shown
+_LONGEST_VALUE = 400  # letters shown of a metadata value
+_CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
+_NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
+_NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])
+
+
+class DocumentTexts:
+    """Texts of documents, read from a run's folder and packed.
+
+    Parameters
+    ----------
+    path
+        documents.parquet of the run.
+    wanted
+        Of each doc_id to read, where its events are.
+
+    Attributes
+    ----------
+    parts
+        The packed parts.
+    places
+        Number of each document, by doc_id: part and place in it are its quotient and remainder by `per_part`.
+
+    Raises
+    ------
+    InputError
+        If the file lacks one of the documents, or an event lies outside of its document.
+    """
+
+    per_part = _PER_PART
+
+    def __init__(self, path: Path, wanted: Mapping[str, Places]) -> None:
+        self._path = path
+        self.parts: list[str] = []
+        self.places: dict[str, int] = {}
+        pending: list[dict[str, Any]] = []
+        for document in self._documents(wanted):
+            self.places[document.doc_id] = len(self.places)
+            pending.append(self._content(document, wanted[document.doc_id]))
+            if len(pending) == _PER_PART:
+                self.parts.append(packed(pending))
+                pending = []
+        if pending:
+            self.parts.append(packed(pending))
+        absent = [doc_id for doc_id in wanted if doc_id not in self.places]
+        if absent:
+            raise InputError(
+                f"{path}: every document of the evidence must be there, got none with doc_id {absent[0]!r}"
+            )
+
+    def _documents(self, wanted: Mapping[str, Places]) -> Iterator[ScoredDocument]:
+        if not wanted:
+            return
+        batch: DocumentBatch
+        for batch in DocumentStream(self._path, needs=("date", "tokens")):
+            for row, doc_id in enumerate(batch.doc_ids):
+                if doc_id in wanted:
+                    yield batch.document(row)
+
+    def _content(self, document: ScoredDocument, places: Places) -> dict[str, Any]:
+        tokens, antecedents = document.tokens, document.antecedents
+        if tokens is None:
+            raise InputError(f"{self._path}: doc_id {document.doc_id!r}: tokens must be there, got none")
+        spans = document.mentions[:, :2].tolist()
+        entities = _entities(map_clustering(antecedents).tolist())
+        events = {}
+        for country, text in places:
+            try:
+                events[country] = checked_places(text, len(tokens), document.n_mentions)
+            except (ValueError, TypeError, KeyError):
+                rule = "evidence must lie within its document"
+                raise InputError(f"{self._path}: doc_id {document.doc_id!r}: {rule}, got {text[:80]!r}") from None
+        return {
+            "tokens": spaced(tokens),
+            "sentences": [start for start, _ in tokens.sentences().values()],
+            "mentions": [n for span, entity in zip(spans, entities, strict=True) for n in (*span, entity)],
+            "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
+            "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
+            "best": [_best(antecedents, i) for i in range(document.n_mentions)],
+            "about": [[name, _short(value)] for name, value in document.metadata.items()],
+            "events": events,
+        }
+
+
+def packed(content: object) -> str:
+    """JSON, deflated without a header, in base64."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return base64.b64encode(compressor.compress(plain) + compressor.flush()).decode("ascii")
+
+
+def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
+    """Read the column `places`; probabilities become thousandths.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If it is not what `events.evidence` writes for a document of this size.
+    """
+    held = json.loads(text)
+    instances = [[trigger, mentions, _thousandths(p)] for trigger, mentions, p in held["instances"]]
+    descriptions = [[mention, word, _thousandths(p)] for mention, _, word, p in held["descriptions"]]
+    tokens = [t for t, _, _ in instances] + [t for _, (start, end), _ in descriptions for t in (start, end - 1)]
+    mentions = [m for _, several, _ in instances for m in several] + [m for m, _, _ in descriptions]
+    for numbers, limit in ((tokens, n_tokens), (mentions, n_mentions)):
+        if not all(isinstance(n, int) and 0 <= n < limit for n in numbers):
+            raise ValueError("places must be within the document")
+    return {"instances": instances, "descriptions": descriptions}
+
+
+def spaced(tokens: Tokens) -> list[str]:
+    """Words, each with a blank before it where the text has one.
+
+    A list of tokens named space_after says so; without one, English punctuation does.
+    """
+    after = tokens.extra.get("space_after")
+    words: list[str] = []
+    blank = False
+    opened = False  # a plain quotation mark
+    for t, word in enumerate(tokens.text):
+        quote = word == '"'
+        before = blank if after is not None else blank and not (word in _NO_BLANK_BEFORE or (quote and opened))
+        words.append(f" {word}" if before else word)
+        opened ^= quote
+        blank = bool(after[t]) if after is not None else not (word in _NO_BLANK_AFTER or (quote and opened))
+    return words
+
+
+def _entities(labels: Sequence[int]) -> list[int]:
+    """Number the entities of several mentions from 1, in the order of the text; the others are 0."""
+    sizes: dict[int, int] = {}
+    for label in labels:
+        sizes[label] = sizes.get(label, 0) + 1
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(label, len(numbers) + 1) if sizes[label] > 1 else 0 for label in labels]
+
+
+def _likeliest(antecedents: AntecedentDistribution, mention: int) -> list[int]:
+    candidates, probabilities = antecedents.row(mention)
+    # Equal ones: the nearer first, as in the one best clustering.
+    order = np.lexsort((-candidates, -probabilities))[:_MOST_ANTECEDENTS]
+    kept = [k for k in order.tolist() if probabilities[k] >= _LEAST]
+    return [n for k in kept for n in (int(candidates[k]), _thousandths(probabilities[k]))]
+
+
+def _best(antecedents: AntecedentDistribution, mention: int) -> int:
+    candidates, probabilities = antecedents.row(mention)
+    if not probabilities.size or antecedents.new_probs[mention] >= probabilities.max():
+        return -1
+    return int(candidates[np.flatnonzero(probabilities == probabilities.max())[-1]])
+
+
+def _thousandths(probability: float) -> int:
+    return round(1000.0 * probability)
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."

@@ -1,0 +1,78 @@
+"""A headless Chromium without a network, driven by Selenium: for tests of pages, and for measuring them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+PROGRAMS = ("chromium", "chromedriver")
+_QUIET = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--force-prefers-reduced-motion",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+
+
+def missing() -> str | None:
+    """Say what a browser test lacks here, or None."""
+    lacks = [name for name in PROGRAMS if shutil.which(name) is None]
+    lacks += [] if find_spec("selenium") else ["selenium"]
+    return f"a browser test needs {', '.join(lacks)}" if lacks else None
+
+
+@contextmanager
+def chromium(width: int = 1280, height: int = 900) -> Iterator[WebDriver]:
+    """Start a browser with an empty profile that can reach nothing but files."""
+    os.environ["SE_OFFLINE"] = "true"  # Selenium would look for a driver on the network
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    programs = [shutil.which(name) for name in PROGRAMS]
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(programs[0])
+        for argument in (*_QUIET, f"--user-data-dir={profile}", f"--window-size={width},{height}"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        browser = webdriver.Chrome(options=options, service=Service(str(programs[1])))
+        try:
+            yield browser
+        finally:
+            browser.quit()
+
+
+def resize(browser: WebDriver, width: int, height: int) -> None:
+    """Give the page another size, smaller than a window can be."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def until(browser: WebDriver, script: str, seconds: float = 20.0) -> Any:
+    """Wait until an expression of JavaScript is true, and return its value."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    ask: Callable[[WebDriver], Any] = lambda page: page.execute_script(f"return {script}")  # noqa: E731
+    return WebDriverWait(browser, seconds, poll_frequency=0.02).until(ask, f"waited for {script}")
+
+
+def requested(browser: WebDriver) -> list[str]:
+    """Addresses that pages asked for since the last call."""
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
