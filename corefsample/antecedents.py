@@ -15,6 +15,7 @@ from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
 
 __all__ = ["AntecedentDistribution", "Pruned"]
 
@@ -184,6 +185,21 @@ class AntecedentDistribution:
         distribution = self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
         return Pruned(distribution, dropped, int(keep.size - kept_before[-1]))
 
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a mention and choice: mention, antecedent (-1: NEW), score, probability."""
+        import pandas as pd
+
+        n_choices = np.diff(self.indptr)
+        before_new = self.indptr[1:]  # NEW comes after a mention's candidates
+        return pd.DataFrame(
+            {
+                "mention": np.repeat(np.arange(self.n_mentions), n_choices + 1),
+                "antecedent": np.insert(self.antecedents, before_new, -1),
+                "score": np.insert(self.scores, before_new, 0.0),
+                "probability": np.insert(self.probs, before_new, self.new_probs),
+            }
+        )
+
     def to_networkx(self) -> nx.DiGraph[int]:
         """Graph of all candidate links; see `corefsample.graphs.antecedent_graph`."""
         from corefsample.graphs import antecedent_graph
@@ -214,3 +230,15 @@ class Pruned:
     distribution: AntecedentDistribution
     dropped_mass: npt.NDArray[np.float64]
     n_dropped: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a mention: mention, n_candidates (kept), dropped_mass."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "mention": np.arange(self.distribution.n_mentions),
+                "n_candidates": np.diff(self.distribution.indptr),
+                "dropped_mass": self.dropped_mass,
+            }
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from corefsample import _checks, _faults
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ScoredDocument", "Tokens"]
 
@@ -72,6 +75,15 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.text)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a token: token, text, lemma, upos, head, dep, sent, and each further list by its name."""
+        import pandas as pd
+
+        names = ("text", "lemma", "upos", "head", "dep", "sent")
+        columns = {name: getattr(self, name) for name in names}
+        listed = {name: list(column) for name, column in {**columns, **self.extra}.items()}
+        return pd.DataFrame({"token": np.arange(len(self)), **listed})
 
     def sentences(self) -> dict[int, tuple[int, int]]:
         """Token bounds (start, end exclusive) of each sentence number that occurs."""
@@ -153,6 +165,22 @@ class ScoredDocument:
             raise ParameterError(f"doc_id {self.doc_id!r}: tokens must be there for the text of a mention, got none")
         start, end, _ = self.mentions[mention]
         return " ".join(self.tokens.text[start:end])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a mention: doc_id, mention, start, end, head, new_prob; text with tokens; gold with gold.
+
+        The candidates are in ``antecedents.to_frame()``, the tokens in ``tokens.to_frame()``.
+        """
+        import pandas as pd
+
+        columns: dict[str, Any] = {"doc_id": [self.doc_id] * self.n_mentions, "mention": np.arange(self.n_mentions)}
+        columns |= {name: self.mentions[:, c] for c, name in enumerate(("start", "end", "head"))}
+        columns["new_prob"] = self.antecedents.new_probs
+        if self.tokens is not None:
+            columns["text"] = [self.mention_text(i) for i in range(self.n_mentions)]
+        if self.gold is not None:
+            columns["gold"] = np.array([*self.gold, None], object)[:-1]  # 1 and "1" stay apart
+        return pd.DataFrame(columns)
 
 
 def _mention_array(mentions: npt.ArrayLike) -> npt.NDArray[np.int32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,9 @@ from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.exact import poisson_binomial_pmf
 from events import _kernels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Comparison", "compare_counts", "count_pmf", "hdi_interval", "quantile_interval"]
 
@@ -107,6 +111,12 @@ class Comparison:
     mean_difference: float
     lower: int
     upper: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of one row, a column an attribute."""
+        import pandas as pd
+
+        return pd.DataFrame({name: [getattr(self, name)] for name in self.__slots__})
 
 
 def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:

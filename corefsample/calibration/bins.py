@@ -76,6 +76,11 @@ class ReliabilityBins:
         """Share of positive labels in each bin: float64 (n_bins,) in [0, 1]."""
         return self.sum_y / self.n
 
+    @property
+    def share_above(self) -> FloatArray:
+        """Share of all pairs that are in each bin or in a higher one: float64 (n_bins,), falling from 1."""
+        return np.asarray(np.cumsum(self.n[::-1])[::-1] / self.n_pairs)
+
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a bin: bin, n, q_min, q_max, mean_q, mean_y."""
         import pandas as pd
@@ -117,3 +122,12 @@ class BlockBins:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.n.shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a block and bin that has pairs: block, bin, n, mean_q, mean_y."""
+        import pandas as pd
+
+        block, place = np.nonzero(self.n)
+        n = self.n[block, place]
+        means = {"mean_q": self.sum_q[block, place] / n, "mean_y": self.sum_y[block, place] / n}
+        return pd.DataFrame({"block": block, "bin": place, "n": n.astype(np.int64), **means})

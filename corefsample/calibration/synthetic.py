@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.calibration.bins import ReliabilityBins
 from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Design", "SyntheticPairs", "shifted", "synthetic_pairs", "tempered"]
 
@@ -92,6 +96,12 @@ class SyntheticPairs:
         """Mean of p less mean of q in each bin: float64 (n_bins,); the bins are of q, or of another prediction `by`."""
         places = np.searchsorted(bins.q_max, self.q if by is None else by)
         return np.bincount(places, self.p - self.q, bins.n_bins) / bins.n
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a pair: q, p, y, document."""
+        import pandas as pd
+
+        return pd.DataFrame({"q": self.q, "p": self.p, "y": self.y, "document": self.documents})
 
 
 def synthetic_pairs(n_pairs: int, design: Design, *, seed: int = 0) -> SyntheticPairs:

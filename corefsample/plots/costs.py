@@ -1,0 +1,119 @@
+"""Cost against size, on logarithmic axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from corefsample.errors import ParameterError
+from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines, legible, say_instead
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["cost_curves"]
+
+_FEW = 8  # sizes that are labelled one by one
+
+
+def cost_curves(
+    costs: pd.DataFrame,
+    *,
+    x: str = "size",
+    y: str = "seconds",
+    series: str = "series",
+    slope: float | Sequence[float] | None = 1.0,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw cost against size by series on logarithmic axes, with a line of known slope to hold against.
+
+    Parameters
+    ----------
+    costs
+        One row a series and size: columns `x`, `y` (both above 0) and `series`. Where `lower` and `upper` are there
+        (quartiles of repeated runs, say), they are drawn as bars.
+    x, y, series
+        Names of the columns.
+    slope
+        Of the guide, or guides, through the first point of the first series: 1 for cost in proportion to size, 2 for
+        its square; None for none.
+    x_label, y_label
+        Of the axes, with units; by default the columns' names.
+    ax
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The one given, or the new one.
+
+    Raises
+    ------
+    ParameterError
+        If the table lacks a column, or holds a size or cost that is not above 0.
+    """
+    for column in (x, y, series):
+        if column not in costs.columns:
+            raise ParameterError(f"costs must have a column {column}, got {', '.join(map(str, costs.columns))}")
+    for column in (x, y):
+        wrong = costs[~(costs[column] > 0)]
+        if len(wrong):
+            raise ParameterError(f"costs[{column!r}] must be above 0, got {wrong[column].iloc[0]}")
+    ax = axes_of(ax, (5.6, 4.2))
+    if costs.empty:
+        return say_instead(ax, "No cost to draw.")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for s, (name, rows) in enumerate(costs.groupby(series, sort=False)):
+        colour = COLOURS[s % len(COLOURS)]
+        if {"lower", "upper"} <= set(costs.columns):
+            ax.vlines(rows[x], rows["lower"], rows["upper"], color=colour, linewidth=1.4, alpha=0.6)
+        ax.plot(
+            rows[x],
+            rows[y],
+            color=colour,
+            marker=MARKERS[s % len(MARKERS)],
+            markersize=5,
+            linewidth=1.2,
+            linestyle=LINE_STYLES[s % len(LINE_STYLES)],
+            label=legible(str(name)),
+        )
+    for each in () if slope is None else (slope if isinstance(slope, Sequence) else (slope,)):
+        _guide(ax, costs, x, y, series, each)
+    _size_axis(ax, sorted(set(costs[x])))
+    ax.set_xlabel(x if x_label is None else x_label)
+    ax.set_ylabel(y if y_label is None else y_label)
+    ax.legend(frameon=False, fontsize=9, handlelength=3)
+    ax.grid(color="0.92", linewidth=0.7)
+    bare_spines(ax)
+    return ax
+
+
+def _guide(ax: Axes, costs: pd.DataFrame, x: str, y: str, series: str, slope: float) -> None:
+    first = costs[costs[series] == costs[series].iloc[0]].sort_values(x).iloc[0]
+    ends = [float(costs[x].min()), float(costs[x].max())]
+    heights = [float(first[y]) * (end / float(first[x])) ** slope for end in ends]
+    ax.plot(ends, heights, color="0.5", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    ax.annotate(
+        f"slope {slope:g}",
+        (ends[1], heights[1]),
+        (3, 0),
+        textcoords="offset points",
+        fontsize=8,
+        color="0.35",
+        va="center",
+    )
+
+
+def _size_axis(ax: Axes, sizes: list[float]) -> None:
+    """Plain numbers: the sizes themselves where they are few."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    if len(sizes) <= _FEW:
+        ax.xaxis.set_major_locator(FixedLocator(sizes))
+        ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value < 1e6 else f"{value:g}"))

@@ -1,0 +1,141 @@
+"""Make the pictures of docs/pictures.md from simulated news: ``python docs/make_pictures.py [FOLDER]``.
+
+Without a folder they go beside this file. Everything but the times of picture-cost.png is the same at each run.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+import corefsample as cs
+from corefsample import plots
+from corefsample.calibration import (
+    ReliabilityCurve,
+    TagScores,
+    curve_of_bins,
+    tag_calibration_errors,
+)
+from corefsample.document_links import document_links
+from corefsample.documents import ScoredDocument
+from corefsample.entity_counts import entity_count_law
+from corefsample.link_calibration import calibrate_links
+from corefsample.links import link_tables
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events import plots as event_plots
+from events.count_posterior import count_posterior
+from events.counts import EventCounts
+
+N_DOCUMENTS = 1500
+PAIR = ("YUG", "X-NATO")
+
+
+def counted() -> EventCounts:
+    """Attacks by country and quarter in simulated news."""
+    counter = EventCounter(load_rules("attack", preset="extended"), n_samples=1000, seed=0)
+    counter.update(each.document for each in simulate_documents(N_DOCUMENTS, event_share=0.3))
+    return counter.counts()
+
+
+def links_of(temperature: float, n_documents: int = 60) -> Iterable[ScoredDocument]:
+    """Simulated documents whose scores would have to be divided by the temperature."""
+    return (each.document for each in simulate_documents(n_documents, temperature=temperature))
+
+
+def event_pictures(counts: EventCounts) -> dict[str, Figure]:
+    """Pictures of counts."""
+    names = dict(load_lexicon().names)
+    table = counts.to_frame()
+    open_counts = table.sort_values("sd", ascending=False).iloc[0]
+    posterior = count_posterior(counts, open_counts["country"], open_counts["period"])
+    return {
+        "bands": event_plots.event_bands(table, names=names, most=6),
+        "comparison": event_plots.country_comparison(table, counts.compare(*PAIR), names=names),
+        "count": event_plots.count_bars(posterior).figure,
+    }
+
+
+def curves() -> dict[str, ReliabilityCurve]:
+    """Reliability of one simulated model with three temperatures."""
+    models = {"calibrated": 1.0, "overconfident": 2.0, "underconfident": 0.6}
+    tables = {name: link_tables(links_of(temperature)) for name, temperature in models.items()}
+    return {
+        name: curve_of_bins(table.by_distance.block_bins(n_bins=10, strategy="uniform"))
+        for name, table in tables.items()
+    }
+
+
+def tag_scores() -> TagScores:
+    """Scores of a tagger that is made up: 20 tags, the rarer the more overconfident."""
+    rng = np.random.default_rng(5)
+    tags = np.array([f"tag {chr(97 + k)}" for k in range(20)])
+    codes = rng.choice(20, 40_000, p=np.arange(20, 0, -1) / 210)
+    scores = rng.beta(0.6, 0.6, codes.size)
+    labels = rng.random(codes.size) < scores ** (1.0 + 0.04 * codes)
+    return TagScores.from_arrays(scores, labels, tags[codes], documents=rng.integers(0, 200, codes.size))
+
+
+def calibration_pictures() -> dict[str, Figure]:
+    """Pictures of calibration."""
+    links = calibrate_links(link_tables(links_of(2.0)), bin_size=2000, n_resamples=1000)
+    errors = tag_calibration_errors(tag_scores(), n_resamples=500)
+    return {
+        "reliability": plots.reliability_figure(curves(), title="Three simulated models"),
+        "errors": plots.calibration_error_dots(links, title="Link probabilities, overconfident").figure,
+        "tags": plots.calibration_error_dots(errors, title="A simulated tagger").figure,
+    }
+
+
+def document_pictures() -> dict[str, Figure]:
+    """Pictures of one document."""
+    document = next(iter(simulate_documents(1, seed=7, median_mentions=60.0, event_share=1.0))).document
+    return {
+        "links": plots.link_heat_map(document_links(document, by="gold", smallest=2)).figure,
+        "entities": plots.entity_count_bars(entity_count_law(document)).figure,
+        "network": plots.link_network(document_links(document)).figure,
+    }
+
+
+def costs() -> pd.DataFrame:
+    """Seconds of the exact marginals and of 1,000 clusterings, by number of mentions."""
+    work = {"exact link marginals": cs.link_marginals, "1,000 sampled clusterings": cs.sample_clusterings}
+    rng = np.random.default_rng(0)
+    rows = []
+    for size in (25, 50, 100, 200, 400, 800):
+        candidates = [list(range(i)) for i in range(size)]
+        drawn = cs.AntecedentDistribution.from_lists(candidates, [rng.normal(size=i).tolist() for i in range(size)])
+        for name, function in work.items():
+            function(drawn)
+            times = []
+            for _ in range(7):
+                started = time.perf_counter()
+                function(drawn)
+                times.append(time.perf_counter() - started)
+            lower, middle, upper = np.quantile(times, (0.25, 0.5, 0.75))
+            rows.append((name, size, middle, lower, upper))
+    return pd.DataFrame(rows, columns=["series", "size", "seconds", "lower", "upper"])
+
+
+def main(folder: Path) -> None:
+    """Make every picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {
+        **event_pictures(counted()),
+        **calibration_pictures(),
+        **document_pictures(),
+        "cost": plots.cost_curves(
+            costs(), x_label="mentions of a document", y_label="seconds", slope=(1.0, 3.0)
+        ).figure,
+    }
+    for name, figure in pictures.items():
+        plots.save_figure(figure, folder / f"picture-{name}.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -1,0 +1,69 @@
+"""Count samples as ArviZ takes them: an xarray DataTree with a posterior group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import __version__
+from corefsample.errors import ParameterError
+from events.count_samples import CountSamples
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+__all__ = ["to_arviz"]
+
+
+def to_arviz(samples: CountSamples) -> DataTree:
+    """Hand count samples to ArviZ.
+
+    The draws are independent, not the steps of a Markov chain, so there is one chain; effective sample sizes equal the
+    number of draws but for noise, and R-hat says nothing here.
+
+    Parameters
+    ----------
+    samples
+        From `events.count_samples.count_samples`.
+
+    Returns
+    -------
+    xarray.DataTree
+        Group `posterior`: `count` (chain, draw, country, period). Group `constant_data`: `n_docs` (period) and
+        `one_best` (country, period). Coordinates: country codes, labels of periods, and beside these `period_start`,
+        the first days.
+
+    Raises
+    ------
+    ParameterError
+        If the package arviz-base is not installed.
+
+    References
+    ----------
+    ArviZ's InferenceData schema; since arviz-base 0.1 such a tree takes the place of the InferenceData class.
+    """
+    try:
+        from arviz_base import from_dict
+        from xarray import DataTree
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f"to_arviz must have arviz-base: pip install 'corefsample[arviz]', got no module {error.name!r}"
+        ) from None
+
+    tree = from_dict(
+        {
+            "posterior": {"count": samples.counts[np.newaxis]},
+            "constant_data": {"n_docs": samples.n_docs, "one_best": samples.one_best},
+        },
+        coords={"country": list(samples.countries), "period": list(samples.periods)},
+        dims={"count": ["country", "period"], "n_docs": ["period"], "one_best": ["country", "period"]},
+        attrs={
+            group: {"inference_library": "corefsample", "inference_library_version": __version__}
+            for group in ("/", "posterior")
+        },
+    )
+    starts = ("period", samples.period_starts.astype("datetime64[s]"))
+    for group in ("posterior", "constant_data"):
+        tree[group] = DataTree(tree[group].to_dataset().assign_coords(period_start=starts))
+    return tree

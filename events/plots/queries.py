@@ -1,0 +1,77 @@
+"""How often intervals of counts hold the true count, over annotated queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corefsample.errors import ParameterError
+from corefsample.plots.style import COLOURS, MARKERS, bare_spines, figure_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["query_coverage"]
+
+
+def query_coverage(
+    coverage: pd.DataFrame,
+    *,
+    interval: str = "quantile",
+    level: float = 0.95,
+    fig: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Draw how often the true count lies in its interval, by number of documents of the query.
+
+    Parameters
+    ----------
+    coverage
+        As `events.query_study.QueryStudy.coverage` returns it.
+    interval, level
+        Of the intervals to draw.
+    fig
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The one given, or the new one.
+
+    Raises
+    ------
+    ParameterError
+        If the table has no such interval.
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    rows = coverage[(coverage["interval"] == interval) & (coverage["level"] == level)]
+    if rows.empty:
+        raise ParameterError(f"level and interval must be in the table, got {level} and {interval!r}")
+    figure = figure_of(fig, (6.4, 4.2))
+    ax = figure.subplots()
+    sizes = list(dict.fromkeys(rows["documents"]))
+    ax.axhline(level, color="0.45", linewidth=0.9, linestyle=(0, (4, 2)))
+    variants = list(dict.fromkeys(rows["variant"]))
+    for (variant, kind), group in rows.groupby(["variant", "recalibration"], sort=False):
+        v = variants.index(variant)
+        uncertain = kind == "uncertain"
+        ax.plot(
+            [sizes.index(size) + 0.06 * (v - len(variants) / 2) for size in group["documents"]],
+            group["coverage"],
+            color=COLOURS[v % len(COLOURS)],
+            marker=MARKERS[v % len(MARKERS)],
+            markersize=5,
+            linewidth=0.9,
+            markerfacecolor="white" if uncertain else COLOURS[v % len(COLOURS)],
+            linestyle=(0, (1, 1.5)) if uncertain else "-",
+            label=f"{variant}, with its own uncertainty" if uncertain else str(variant),
+        )
+    counts = rows.drop_duplicates("documents").set_index("documents")["n_queries"]
+    ax.set_xticks(range(len(sizes)), [f"{size}\n({counts[size]} queries)" for size in sizes])
+    ax.set_xlabel("documents that the query could hold in")
+    ax.set_ylabel(f"true count within the {100 * level:g}% interval")
+    ax.set_ylim(top=1.01)
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    bare_spines(ax)
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
+    return figure

@@ -1,0 +1,77 @@
+"""Tables of results: one row an observation, the numbers those of the object."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import Lists, antecedent_lists
+
+from corefsample import AntecedentDistribution, ScoredDocument
+from corefsample.calibration import Design, block_bin_pairs, synthetic_pairs
+from corefsample.documents import Tokens
+
+
+@given(antecedent_lists())
+def test_every_candidate_has_a_row_and_every_mention_one_of_new(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    table = distribution.to_frame()
+    rows = list(zip(table["mention"], table["antecedent"], table["score"], table["probability"], strict=True))
+    expected = []
+    for i in range(distribution.n_mentions):
+        choices = sorted(zip(lists.antecedents[i], lists.scores[i], strict=True))
+        for (k, score), p in zip(choices, distribution.row(i)[1].tolist(), strict=True):
+            expected.append((i, k, score, p))
+        expected.append((i, -1, 0.0, distribution.new_probs[i]))
+    assert rows == expected
+
+
+def test_pruning_has_a_row_a_mention() -> None:
+    pruned = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, -9.0]]).pruned(0.1)
+    table = pruned.to_frame()
+    assert table["mention"].tolist() == [0, 1, 2]
+    assert table["n_candidates"].tolist() == [0, 1, 1]
+    assert table["dropped_mass"].tolist() == pruned.dropped_mass.tolist()
+
+
+def document(gold: list[int | str | None] | None, with_tokens: bool) -> ScoredDocument:
+    words = ["The", "army", "it"]
+    tokens = Tokens(words, words, ["X"] * 3, ["x"] * 3, [1, -1, 1], [0, 0, 0], {"xpos": ["a", "b", "c"]})
+    antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    spans = np.array([[0, 2, 1], [2, 3, 2]])
+    return ScoredDocument("d", spans, antecedents, tokens=tokens if with_tokens else None, gold=gold)
+
+
+def test_a_document_has_a_row_a_mention() -> None:
+    table = document([1, "1"], True).to_frame()
+    assert list(table.columns) == ["doc_id", "mention", "start", "end", "head", "new_prob", "text", "gold"]
+    assert table.iloc[0].tolist() == ["d", 0, 0, 2, 1, 1.0, "The army", 1]
+    assert table.iloc[1].tolist() == ["d", 1, 2, 3, 2, 0.5, "it", "1"]
+    assert document([None, 2], False).to_frame()["gold"].tolist() == [None, 2]
+    assert list(document(None, False).to_frame().columns) == ["doc_id", "mention", "start", "end", "head", "new_prob"]
+
+
+def test_tokens_have_a_row_each() -> None:
+    tokens = document(None, True).tokens
+    assert tokens is not None
+    table = tokens.to_frame()
+    assert list(table.columns) == ["token", "text", "lemma", "upos", "head", "dep", "sent", "xpos"]
+    assert table["head"].tolist() == [1, -1, 1]
+    assert table["xpos"].tolist() == ["a", "b", "c"]
+
+
+def test_blocks_of_bins_leave_empty_places_out() -> None:
+    blocks = block_bin_pairs([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], [0, 0, 1, 0], n_bins=2)
+    table = blocks.to_frame()
+    # Block 0 has .1 and .2 in the lower bin and .9 in the upper one; block 1 has .8 in the upper one.
+    assert table[["block", "bin", "n"]].to_numpy().tolist() == [[0, 0, 2], [0, 1, 1], [1, 1, 1]]
+    assert table["mean_q"].tolist() == pytest.approx([0.15, 0.9, 0.8])
+    assert table["mean_y"].tolist() == [0.5, 1.0, 1.0]
+
+
+def test_synthetic_pairs_have_a_row_each() -> None:
+    pairs = synthetic_pairs(20, Design(n_documents=3), seed=1)
+    table = pairs.to_frame()
+    assert list(table.columns) == ["q", "p", "y", "document"]
+    assert table["q"].tolist() == pairs.q.tolist()
+    assert table["document"].tolist() == pairs.documents.tolist()

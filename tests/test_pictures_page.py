@@ -1,0 +1,50 @@
+"""The page of pictures: its code runs, its pictures are there, and its command makes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "pictures.md"
+SCRIPT = ROOT / "docs" / "make_pictures.py"
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+
+
+def test_every_picture_is_shown_and_every_one_shown_is_there() -> None:
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(path.name for path in PAGE.parent.glob("picture-*.png"))
+    assert len(set(shown)) == len(shown) == 10
+
+
+def test_the_command_of_the_page_makes_the_pictures() -> None:
+    assert f"python {SCRIPT.relative_to(ROOT)}" in PAGE.read_text(encoding="utf-8")
+    keys = {
+        key.value
+        for node in ast.walk(ast.parse(SCRIPT.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant)
+    }
+    assert {path.stem.removeprefix("picture-") for path in PAGE.parent.glob("picture-*.png")} <= keys
+
+
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert len(blocks) == 9
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with mpl.rc_context():
+        for block in blocks:
+            exec(block, names)
+    assert (tmp_path / "bands.svg").exists()
+
+
+def test_every_link_of_the_page_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert [link for link in links if not (PAGE.parent / link).exists()] == []
