@@ -15,7 +15,6 @@ from corefsample import _checks
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
-from corefsample.plots import save_figure
 from corefsample.schemes import scheme_names
 from events.counts import INTERVALS
 from events.evaluation import DocumentEvents, evaluate_matches
@@ -24,10 +23,10 @@ from events.examples import check_examples
 from events.lexicon import load_lexicon
 from events.matching import MentionMatches
 from events.periods import Calendar
-from events.plots import event_bands
 from events.record import checksums, run_record
 from events.rules import load_rules
 from events.run_folder import RunFolder
+from events.run_pictures import draw_run
 from events.screening import Screen
 from events.tally import MOST_PERIODS, CountTally
 
@@ -158,7 +157,7 @@ def run_events(
     overwrite
         Whether an earlier run's folder may be replaced.
     pictures
-        Whether to draw the bands.
+        Whether to draw the bands, and the comparison.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents counted.
 
@@ -314,9 +313,7 @@ class _Job:
         comparison = counts.compare(*self.options.compare) if self.options.compare else None
         self.folder.finish_tables(table, comparison)
         if pictures:
-            figure = event_bands(table, names=dict(self.lexicon.names))
-            for kind in ("png", "svg"):
-                save_figure(figure, self.folder.file(f"bands.{kind}"))
+            draw_run(self.folder, table, comparison, dict(self.lexicon.names))
         index = self.calendar.index(self.tally.periods()[[0, -1]]).astype(str)
         return RunSummary(
             out=out,

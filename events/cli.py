@@ -15,13 +15,17 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events.commands.calibrating import calibrate, recalibrate
 from events.commands.counting import demo, events
 from events.commands.files import convert, doctor
+from events.commands.modelling import score, train
+from events.commands.reporting import report
 from events.commands.screen import complain
 from events.commands.status import BAD_INPUT, FAILURE, INTERRUPTED, USAGE
 
 __all__ = ["main"]
 
 # Where messages name a parameter: "n_samples must be ...", "... (overwrite replaces it)".
-_PARAMETER = re.compile(r"^\w+(?= must )|(?<=\()\w+(?= (?:replaces|chooses)\b)")
+_PARAMETER = re.compile(
+    r"^\w+(?= must )|(?<=\()\w+(?= (?:replaces|chooses|goes|can)\b)|(?<=; )\w+(?= (?:replaces|can)\b)"
+)
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -32,12 +36,13 @@ def cli() -> None:
 
     \b
     See it work on simulated news:      corefsample demo
+    Score mentions in dated news:       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
     Check a file of scored mentions:    corefsample doctor scored.jsonl.gz
     Count who attacks, by quarter:      corefsample events scored.jsonl.gz --out run
     """
 
 
-for _command in (demo, events, calibrate, recalibrate, convert, doctor):
+for _command in (demo, events, report, calibrate, recalibrate, train, score, convert, doctor):
     cli.add_command(_command)
 
 

@@ -1,4 +1,4 @@
-"""The embedded example: simulate news with known truth, count events, draw the bands."""
+"""The embedded example: simulate news with known truth, count events, draw the bands, make the page."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from events.evaluation import evaluate_clustering
 from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.periods import Calendar
+from events.report import can_report, write_report
 from events.rules import load_rules
 from events.run_folder import RunFolder
 from events.simulate import simulate_documents
@@ -60,7 +61,7 @@ def run_demo(
     overwrite: bool = False,
     on_progress: Callable[[int, int, int], None] | None = None,
 ) -> DemoResult:
-    """Simulate news into a folder, and run the events job on it.
+    """Simulate news into a folder, run the events job on it, and make its HTML page where the libraries are there.
 
     Parameters
     ----------
@@ -106,6 +107,8 @@ def run_demo(
 
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, folder / _RUN, options, overwrite=overwrite, on_progress=on_progress)
+    if can_report():
+        write_report(folder / _RUN, overwrite=overwrite)
     return DemoResult(news, summary, *truth.coverage(folder / _RUN / "counts.parquet"))
 
 

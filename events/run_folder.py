@@ -40,6 +40,8 @@ class RunFolder(OutputFolder):
             "documents.parquet",
             "bands.png",
             "bands.svg",
+            "comparison.png",
+            "comparison.svg",
             "quarantine.jsonl",
             "report.html",  # made by another command, and stale once the run is made again
             RECORD,

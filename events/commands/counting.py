@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ __all__ = ["demo", "events"]
 @click.argument("inputs", nargs=-1, required=True)
 @counting_options
 @click.option("--out", required=True, help="Folder for tables, pictures and the run record.")
-@click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG, or not.")
+@click.option("--pictures/--no-pictures", default=True, help="Draw them as PNG and SVG, or not.")
 @on_error_option
 @overwrite_option
 @json_option
@@ -92,6 +93,11 @@ def _print_run(summary: Any) -> None:
         head = counts.sort_values("mean", ascending=False, kind="stable").head(8)[columns]
         click.echo(head.to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
     click.echo()
-    for title, name in (("Picture", "bands.png"), ("Counts", "counts.csv"), ("Evidence", "evidence.csv")):
+    files = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
+    for title, name in files.items():
         if os.path.exists(os.path.join(folder, name)):
             click.echo(f"{title:<8} {os.path.join(folder, name)}")
+    if os.path.exists(os.path.join(folder, "report.html")):
+        click.echo(f"Report   {os.path.join(folder, 'report.html')}")
+    else:
+        click.echo(f"Explore  corefsample report {shlex.quote(folder)}")

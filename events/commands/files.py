@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
+from events.commands.modelling import entity_fields_option, mention_counts
 from events.commands.options import json_option, on_error_option, overwrite_option
 from events.commands.screen import complain, print_json, print_pairs, progress
 from events.commands.status import BAD_INPUT
@@ -16,40 +18,50 @@ __all__ = ["convert", "doctor"]
 @click.command()
 @click.argument("inputs", nargs=-1, required=True)
 @click.argument("output")
+@click.option(
+    "--clustering",
+    help="Entities of scored documents: gold, map (likeliest antecedents) or sample.  [default: gold]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sampled clustering.")
+@click.option("--singletons/--no-singletons", default=True, help="Write entities of one mention, or not.")
+@click.option(
+    "--on-unwritable",
+    type=click.Choice(["refuse", "skip"]),
+    default="refuse",
+    show_default=True,
+    help="A document with mentions that brackets cannot hold, or only these mentions.",
+)
+@entity_fields_option
 @on_error_option
 @overwrite_option
 @json_option
-def convert(inputs: tuple[str, ...], output: str, on_error: str, overwrite: bool, as_json: bool) -> None:
-    """Copy scored mentions to another file or format, checked.
+def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool, **options: Any) -> None:
+    """Copy documents to another file or format, checked.
 
-    OUTPUT ends in .jsonl, .jsonl.gz or .parquet. With --on-error quarantine, bad documents go to OUTPUT with
-    .quarantine.jsonl added to its name.
+    INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
+    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores: corefsample score
+    gives them some. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
     \b
-    Example:
+    Examples:
       corefsample convert scored.jsonl.gz scored.parquet
+      corefsample convert corpus.conllu corpus_gold_conll
+      corefsample convert scored.parquet answer.conllu --clustering map
     """
-    from corefsample.formats import convert as convert_files
-    from corefsample.formats import quarantine_file
+    from events.conversion import ConvertOptions, run_convert
 
-    with quarantine_file(output, on_error=on_error, overwrite=overwrite) as on_rejected:
-        with progress("converting", as_json) as on_progress:
-            count = convert_files(
-                inputs,
-                output,
-                overwrite=overwrite,
-                on_rejected=on_rejected,
-                on_progress=None
-                if on_progress is None
-                else lambda stream, done: on_progress(stream.bytes_read, stream.total_bytes, done),
-            )
-        n_quarantined = 0 if on_rejected is None else on_rejected.count
+    chosen = ConvertOptions(**options)
+    with progress("converting", as_json) as on_progress:
+        run = run_convert(inputs, output, chosen, overwrite=overwrite, on_progress=on_progress)
     if as_json:
-        print_json({"output": output, "n_documents": count, "n_quarantined": n_quarantined})
+        print_json(run.to_json())
         return
-    click.echo(f"{count:,} documents written to {output}")
-    if n_quarantined:
-        click.echo(f"{n_quarantined:,} bad documents set aside in {output}.quarantine.jsonl", err=True)
+    click.echo(f"{run.n_documents:,} documents written to {output}")
+    for what, counts in (("skipped", run.skipped), ("left out", run.left_out)):
+        if counts:
+            click.echo(f"Mentions {what}: {mention_counts(counts)}.", err=True)
+    if run.n_quarantined:
+        click.echo(f"{run.n_quarantined:,} bad documents set aside in {output}.quarantine.jsonl", err=True)
 
 
 @click.command()

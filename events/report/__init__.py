@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from events.report.page import ReportSummary, write_report
+from events.report.page import ReportSummary, can_report, write_report
 
-__all__ = ["ReportSummary", "write_report"]
+__all__ = ["ReportSummary", "can_report", "write_report"]

@@ -11,6 +11,7 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ from events.report.model import Report, read_report
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["ReportSummary", "embedded_json", "rendered_page", "write_report"]
+__all__ = ["ReportSummary", "can_report", "embedded_json", "rendered_page", "write_report"]
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = ("page", "texts", "bands", "listing", "reader", "main")
-_LIBRARIES = "altair, jinja2, vl_convert"
+_LIBRARIES = ("altair", "jinja2", "vl_convert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class ReportSummary:
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
         return dataclasses.asdict(self)
+
+
+def can_report() -> bool:
+    """Whether the libraries of the page are installed: the extra "report"."""
+    return all(find_spec(name) is not None for name in _LIBRARIES)
 
 
 def write_report(
@@ -150,9 +156,8 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         charts = {"large": band_chart(), "small": band_chart(small=True)}
         library = chart_library()
     except ImportError as error:
-        raise ParameterError(
-            f"report must have {_LIBRARIES} installed (pip install 'corefsample[report]'), got no {error.name}"
-        ) from None
+        needed = f"{', '.join(_LIBRARIES)} (pip install 'corefsample[report]')"
+        raise ParameterError(f"report must have {needed} installed, got no {error.name}") from None
     style, script = _static("report.css"), _own_script()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True

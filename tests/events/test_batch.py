@@ -20,6 +20,7 @@ import references
 import strategies
 
 import events.batch
+import events.run_pictures
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from events import EventCounter
 from events.batch import EventsOptions, RunSummary, run_events
@@ -50,8 +51,8 @@ def pictures() -> None:
 def _without_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave drawing, most of a small run's time, to the tests that ask for it."""
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr(events.batch, "event_bands", lambda *args, **keywords: None)
-        monkeypatch.setattr(events.batch, "save_figure", lambda figure, path: Path(path).touch())
+        monkeypatch.setattr(events.run_pictures, "event_bands", lambda *args, **keywords: None)
+        monkeypatch.setattr(events.run_pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -85,7 +86,8 @@ def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> N
 
 def test_a_comparison_has_a_file_of_its_own(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
-    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES | {"comparisons.csv"}
+    drawn = {"comparisons.csv", "comparison.png", "comparison.svg"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES | drawn
     table = pd.read_csv(tmp_path / "run" / "comparisons.csv")
     assert set(table["first"]) == {"USA"}
     assert set(table["second"]) == {"IRQ"}
@@ -442,7 +444,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "events.output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.batch.save_figure",
+        "events.run_pictures.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",

@@ -16,10 +16,11 @@ import pandas as pd
 import pytest
 
 import events.batch
+import events.run_pictures
 from corefsample import __version__, read_documents
 from events.cli import _status
 
-COMMANDS = ("events", "demo", "convert", "doctor")
+COMMANDS = ("events", "demo", "train", "score", "convert", "doctor")
 PROJECT = Path(__file__).parents[2]
 
 
@@ -30,8 +31,8 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.batch, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.batch, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.run_pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from strategies import BREAKAGES, Breakage
 
 import events.batch
+import events.run_pictures
 from corefsample import ParameterError
 from events.cli import _by_option, _status, cli
 
@@ -43,8 +44,8 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.batch, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.batch, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.run_pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -324,7 +325,7 @@ def test_a_parameter_that_breaks_its_rule_is_refused(
         (("events", "good.jsonl", "--out", ""), "--out must name a folder, got ''"),
         (("demo", "--out", ""), "--out must name a folder, got ''"),
         (("demo", "--documents", "0"), "--documents must be a whole number of at least 1, got 0"),
-        (("convert", "good.jsonl", ""), "'': file name must end in one of .jsonl, .jsonl.gz, .parquet, got ''"),
+        (("convert", "good.jsonl", ""), "'': file name must end in one of .jsonl, .jsonl.gz, .parquet, .conllu"),
     ],
 )
 def test_what_has_no_name_or_no_size_is_refused(
@@ -441,8 +442,8 @@ def test_a_file_that_cannot_grow_is_told_in_one_line_and_leaves_nothing(folder: 
 def test_an_arbitrary_line_is_refused_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events.batch, "event_bands", lambda *args, **keywords: None)
-        patch.setattr(events.batch, "save_figure", lambda figure, path: Path(path).touch())
+        patch.setattr(events.run_pictures, "event_bands", lambda *args, **keywords: None)
+        patch.setattr(events.run_pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
         options = events.batch.EventsOptions(n_samples=20, on_error="quarantine")

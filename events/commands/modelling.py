@@ -1,0 +1,225 @@
+"""Commands that train the antecedent model and score with it: train, score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corefsample.errors import ParameterError
+from events.commands.options import json_option, on_error_option, overwrite_option
+from events.commands.screen import complain, print_json
+from events.commands.watching import scoring_progress, training_progress
+
+if TYPE_CHECKING:
+    from events.scoring import ScoringRun
+    from events.training import TrainingRun
+
+__all__ = ["mention_counts", "score", "train"]
+
+
+def mention_counts(counts: Mapping[str, int]) -> str:
+    """Counts by reason in words: "3 crossing sentences, 1 discontinuous"."""
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
+
+
+entity_fields_option = click.option(
+    "--entity-fields",
+    metavar="FIELDS",
+    help="Fields of Entity= in CoNLL-U files that do not declare them; by custom eid-etype-head-other.",
+)
+
+
+@click.command()
+@click.argument("corpora", nargs=-1, required=True)
+@click.option("--out", required=True, help="File for the model.")
+@click.option("--held-out", multiple=True, metavar="FILE", help="Documents to choose on; repeatable.")
+@click.option(
+    "--held-out-share",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="Share of the documents to choose on where no files are held out; 0: none.",
+)
+@click.option("--refit", is_flag=True, help="In the end train on the held-out documents too, as was chosen.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE[,VALUE]",
+    help="Only documents with this metadata, or doc_id; * and ? stand for other letters. All have to hold.",
+)
+@click.option(
+    "--l2", type=float, multiple=True, help="A penalty to try, may be said several times.  [default: 0.03 0.1 0.3]"
+)
+@click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the documents, at most.")
+@click.option(
+    "--margin",
+    type=float,
+    nargs=3,
+    default=(0.0, 0.0, 0.0),
+    metavar="FALSE_ANAPHOR FALSE_NEW WRONG_LINK",
+    help="Softmax-margin costs while training.  [default: 0 0 0]",
+)
+@click.option("--link-weight", type=float, default=10.0, show_default=True, help="Of the log loss of link marginals.")
+@click.option("--learning-rate", type=float, default=0.1, show_default=True, help="Of AdaGrad.")
+@click.option("--templates", metavar="FILE", help="YAML lists pronoun, phrase, new.  [default: the shipped ones]")
+@click.option("--bits", type=int, default=18, show_default=True, help="The model has 2 to this power weights.")
+@click.option(
+    "--min-count", type=int, default=3, show_default=True, help="Words in fewer documents count by their endings."
+)
+@click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]")
+@entity_fields_option
+@click.option("--attribution", metavar="TEXT", help="Whose texts these are: kept in the model.")
+@click.option("--note", metavar="TEXT", help="Anything else to keep in the model.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same model.")
+@click.option("--threads", type=int, default=2, show_default=True, help="More than two bring nothing.")
+@on_error_option
+@overwrite_option
+@json_option
+def train(
+    corpora: tuple[str, ...], out: str, held_out: tuple[str, ...], overwrite: bool, as_json: bool, **options: Any
+) -> None:
+    """Train an antecedent model on annotated corpora.
+
+    CORPORA are CoNLL-U files with entities (CorefUD: .conllu), CoNLL-2012 files (.conll, _conll), both also with .gz,
+    or scored mentions with gold. Penalty and passes are chosen by the likelihood of the gold antecedents of held-out
+    documents, -log P in nats a mention. A record of the training goes beside the model.
+
+    \b
+    Examples:
+      corefsample train train.conllu --held-out dev.conllu --out model.npz
+      corefsample train corpus.conllu --where genre=news,speech --out news.npz
+    """
+    from events.training import TrainOptions, run_train
+
+    chosen = TrainOptions(**options)
+    n_passes = chosen.epochs * (len(chosen.l2) or 3)
+    with training_progress(as_json, n_passes) as (on_progress, on_epoch):
+        run = run_train(
+            corpora,
+            out,
+            chosen,
+            held_out=held_out,
+            overwrite=overwrite,
+            on_progress=on_progress,
+            on_epoch=on_epoch,
+        )
+    if as_json:
+        print_json(run.to_json())
+    else:
+        _print_training(run)
+
+
+def _print_training(run: TrainingRun) -> None:
+    click.echo(f"Trained on {run.n_documents:,} documents, {run.n_mentions:,} annotated mentions.")
+    for count, what in (
+        (run.n_held_out, "documents held out"),
+        (run.n_without_gold, "documents without annotated entities left out"),
+        (run.n_not_selected, "documents left out by --where"),
+        (run.n_quarantined, "bad documents set aside"),
+    ):
+        if count:
+            click.echo(f"{count:,} {what}.")
+    if run.skipped:
+        click.echo(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
+    chosen = run.chosen
+    for report in run.reports:
+        found = report.held_out
+        figures = f"{'-':>9} {'-':>9}" if found is None else f"{found.loss:>9.4f} {found.link_loss:>9.4f}"
+        mark = " chosen" if report is chosen and found is not None else ""
+        click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {figures}{mark}")
+    click.echo("-log P of gold antecedents in nats a mention; links: log loss of link marginals a mention.")
+    click.echo(f"\nModel:  {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord: {run.record}")
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--out", required=True, help="File for the scored documents: .jsonl, .jsonl.gz or .parquet.")
+@click.option("--model", metavar="FILE", help="A trained model.  [default: the English one of the package]")
+@click.option("--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; needed for news alone.")
+@click.option(
+    "--mentions",
+    help="annotated (those of the file) or parse (found in the parse).  [default: annotated; of text: parse]",
+)
+@click.option("--recalibration", metavar="FILE", help="Record of corefsample recalibrate to put the scores through.")
+@click.option("--min-prob", type=float, default=1e-4, show_default=True, help="Candidates below this are left out.")
+@click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]")
+@entity_fields_option
+@click.option("--headline/--no-headline", default=True, help="Parse the headline as the first paragraph, or not.")
+@click.option(
+    "--paragraphs", default="blank-line", show_default=True, help="What parts paragraphs of text: blank-line or line."
+)
+@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Of tables of news: the text.")
+@click.option("--date-column", default="date", show_default=True, metavar="NAME", help="Of tables of news: the date.")
+@click.option("--date-format", help="Of dates in tables, such as %d.%m.%Y.  [default: ISO dates]")
+@click.option("--title-column", default="title", show_default=True, metavar="NAME", help="The headline, if there.")
+@click.option("--id-column", default="doc_id", show_default=True, metavar="NAME", help="The name of each article.")
+@click.option("--number-articles", is_flag=True, help="Name articles by file and number instead: news.csv#1.")
+@click.option(
+    "--jobs", type=int, help="Processes; results do not depend on it.  [default: all processors for text, else 1]"
+)
+@click.option("--resume", is_flag=True, help="Go on from the finished parts of a run that ended early.")
+@on_error_option
+@overwrite_option
+@json_option
+def score(
+    inputs: tuple[str, ...],
+    out: str,
+    number_articles: bool,
+    resume: bool,
+    overwrite: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Score the antecedents of mentions, in annotated documents or in news: what events and calibrate read.
+
+    INPUTS are annotated corpora (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; scored
+    mentions, to be scored anew; or dated news, with --pipeline: JSON Lines, CSV, Parquet (columns text, date, doc_id,
+    title), NITF XML, archives (.tgz) and folders of it, or - for JSON Lines on standard input.
+
+    \b
+    Examples:
+      corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
+      corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
+    """
+    from events.scoring import PARTS_SUFFIX, ScoreOptions, run_score
+
+    if number_articles:
+        options["id_column"] = None
+    chosen = ScoreOptions(**options)
+    try:
+        with scoring_progress(as_json) as on_progress:
+            run = run_score(inputs, out, chosen, resume=resume, overwrite=overwrite, on_progress=on_progress)
+    except BaseException as error:
+        # Where what was asked for is at fault, the parts are not the point.
+        if os.path.isdir(out + PARTS_SUFFIX) and not isinstance(error, ParameterError):
+            complain(f"what is done is kept in {out}{PARTS_SUFFIX}: --resume goes on from there")
+        raise
+    if as_json:
+        print_json(run.to_json())
+    else:
+        _print_scoring(run)
+
+
+def _print_scoring(run: ScoringRun) -> None:
+    tally = run.tally
+    click.echo(f"{tally.n_documents:,} documents, {tally.n_mentions:,} mentions, {tally.n_candidates:,} candidates.")
+    click.echo(
+        f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
+        "on average."
+    )
+    if tally.n_without_gold:
+        click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
+    if run.skipped:
+        click.echo(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    if run.n_resumed:
+        click.echo(f"{run.n_resumed:,} documents were scored before and not again.")
+    if run.n_quarantined:
+        click.echo(f"{run.n_quarantined:,} bad documents set aside in {run.out}.quarantine.jsonl, the first:")
+        for reason in run.reasons:
+            click.echo(f"  {reason}")
+    rate = tally.n_documents / run.seconds if run.seconds else 0.0
+    click.echo(f"\nWritten to {run.out} in {run.seconds:,.1f} s ({rate:,.1f} documents a second)\nRecord: {run.record}")

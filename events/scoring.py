@@ -1,0 +1,325 @@
+"""The job behind `corefsample score`: annotated documents or news in, a file of scored mentions out."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import corefsample
+from corefsample import _checks
+from corefsample.errors import InputError, ParameterError
+from corefsample.formats import convert, quarantine_file
+from corefsample.formats._text_files import new_text_file
+from corefsample.formats.stream import file_suffix
+from corefsample.mention_ranking.model import ScoringTally
+from corefsample.recalibration import Recalibration
+from corefsample.schemes import scheme_names
+from events._scoring_job import ScoringJob, documents_a_part
+from events._scoring_parts import PARTS_SUFFIX, Parts
+from events._scoring_text import PARAGRAPHS, pipeline_record
+from events._scoring_work import Scorer, Settings, processors
+from events.document_inputs import ANNOTATED, DocumentInputs
+from events.record import checksums, run_record
+
+__all__ = ["PARTS_SUFFIX", "RECORD_SUFFIX", "ScoreOptions", "ScoringRun", "load_recalibration", "run_score"]
+
+RECORD_SUFFIX = ".scoring.json"
+ON_ERROR = ("stop", "quarantine")
+MENTIONS = ("annotated", "parse")
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """How to score.
+
+    Attributes
+    ----------
+    model
+        Model file; None: the English model of the package.
+    mentions
+        "annotated": those that documents have; "parse": those found in the parse. None: "annotated", save for text,
+        whose mentions are found in the parse.
+    pipeline
+        spaCy pipeline that parses text: a package or a folder. Needed for news, and for nothing else.
+    recalibration
+        Record of `corefsample recalibrate` whose temperature and NEW bias the scores go through, or None.
+    min_prob
+        In [0, 1): candidates below this probability are left out.
+    scheme
+        ud2, ud1 or clearnlp; None: told from each document's labels.
+    headline
+        Whether the headline of news is parsed as its first paragraph; it is kept as the metadata `title` either way.
+    paragraphs
+        "blank-line": blank lines part paragraphs. "line": each line is one.
+    text_column, date_column, id_column, title_column
+        Columns of tables of news; `id_column` None: articles are numbered in their file, "news.csv#1".
+    date_format
+        Of dates in tables of news, as `datetime.datetime.strptime` has it; None: ISO dates.
+    entity_fields
+        Fields of ``Entity=`` for CoNLL-U files that do not declare them.
+    jobs
+        Processes, at least 1; None: one a processor for text, 1 otherwise. Results do not depend on it.
+    on_error
+        "stop" at the first bad document, or "quarantine" it and go on.
+    """
+
+    model: str | None = None
+    mentions: str | None = None
+    pipeline: str | None = None
+    recalibration: str | None = None
+    min_prob: float = 1e-4
+    scheme: str | None = None
+    headline: bool = True
+    paragraphs: str = "blank-line"
+    text_column: str = "text"
+    date_column: str = "date"
+    id_column: str | None = "doc_id"
+    title_column: str = "title"
+    date_format: str | None = None
+    entity_fields: str | None = None
+    jobs: int | None = None
+    on_error: str = "stop"
+
+    def __post_init__(self) -> None:
+        _checks.probability("min_prob", self.min_prob, below_one=True)
+        _checks.choice("on_error", self.on_error, ON_ERROR)
+        _checks.choice("paragraphs", self.paragraphs, PARAGRAPHS)
+        if self.mentions is not None:
+            _checks.choice("mentions", self.mentions, MENTIONS)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+        if self.jobs is not None:
+            _checks.whole("jobs", self.jobs, 1)
+        if self.pipeline is not None and self.mentions == "annotated":
+            raise ParameterError("mentions must be found in the parse where a pipeline makes it, got 'annotated'")
+
+    def article_options(self) -> dict[str, Any]:
+        """Keywords of `events.corpus.ArticleStream`."""
+        return {
+            "text": self.text_column,
+            "date": self.date_column,
+            "doc_id": self.id_column,
+            "title": self.title_column,
+            "date_format": self.date_format,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoringRun:
+    """What a scoring did.
+
+    Attributes
+    ----------
+    out, record
+        The file of scored documents, and the record of the run beside it.
+    tally
+        Documents written, their mentions, candidates kept and left out.
+    n_resumed
+        Of the documents written, those that an earlier run had scored.
+    n_quarantined, reasons
+        Bad documents set aside, and the first few with their places.
+    skipped
+        Mentions of annotated corpora that no document has, counted by reason.
+    jobs
+        Processes.
+    seconds
+        Wall time.
+    """
+
+    out: str
+    record: str
+    tally: ScoringTally
+    n_resumed: int
+    n_quarantined: int
+    reasons: tuple[str, ...]
+    skipped: dict[str, int]
+    jobs: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name, those of the tally among them."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
+        counts = dataclasses.asdict(self.tally)
+        return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
+
+
+def run_score(
+    inputs: PathLike | Iterable[PathLike],
+    out: PathLike,
+    options: ScoreOptions | None = None,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_progress: Progress | None = None,
+) -> ScoringRun:
+    """Score documents with an antecedent model.
+
+    The output's bytes depend on the documents, the model, the pipeline and the options alone: not on the number of
+    processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder `out`.parts; a
+    run that ends early leaves them there for `resume`.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
+        (with `ScoreOptions.pipeline`). Annotated entities, dates and metadata are carried over.
+    out
+        New file: .jsonl, .jsonl.gz or .parquet. Beside it comes the record, the name with .scoring.json added, and
+        where there were bad documents they come with .quarantine.jsonl added.
+    options
+        How to score.
+    resume
+        Whether to go on from the parts of a run that ended early, if there are any; inputs, model, pipeline and options
+        must be the same (jobs and on_error apart).
+    overwrite
+        Whether files of an earlier run may be replaced.
+    on_progress
+        Called as documents are done, with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError
+        If an option is outside its range, the pipeline does not parse, an output exists and overwrite is not said, or
+        a run to resume began with something else; before the first document.
+    InputError
+        If the model is of another version, a document is bad, or there is none.
+    OutputError
+        If a file cannot be written.
+    """
+    started = time.time()
+    options = options or ScoreOptions()
+    path = os.fspath(out)
+    record = _checked_outputs(path, overwrite=overwrite)
+    read = DocumentInputs(
+        inputs,
+        entity_fields=options.entity_fields,
+        article_options=options.article_options(),
+        prefer_news=options.pipeline is not None,
+    )
+    _require_pipeline_for_text(read, options)
+    if resume and "-" in read.paths:
+        raise ParameterError("resume must have inputs that can be read again, got standard input")
+    scorer = Scorer(_settings(options))
+    sources = checksums(read.paths)
+    manifest = _manifest(options, scorer, sources)
+    with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
+        with Parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
+            job = ScoringJob(read, scorer, parts, on_rejected, on_progress, _jobs(options))
+            job.run()
+            with suppress(FileNotFoundError):  # an earlier run's record, as the file it tells of is about to go
+                os.unlink(record)
+            convert([*parts.paths()], path, overwrite=overwrite)
+            parts.finish()
+        run = ScoringRun(
+            out=path,
+            record=record,
+            tally=job.tally,
+            n_resumed=job.n_resumed,
+            n_quarantined=job.n_rejected,
+            reasons=tuple(job.reasons),
+            skipped=dict(read.skipped),
+            jobs=job.jobs,
+            seconds=round(time.time() - started, 3),
+        )
+        arguments = {**dataclasses.asdict(options), "out": path, "resume": resume}
+        provenance = dict(scorer.model.provenance)
+        more = {"model": {**manifest["model"], "provenance": provenance}, "pipeline": manifest["pipeline"]}
+        content = run_record(arguments, sources, started, **more, summary=run.to_json())
+        with new_text_file(record, overwrite=True) as write:
+            write(json.dumps(content, indent=2) + "\n")
+    return run
+
+
+def load_recalibration(path: PathLike) -> Recalibration:
+    """Read a temperature and a NEW bias from the record that `corefsample recalibrate` leaves.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is no such record.
+    """
+    name = os.fspath(path)
+    try:
+        content = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{name}: file must be readable, got: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"{name}: file must be JSON, got: {error}") from None
+    try:
+        if not isinstance(content, dict) or "recalibration" not in content:
+            raise ParameterError("file must be the record of a recalibration, got another")
+        return Recalibration.from_json(content["recalibration"])
+    except ParameterError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _checked_outputs(path: str, *, overwrite: bool) -> str:
+    """Refuse, before anything is read, outputs that are there; return the name of the record."""
+    file_suffix(path, ParameterError)
+    for name in (path, path + RECORD_SUFFIX):
+        if os.path.isdir(name):
+            raise ParameterError(f"{name}: output must be a file, got a folder")
+        if os.path.exists(name) and not overwrite:
+            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
+    return path + RECORD_SUFFIX
+
+
+def _require_pipeline_for_text(read: DocumentInputs, options: ScoreOptions) -> None:
+    text, parsed = read.first_of("news"), read.first_of("scored", *ANNOTATED)
+    if text is not None and options.pipeline is None:
+        raise ParameterError(f"pipeline must be given to parse text, got none for {text}")
+    if parsed is not None and options.pipeline is not None:
+        raise ParameterError(
+            f"pipeline must be left out for documents that have their parse ({parsed}), got {options.pipeline!r}"
+        )
+
+
+def _settings(options: ScoreOptions) -> Settings:
+    return Settings(
+        model=options.model,
+        pipeline=options.pipeline,
+        mentions=options.mentions or "annotated",  # type: ignore[arg-type]
+        min_prob=options.min_prob,
+        scheme=options.scheme,
+        headline=options.headline,
+        paragraphs=options.paragraphs,
+        recalibration=None if options.recalibration is None else load_recalibration(options.recalibration),
+    )
+
+
+def _jobs(options: ScoreOptions) -> int:
+    return options.jobs or (processors() if options.pipeline is not None else 1)
+
+
+def _manifest(options: ScoreOptions, scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
+    """What decides the content of the parts."""
+    if options.model is None:
+        name = "the English model of the package"
+        content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
+    else:
+        name, content = options.model, Path(options.model).read_bytes()
+    settings = dataclasses.asdict(scorer.settings)
+    own = ("text_column", "date_column", "id_column", "title_column", "date_format", "entity_fields")
+    return {
+        "corefsample": corefsample.__version__,
+        "documents_a_part": documents_a_part(),
+        "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
+        "pipeline": None if options.pipeline is None else pipeline_record(scorer.pipeline, options.pipeline),
+        "options": {
+            **{name: value for name, value in settings.items() if name not in ("model", "pipeline")},
+            **{name: getattr(options, name) for name in own},
+        },
+        "inputs": sources,
+    }

@@ -1,0 +1,320 @@
+"""The job behind `corefsample train`: annotated corpora in, an antecedent model and the record of its training out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corefsample import _checks
+from corefsample.errors import InputError, ParameterError
+from corefsample.formats import quarantine_file
+from corefsample.formats._text_files import new_text_file
+from corefsample.mention_ranking.model import LARGEST_TABLE, AntecedentModel
+from corefsample.mention_ranking.model_file import save_model
+from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.mention_ranking.training import EpochReport
+from corefsample.schemes import scheme_names
+from events._training_corpus import TrainingCorpus
+from events._training_fit import TrainingFit
+from events._training_selection import Selection
+from events._yaml_file import read_yaml, typed
+from events.record import checksums, run_record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["RECORD_SUFFIX", "TrainOptions", "TrainingRun", "load_templates", "run_train"]
+
+RECORD_SUFFIX = ".training.json"
+ON_ERROR = ("stop", "quarantine")
+
+PathLike = str | os.PathLike[str]
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """What to train on, and how.
+
+    Attributes
+    ----------
+    where
+        Conditions on documents, "key=value,value": see `events._training_selection.Selection`.
+    held_out_share
+        Share of documents, [0, 1), to hold out where no held-out files are given; 0: none.
+    refit
+        Whether to train once more on all documents, those held out too, with the penalty and passes chosen.
+    l2
+        Penalties to choose from on the held-out documents; empty: 0.03, 0.1 and 0.3, or 0.1 without held-out documents.
+    epochs, learning_rate, link_weight, bits, min_count, scheme, seed
+        As of `corefsample.mention_ranking.train`; `seed` also chooses the held-out documents.
+    margin
+        Costs of a false anaphor, a false NEW and a wrong link, each at least 0.
+    templates
+        A YAML file with the lists pronoun, phrase and new; None: the default ones.
+    entity_fields
+        Fields of ``Entity=`` for CoNLL-U files that do not declare them.
+    attribution, note
+        Texts that the model keeps in its provenance.
+    threads
+        At least 1; more than two bring nothing, and none changes the result.
+    on_error
+        "stop" at the first bad document, or "quarantine" it and go on.
+    """
+
+    where: Sequence[str] = ()
+    held_out_share: float = 0.1
+    refit: bool = False
+    l2: Sequence[float] = ()
+    epochs: int = 5
+    learning_rate: float = 0.1
+    link_weight: float = 10.0
+    margin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    templates: str | None = None
+    bits: int = 18
+    min_count: int = 3
+    scheme: str | None = None
+    entity_fields: str | None = None
+    attribution: str | None = None
+    note: str | None = None
+    seed: int = 0
+    threads: int = 2
+    on_error: str = "stop"
+
+    def __post_init__(self) -> None:
+        _checks.probability("held_out_share", self.held_out_share, below_one=True)
+        _checks.whole("epochs", self.epochs, 1)
+        _checks.whole("threads", self.threads, 1)
+        _checks.seed(self.seed)
+        _checks.choice("on_error", self.on_error, ON_ERROR)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+        _checks.whole("min_count", self.min_count, 1)
+        _checks.at_most("bits", _checks.whole("bits", self.bits, 8), int(math.log2(LARGEST_TABLE)))
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ParameterError(f"learning_rate must be a finite number above 0, got {self.learning_rate!r}")
+        weights = {"l2": self.l2, "margin": self.margin, "link_weight": (self.link_weight,)}
+        for name, values in weights.items():
+            for value in values:
+                if not math.isfinite(value) or value < 0:
+                    raise ParameterError(f"{name} must be a finite number of at least 0, got {value!r}")
+        if len(self.margin) != 3:
+            raise ParameterError(f"margin must be three costs, got {len(self.margin)}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingRun:
+    """What a training did.
+
+    Attributes
+    ----------
+    out, record
+        The model file, and the record of its training beside it.
+    model
+        The model.
+    reports
+        Each pass under each penalty, in order; with `refit`, those of the last training have no held-out figures.
+    l2, epoch
+        The penalty and the number of passes chosen.
+    n_documents, n_mentions
+        Documents trained on, and their annotated mentions.
+    n_held_out
+        Documents held out (and trained on in the end, where `refit` was asked for).
+    n_without_gold, n_not_selected
+        Documents left out: without annotated entities; by the conditions `where`.
+    n_quarantined
+        Bad documents set aside.
+    skipped
+        Mentions of the corpora that no document has, counted by reason.
+    seconds
+        Wall time.
+    """
+
+    out: str
+    record: str
+    model: AntecedentModel
+    reports: tuple[EpochReport, ...]
+    l2: float
+    epoch: int
+    n_documents: int
+    n_mentions: int
+    n_held_out: int
+    n_without_gold: int
+    n_not_selected: int
+    n_quarantined: int
+    skipped: dict[str, int]
+    seconds: float
+
+    @property
+    def chosen(self) -> EpochReport:
+        """The pass that the choice fell on."""
+        return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN where none is)."""
+        import pandas as pd
+
+        columns = ["l2", "epoch", "loss", "held_out_loss", "held_out_link_loss"]
+        return pd.DataFrame([_report_row(report) for report in self.reports], columns=columns)
+
+    def to_json(self) -> dict[str, Any]:
+        """What was trained, and how well it does on held-out documents."""
+        names = [field.name for field in dataclasses.fields(self) if field.name not in ("model", "reports")]
+        found = self.chosen.held_out
+        return {
+            **{name: getattr(self, name) for name in names},
+            "held_out": None if found is None else dataclasses.asdict(found),
+            "passes": [_report_row(report) for report in self.reports],
+        }
+
+
+def _report_row(report: EpochReport) -> dict[str, Any]:
+    found = report.held_out
+    return {
+        "l2": report.l2,
+        "epoch": report.epoch,
+        "loss": report.loss,
+        "held_out_loss": None if found is None else found.loss,
+        "held_out_link_loss": None if found is None else found.link_loss,
+    }
+
+
+def run_train(
+    corpora: PathLike | Iterable[PathLike],
+    out: PathLike,
+    options: TrainOptions | None = None,
+    *,
+    held_out: PathLike | Iterable[PathLike] = (),
+    overwrite: bool = False,
+    on_progress: Progress | None = None,
+    on_epoch: Callable[[EpochReport], None] | None = None,
+) -> TrainingRun:
+    """Train an antecedent model on annotated corpora.
+
+    The model is a function of the documents, their order and the options: the same command gives the same bytes.
+
+    Parameters
+    ----------
+    corpora
+        Files, globs, or "-": CoNLL-U, CoNLL-2012, scored mentions with gold. Documents without annotated entities are
+        counted and left out; a file that has no others is refused.
+    out
+        New file for the model. Beside it comes the record, the name with .training.json added, and where there were
+        bad documents they come with .quarantine.jsonl added.
+    options
+        What to train on, and how.
+    held_out
+        The same of documents to choose penalty and passes on; the conditions `where` hold for them too. None: a share
+        of the documents of `corpora`, chosen by their names and the seed.
+    overwrite
+        Whether files of an earlier run may be replaced.
+    on_progress
+        Called as documents are read, with bytes read, bytes in all, and documents.
+    on_epoch
+        Called after each pass.
+
+    Raises
+    ------
+    ParameterError
+        If an option is outside its range, or an output exists and overwrite is not said.
+    InputError
+        If a document is bad, a file has no gold, nothing is left to train on, or a document is in both corpora.
+    OutputError
+        If a file cannot be written.
+    """
+    started = time.time()
+    options = options or TrainOptions()
+    path = os.fspath(out)
+    record = _checked_outputs(path, overwrite=overwrite)
+    templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
+    selection = Selection(options.where)
+    with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
+        corpus = TrainingCorpus(corpora, options, selection, on_rejected, on_progress)
+        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if _names(held_out) else None
+        corpus.read()
+        if others is not None:
+            others.read()
+        fitted = TrainingFit(corpus, others, options, templates, on_epoch)
+        model = fitted.model()
+        save_model(model, path, overwrite=overwrite)
+        run = TrainingRun(
+            out=path,
+            record=record,
+            model=model,
+            reports=tuple(fitted.reports),
+            l2=fitted.l2,
+            epoch=fitted.epoch,
+            n_documents=model.provenance["n_documents"],
+            n_mentions=model.provenance["n_mentions"],
+            n_held_out=len(fitted.held_out),
+            n_without_gold=corpus.n_without_gold + (others.n_without_gold if others else 0),
+            n_not_selected=corpus.n_not_selected + (others.n_not_selected if others else 0),
+            n_quarantined=0 if on_rejected is None else on_rejected.count,
+            skipped=dict(corpus.inputs.skipped + (others.inputs.skipped if others else Counter())),
+            seconds=round(time.time() - started, 3),
+        )
+        _write_record(run, fitted, options, started)
+    return run
+
+
+def load_templates(path: PathLike) -> TemplateSet:
+    """Read templates of features from a YAML file: the lists pronoun, phrase and new, a template a line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is something else, or has a template that breaks its rules.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as stream:
+            content = read_yaml(name, stream.read())
+    except OSError as error:
+        raise InputError(f"{name}: file must be readable, got: {error.strerror or error}") from None
+    lists = typed(name, content, dict[str, list[str]])
+    if set(lists) != {"pronoun", "phrase", "new"}:
+        found = ", ".join(lists) or "nothing"
+        raise InputError(f"{name}: templates must be in the lists pronoun, phrase and new, got {found}")
+    try:
+        return TemplateSet(**lists)
+    except ParameterError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _names(inputs: PathLike | Iterable[PathLike]) -> list[str]:
+    return [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
+
+
+def _checked_outputs(path: str, *, overwrite: bool) -> str:
+    """Refuse, before anything is read, outputs that are there; return the name of the record."""
+    if not path:
+        raise ParameterError("out must name a file, got ''")
+    for name in (path, path + RECORD_SUFFIX):
+        if os.path.isdir(name):
+            raise ParameterError(f"{name}: output must be a file, got a folder")
+        if os.path.exists(name) and not overwrite:
+            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
+    return path + RECORD_SUFFIX
+
+
+def _write_record(run: TrainingRun, fitted: TrainingFit, options: TrainOptions, started: float) -> None:
+    inputs = [{"part": "train", **row} for row in checksums(fitted.corpus.inputs.paths)]
+    if fitted.others is not None:
+        inputs += [{"part": "held out", **row} for row in checksums(fitted.others.inputs.paths)]
+    content = run_record(
+        {**dataclasses.asdict(options), "out": run.out},
+        inputs,
+        started,
+        summary=run.to_json(),
+        documents=[document.doc_id for document in fitted.documents],
+        held_out=[document.doc_id for document in fitted.held_out],
+    )
+    with new_text_file(run.record, overwrite=True) as write:
+        write(json.dumps(content, indent=2) + "\n")
