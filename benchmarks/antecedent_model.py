@@ -1,8 +1,8 @@
 """How good the antecedent model is: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE].
 
 Without a model, one is trained on GUM's train documents and chosen on its dev documents; with one (or the word
-``english``, the model that ships), that is measured. Every table of docs/antecedent-model.md is what this prints. With a
-spaCy pipeline, mentions are also found in its parses of GUM's words.
+``english``, the model that ships), that is measured. Every table of docs/antecedent-model.md is what this prints. With
+a spaCy pipeline, mentions are also found in its parses of GUM's words.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def documents_of(split: str) -> list[AnnotatedDocument]:
     return list(read_corefud(GUM / f"en_gum-ud-{split}.conllu.gz"))
 
 
-def trained() -> AntecedentModel:
+def trained(l2: Sequence[float]) -> AntecedentModel:
     """Train on GUM's train documents, with the penalty and the pass chosen on its dev documents."""
 
     def show(report: EpochReport) -> None:
         held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
         print(f"l2 {report.l2:g}, pass {report.epoch}: loss {report.loss:.4f}{held_out}", file=sys.stderr)
 
-    return train(documents_of("train"), held_out=documents_of("dev"), on_epoch=show)
+    return train(documents_of("train"), held_out=documents_of("dev"), l2=l2, on_epoch=show)
 
 
 # --- gold mentions -----------------------------------------------------------------------------------------
@@ -258,13 +258,14 @@ def show(title: str, frame: pd.DataFrame) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a model file, or english; without it a model is trained")
+    parser.add_argument("--l2", type=float, nargs="+", default=[0.02], help="penalties to choose from on dev")
     parser.add_argument("--save", help="keep the trained model in this file")
     parser.add_argument("--pipeline", help="a spaCy pipeline, to find mentions in its parses too")
     chosen = parser.parse_args()
     if not GUM.exists():
         raise SystemExit(f"GUM must be in {GUM.name}, beside the project, got nothing there")
     if chosen.model is None:
-        model = trained()
+        model = trained(chosen.l2)
         if chosen.save:
             save_model(model, chosen.save)
     else:

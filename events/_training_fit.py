@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["L2_ALONE", "L2_GRID", "TrainingFit"]
 
-L2_GRID = (0.03, 0.1, 0.3)
-L2_ALONE = 0.1  # without documents to choose on
+L2_GRID = (0.02, 0.05)
+L2_ALONE = 0.02  # without documents to choose on
 
 
 class TrainingFit:
@@ -92,6 +92,7 @@ class TrainingFit:
             templates=self.templates,
             bits=options.bits,
             min_count=options.min_count,
+            orders=options.orders,
             seed=options.seed,
             n_threads=options.threads,
             scheme=options.scheme,

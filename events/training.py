@@ -52,8 +52,8 @@ class TrainOptions:
     refit
         Whether to train once more on all documents, those held out too, with the penalty and passes chosen.
     l2
-        Penalties to choose from on the held-out documents; empty: 0.03, 0.1 and 0.3, or 0.1 without held-out documents.
-    epochs, learning_rate, link_weight, bits, min_count, scheme, seed
+        Penalties to choose from on the held-out documents; empty: 0.02 and 0.05, or 0.02 without held-out documents.
+    epochs, learning_rate, link_weight, bits, min_count, orders, scheme, seed
         As of `corefsample.mention_ranking.train`; `seed` also chooses the held-out documents.
     margin
         Costs of a false anaphor, a false NEW and a wrong link, each at least 0.
@@ -78,8 +78,9 @@ class TrainOptions:
     link_weight: float = 10.0
     margin: tuple[float, float, float] = (0.0, 0.0, 0.0)
     templates: str | None = None
-    bits: int = 18
-    min_count: int = 3
+    bits: int = 20
+    min_count: int = 1
+    orders: int = 3
     scheme: str | None = None
     entity_fields: str | None = None
     attribution: str | None = None
@@ -97,6 +98,7 @@ class TrainOptions:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
         _checks.whole("min_count", self.min_count, 1)
+        _checks.whole("orders", self.orders, 1)
         _checks.at_most("bits", _checks.whole("bits", self.bits, 8), int(math.log2(LARGEST_TABLE)))
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ParameterError(f"learning_rate must be a finite number above 0, got {self.learning_rate!r}")

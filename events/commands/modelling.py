@@ -51,7 +51,7 @@ entity_fields_option = click.option(
     help="Only documents with this metadata, or doc_id; * and ? stand for other letters. All have to hold.",
 )
 @click.option(
-    "--l2", type=float, multiple=True, help="A penalty to try, may be said several times.  [default: 0.03 0.1 0.3]"
+    "--l2", type=float, multiple=True, help="A penalty to try, may be said several times.  [default: 0.02 0.05]"
 )
 @click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the documents, at most.")
 @click.option(
@@ -65,9 +65,12 @@ entity_fields_option = click.option(
 @click.option("--link-weight", type=float, default=10.0, show_default=True, help="Of the log loss of link marginals.")
 @click.option("--learning-rate", type=float, default=0.1, show_default=True, help="Of AdaGrad.")
 @click.option("--templates", metavar="FILE", help="YAML lists pronoun, phrase, new.  [default: the shipped ones]")
-@click.option("--bits", type=int, default=18, show_default=True, help="The model has 2 to this power weights.")
+@click.option("--bits", type=int, default=20, show_default=True, help="The model has 2 to this power weights.")
 @click.option(
-    "--min-count", type=int, default=3, show_default=True, help="Words in fewer documents count by their endings."
+    "--min-count", type=int, default=1, show_default=True, help="Words in fewer documents count by their endings."
+)
+@click.option(
+    "--orders", type=int, default=3, show_default=True, help="Runs in different orders, whose weights are averaged."
 )
 @click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]")
 @entity_fields_option
@@ -95,7 +98,7 @@ def train(
     from events.training import TrainOptions, run_train
 
     chosen = TrainOptions(**options)
-    n_passes = chosen.epochs * (len(chosen.l2) or 3)
+    n_passes = chosen.epochs * (len(chosen.l2) or 2)
     with training_progress(as_json, n_passes) as (on_progress, on_epoch):
         run = run_train(
             corpora,
