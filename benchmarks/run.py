@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
@@ -33,11 +34,13 @@ from corefsample import (
 from corefsample.calibration import bootstrap_interval, simulated_interval
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
+from corefsample.mention_ranking import english_model
 from events.batch import run_events
 from events.simulate import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
+PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
 JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
 
@@ -180,6 +183,36 @@ def peak(news: str, folder: str) -> float:
     return float(done.stdout) * 1024
 
 
+# --- the antecedent model ----------------------------------------------------------------------------------
+
+
+def scoring(runs: int) -> Iterator[Row]:
+    """The English model on documents of 150 mentions, against the parser that comes before it."""
+    if not GUM.exists() or not PIPELINE.exists():
+        print(f"left out: the rows of the model, as {GUM.name} or {PIPELINE.name} is not there", file=sys.stderr)
+        return
+    import spacy
+
+    model = english_model()
+    short = [cut(each, LENGTH) for each in documents_of("test") if each.n_mentions >= LENGTH]
+    nlp = spacy.load(PIPELINE.resolve())
+    texts = [" ".join(tokens.text) for tokens, _ in short]
+
+    def score() -> None:
+        for tokens, mentions in short:
+            model.score(tokens, mentions)
+
+    def parse() -> None:
+        for _ in nlp.pipe(texts):
+            pass
+
+    ours, theirs = in_turn(score, parse, runs)
+    work = f"scores of {len(short)} documents of {LENGTH} mentions"
+    budget = len(short) / 100
+    yield Row(work, "a hundred documents a second", ours, budget, budget / ours, ">= 1x faster", ours <= budget)
+    yield faster(work, "spaCy's parse of them (en_gum_ud)", (ours, theirs), 1)
+
+
 # --- start-up ----------------------------------------------------------------------------------------------
 
 EMPTY = "import click; cli = click.Group(); cli.main(['--help'])"
@@ -202,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents: a look, not a measurement")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, real, calibration, job or startup")
+    parser.add_argument("--only", default="", help="engine, real, calibration, job, model or startup")
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
     parts = {
@@ -210,6 +243,7 @@ def main() -> None:
         "real": lambda: real_file(runs),
         "calibration": lambda: calibration_rows(runs),
         "job": lambda: events_job(runs, n_documents),
+        "model": lambda: scoring(runs),
         "startup": lambda: start_up(runs),
     }
     rows = []

@@ -24,6 +24,7 @@ OBLIQUE = 5
 NOUN_MODIFIER = 6
 CONJUNCT = 10
 PREDICATE = 12
+CLAUSE = 18
 FUNCTION = 20
 EXPLETIVE = 22
 # Labels without a role of their own.
@@ -60,9 +61,20 @@ def from_universal(
 
 @kernel
 def from_clearnlp(
-    label: Ints, heads: Ints, verbal: Bools, be: Bools, head: Ints, link: Ints, marker: Ints, predicate: Bools
+    label: Ints,
+    heads: Ints,
+    verbal: Bools,
+    adposition: Bools,
+    be: Bools,
+    head: Ints,
+    link: Ints,
+    marker: Ints,
+    predicate: Bools,
 ) -> None:
-    """Fill head, link, marker and predicate from a ClearNLP parse (marker -1 and predicate False before)."""
+    """Fill head, link, marker and predicate from a ClearNLP parse (marker -1 and predicate False before).
+
+    adposition : what can mark a noun; never the object of another, or heads would run in a circle.
+    """
     n_tokens = label.shape[0]
     complement = np.full(n_tokens, -1, np.int32)
     existential = np.zeros(n_tokens, np.bool_)
@@ -80,8 +92,14 @@ def from_clearnlp(
         if label[t] == PREPOSITION:
             link[t] = FUNCTION
         elif label[t] == COMPLEMENT:
-            link[t] = SUBJECT if h >= 0 and existential[h] else PREDICATE
-        elif label[t] == PREPOSITION_OBJECT and h >= 0:
+            link[t] = CLAUSE  # became happy: an open complement in UD
+            if h >= 0 and existential[h]:
+                link[t] = SUBJECT
+            elif h >= 0 and be[h]:
+                link[t] = PREDICATE
+        elif label[t] == PREPOSITION_OBJECT and (h < 0 or not adposition[h]):
+            link[t] = OBLIQUE if h < 0 or verbal[h] else NOUN_MODIFIER
+        elif label[t] == PREPOSITION_OBJECT:
             steps = 0
             while (
                 label[h] == PREPOSITION and heads[h] >= 0 and label[heads[h]] == PREPOSITION and steps < _LONGEST_CHAIN
@@ -91,14 +109,26 @@ def from_clearnlp(
             marker[t] = h
             head[t] = heads[h]
             link[t] = OBLIQUE if heads[h] < 0 or verbal[heads[h]] else NOUN_MODIFIER
-    # Prepositions hang on their nouns, and the predicate of a copula takes the verb's place, as in UD.
-    for t in range(n_tokens):
+    prepositions_below(heads, marker, head)
+    complements_above(complement, head, link, predicate)
+
+
+@kernel
+def prepositions_below(heads: Ints, marker: Ints, head: Ints) -> None:
+    """Hang the prepositions of each noun, from the nearest to its marker, on the noun, as in UD."""
+    for t in range(head.shape[0]):
         if marker[t] >= 0:
             p = heads[t]
             while p != marker[t]:
                 head[p] = t
                 p = heads[p]
             head[p] = t
+
+
+@kernel
+def complements_above(complement: Ints, head: Ints, link: Ints, predicate: Bools) -> None:
+    """Give the predicate of each copula the verb's place, as in UD; complement (n_tokens,) : of each verb, or -1."""
+    n_tokens = head.shape[0]
     for t in range(n_tokens):
         if head[t] >= 0 and complement[head[t]] >= 0 and complement[head[t]] != t:
             head[t] = complement[head[t]]

@@ -56,6 +56,7 @@ class Role(IntEnum):
 _SHARED = {
     "nsubj": Role.SUBJECT,
     "csubj": Role.CLAUSE,
+    "csubjpass": Role.CLAUSE,
     "appos": Role.APPOSITION,
     "conj": Role.CONJUNCT,
     "root": Role.ROOT,
@@ -112,7 +113,6 @@ _UNIVERSAL: Mapping[str, int] = {
 _CLEARNLP: Mapping[str, int] = {
     **_SHARED,
     "nsubjpass": Role.PASSIVE_SUBJECT,
-    "csubjpass": Role.CLAUSE,
     "dobj": Role.OBJECT,
     "dative": Role.INDIRECT_OBJECT,
     "poss": Role.POSSESSOR,
@@ -242,10 +242,15 @@ def neutral_parse(tokens: Tokens, scheme: str | None = None) -> NeutralParse:
     head, link, role, governor = (np.empty(n_tokens, np.int32) for _ in range(4))
     marker, predicate = np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_)
     if name == "clearnlp":
-        # A dative is a noun (give him) or a preposition (give to him).
-        labels[(labels == Role.INDIRECT_OBJECT) & (upos == _ADPOSITION)] = _role_kernels.PREPOSITION
+        # A dative is a noun (give him) or a preposition (give to him); prepositions are complements (from under it)
+        # and conjuncts (in and around it) of others too.
+        adposition = upos == _ADPOSITION
+        dep = np.array(tokens.dep, np.str_)
+        labels[adposition & np.isin(dep, ["dative", "pcomp", "conj"])] = _role_kernels.PREPOSITION
+        adposition |= labels == _role_kernels.PREPOSITION
+        adposition &= labels != _role_kernels.PREPOSITION_OBJECT
         be = np.array([lemma.lower() == "be" for lemma in tokens.lemma], np.bool_)
-        _role_kernels.from_clearnlp(labels, tokens.head, verbal, be, head, link, marker, predicate)
+        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, head, link, marker, predicate)
     else:
         _role_kernels.from_universal(labels, tokens.head, verbal, upos == _PARTICLE, head, link, marker, predicate)
     _role_kernels.share_roles(head, link, marker, predicate, governor, role)

@@ -226,17 +226,17 @@ def slopes(function: Callable[[Floats], float], values: Floats, step: float = 1e
 
 # --- hashes ------------------------------------------------------------------------------------------------
 
-MASK = 2**32 - 1
+LOW, WORD = 2**32 - 1, 2**64 - 1
 
 
 def mix(code: int, value: int) -> int:
-    """Hash of a code extended by a value."""
-    z = (code * 0x9E3779B1 + value) & MASK
+    """Hash of a code extended by a value: words of 64 bits, of which the lower 32 are kept."""
+    z = (code * 0x9E3779B1 + value) & WORD
     z ^= z >> 15
-    z = (z * 0x85EBCA77) & MASK
+    z = (z * 0x85EBCA77) & WORD
     z ^= z >> 13
-    z = (z * 0xC2B2AE3D) & MASK
-    return z ^ (z >> 16)
+    z = (z * 0xC2B2AE3D) & WORD
+    return (z ^ (z >> 16)) & LOW
 
 
 def hashed(seed: int, values: Sequence[int]) -> int:
@@ -248,11 +248,11 @@ def hashed(seed: int, values: Sequence[int]) -> int:
 
 def pair_bucket(mention: int, candidate: int, first: int, second: int, n_buckets: int) -> int:
     """Bucket of a template: hash of i's atoms, of k's, and at most two atoms of the pair."""
-    z = (mention + candidate * 0x9E3779B1 + first * 0x85EBCA6B + second * 0xC2B2AE35) & MASK
+    z = (mention + candidate * 0x9E3779B1 + first * 0x85EBCA6B + second * 0xC2B2AE35) & WORD
     z ^= z >> 16
-    z = (z * 0x7FEB352D) & MASK
+    z = (z * 0x7FEB352D) & WORD
     z ^= z >> 15
-    z = (z * 0x846CA68B) & MASK
+    z = (z * 0x846CA68B) & WORD
     return (z ^ (z >> 16)) % n_buckets
 
 

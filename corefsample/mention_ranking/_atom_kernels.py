@@ -27,6 +27,7 @@ from corefsample.mention_ranking._encoding_kernels import (
 )
 
 DEEPEST = 64  # mentions nested in one another that are told apart
+MODIFIER_TOKENS = 12  # of a mention, whose content words are compared
 
 
 @kernel
@@ -38,7 +39,7 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words, facts: Wor
     pronoun = group <= enc.CLASS_OTHER_PRONOUN
     number, gender = text.words[h, enc.C_NUMBER], text.words[last, enc.C_GENDER]
     if text.words[h, enc.C_UPOS] == enc.PROPN:
-        gender = name_gender(text, i, last, gender)
+        gender = name_gender(text, i, gender)
     if gender == 0 and group == enc.CLASS_NAME:
         for k in range(i - 1, -1, -1):  # the same name met before, perhaps with a title
             same = facts[k, enc.F_CLASS] == enc.CLASS_NAME and facts[k, enc.F_LEMMA] == text.words[last, enc.C_LEMMA]
@@ -64,13 +65,12 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words, facts: Wor
 
 
 @kernel
-def name_gender(text: Text, i: int, last: int, gender: np.uint32) -> np.uint32:
+def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     """Gender of a name by the first of its words that has one: a given name, a title."""
     s, e, h = text.mentions[i]
     for t in range(s, e):
         upos = text.words[t, enc.C_UPOS]
-        within = text.head[t] == h or t == h
-        if (upos == enc.PROPN and (within or t == last)) or (upos == enc.NOUN and within):
+        if (text.head[t] == h or t == h) and (upos == enc.PROPN or upos == enc.NOUN):
             own = text.words[t, enc.C_GENDER]
             if own == enc.MALE or own == enc.FEMALE:
                 return U32(own)
@@ -100,7 +100,7 @@ def fill_surroundings(text: Text, i: int, last: int, atoms: Words) -> None:
     atoms[i, enc.A_BEFORE_PREVIOUS] = forms[s - 2] if s > 1 and sent[s - 2] == sent[s] else NOTHING
     atoms[i, enc.A_NEXT] = forms[e] if e < n_tokens and sent[e] == sent[h] else NOTHING
     atoms[i, enc.A_AFTER_NEXT] = forms[e + 1] if e + 1 < n_tokens and sent[e + 1] == sent[h] else NOTHING
-    atoms[i, enc.A_BEFORE_HEAD] = forms[h - 1] if h - 1 >= s else NOTHING
+    atoms[i, enc.A_BEFORE_HEAD] = forms[last - 1] if last - 1 >= s else NOTHING
     atoms[i, enc.A_AFTER_HEAD] = forms[last + 1] if last + 1 < e else NOTHING
     g = text.governor[h]
     atoms[i, enc.A_ROLE], atoms[i, enc.A_LINK] = text.role[h] + 1, text.link[h] + 1
@@ -187,8 +187,8 @@ def fill_salience(facts: Words, atoms: Words) -> None:
             atoms[i, enc.A_RANK] = 1 if count == most else 2 if count == second else 3
         elif facts[i, enc.F_CLASS] == enc.CLASS_THIRD:
             group = pronoun_group(facts, i)
-            density = groups[group] / n
-            rivals = (groups[1] + groups[2] - groups[group]) / max(groups[1] + groups[2], 1) if group <= 2 else 0.0
+            density, he_or_she = float(groups[group]) / n, float(groups[1] + groups[2])
+            rivals = (he_or_she - float(groups[group])) / max(he_or_she, 1.0) if group <= 2 else 0.0
             by_density = (density >= 0.01) + (density >= 0.03) + (density >= 0.08)
             atoms[i, enc.A_SHARE] = 1 + by_density + 4 * ((rivals > 0.0) + (rivals >= 0.3)) + 16 * group
         atoms[i, enc.A_FREQUENCY] = bucket(count)
@@ -239,7 +239,7 @@ def fill_modifiers(text: Text, indptr: Ints, lemmas: Words, before: Bools, bloom
     for i in range(text.mentions.shape[0]):
         s, e, last = text.mentions[i, 0], text.mentions[i, 1], effective_head(text, i)
         blooms[i] = U32(1) << (text.words[last, enc.C_LEMMA] & U32(31))
-        for t in range(s, min(e, s + 12)):
+        for t in range(s, min(e, s + MODIFIER_TOKENS)):
             upos = text.words[t, enc.C_UPOS]
             content = upos == enc.NOUN or upos == enc.PROPN or upos == enc.ADJ or upos == enc.NUM or upos == enc.VERB
             if t != last and content:

@@ -20,7 +20,8 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
 
-U32 = np.uint32
+U32, U64 = np.uint32, np.uint64
+LOW = U64(0xFFFFFFFF)
 C_FORM, C_LEMMA, C_ENDING, C_STEM, C_ACRONYM, C_INITIAL, C_UPOS, C_KIND = range(8)
 C_PERSON, C_NUMBER, C_GENDER, C_MEANING, C_QUOTE, C_QUESTION = range(8, 14)
 ADJ, ADV, AUX, DET, INTJ, NOUN, NUM, PART, PRON, PROPN, PUNCT, SYM, VERB, X = (
@@ -84,13 +85,13 @@ class Text(NamedTuple):
 
 @kernel
 def mix(code: np.uint32, value: np.uint32) -> np.uint32:
-    """Hash of a code extended by a value (the finaliser of MurmurHash3, with other multipliers)."""
-    z = U32(code) * U32(0x9E3779B1) + U32(value)
-    z ^= z >> U32(15)
-    z *= U32(0x85EBCA77)
-    z ^= z >> U32(13)
-    z *= U32(0xC2B2AE3D)
-    return z ^ (z >> U32(16))
+    """Hash of a code extended by a value: the finaliser of MurmurHash3 with other multipliers, on 64 bits."""
+    z = U64(code) * U64(0x9E3779B1) + U64(value)
+    z ^= z >> U64(15)
+    z *= U64(0x85EBCA77)
+    z ^= z >> U64(13)
+    z *= U64(0xC2B2AE3D)
+    return U32((z ^ (z >> U64(16))) & LOW)
 
 
 @kernel
@@ -136,7 +137,7 @@ def text_style(words: Words, n_sentences: int) -> tuple[int, int]:
                 n_speaker += 1
         if words[t, C_UPOS] == INTJ:
             n_interjections += 1
-    length = n_tokens / max(n_sentences, 1)
+    length = n_tokens / float(max(n_sentences, 1))  # comparisons of plain numbers add up without a compiler too
     interjections, speakers = n_interjections / max(n_tokens, 1), n_speaker / max(n_tokens, 1)
     second = n_second / max(n_first + n_second, 1)
     by_length = (length > 11) + (length > 15) + (length > 19)
@@ -198,7 +199,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words, facts: Words) -> tu
         if (
             upos == PUNCT
             or (upos == PART and t == e - 1)
-            or (t == s and (upos == DET or (kind == POSSESSIVE and e - s > 1)))
+            or (t == s and t != h and (upos == DET or (kind == POSSESSIVE and e - s > 1)))
         ):
             continue
         full = mix(full, text.words[t, C_FORM])
@@ -207,7 +208,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words, facts: Words) -> tu
             n_core += 1
             if upos == NUM:
                 numerals = mix(numerals, text.words[t, C_FORM])
-            if t < h and (upos in (NOUN, PROPN, ADJ, NUM, VERB)):
+            if t < last and (upos in (NOUN, PROPN, ADJ, NUM, VERB)):
                 n_modifiers += 1
     atoms[i, A_AFTER] = after
     atoms[i, A_MODIFIERS] = min(n_modifiers, 2)

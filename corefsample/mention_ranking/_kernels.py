@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from corefsample._jit import kernel
 from corefsample.mention_ranking import _encoding_kernels as enc
-from corefsample.mention_ranking._encoding_kernels import U32, Ints, Words, mix
+from corefsample.mention_ranking._encoding_kernels import U32, U64, Ints, Words, mix
 from corefsample.mention_ranking._pair_kernels import N_PAIR_ATOMS, P_SENTENCES, Encoded, fill_pair
 
 Floats = npt.NDArray[np.float64]
@@ -54,13 +54,13 @@ def hash_mentions(atoms: Words, template_atoms: Ints, seeds: Words, hashes: Word
 def fill_buckets(mention: Words, candidate: Words, atoms: Ints, pair: Words, mask: np.uint32, buckets: Words) -> None:
     """Fill the bucket of each template for one pair."""
     for t in range(mention.shape[0]):
-        z = mention[t] + candidate[t] * U32(0x9E3779B1)
-        z += pair[atoms[t, 0]] * U32(0x85EBCA6B) + pair[atoms[t, 1]] * U32(0xC2B2AE35)
-        z ^= z >> U32(16)
-        z *= U32(0x7FEB352D)
-        z ^= z >> U32(15)
-        z *= U32(0x846CA68B)
-        buckets[t] = (z ^ (z >> U32(16))) & mask
+        z = U64(mention[t]) + U64(candidate[t]) * U64(0x9E3779B1)
+        z += U64(pair[atoms[t, 0]]) * U64(0x85EBCA6B) + U64(pair[atoms[t, 1]]) * U64(0xC2B2AE35)
+        z ^= z >> U64(16)
+        z *= U64(0x7FEB352D)
+        z ^= z >> U64(15)
+        z *= U64(0x846CA68B)
+        buckets[t] = U32((z ^ (z >> U64(16))) & U64(mask))
 
 
 @kernel
@@ -79,12 +79,12 @@ def summed(weights: Weights, buckets: Words, n_templates: int) -> float:
     fourth = n_templates // 4
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for t in range(fourth):
-        s0 += weights[buckets[4 * t]]
-        s1 += weights[buckets[4 * t + 1]]
-        s2 += weights[buckets[4 * t + 2]]
-        s3 += weights[buckets[4 * t + 3]]
+        s0 += float(weights[buckets[4 * t]])
+        s1 += float(weights[buckets[4 * t + 1]])
+        s2 += float(weights[buckets[4 * t + 2]])
+        s3 += float(weights[buckets[4 * t + 3]])
     for t in range(4 * fourth, n_templates):
-        s0 += weights[buckets[t]]
+        s0 += float(weights[buckets[t]])
     return (s0 + s1) + (s2 + s3)
 
 
@@ -108,7 +108,7 @@ def score_row(doc: Encoded, hashed: Hashed, i: int, weights: Weights, row: Float
             row[k] = summed(weights, buckets, hashed.pair_1.shape[0])
     score = 0.0
     for t in range(hashed.new.shape[1]):
-        score += weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)]
+        score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
     return score
 
 

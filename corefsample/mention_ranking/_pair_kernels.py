@@ -207,7 +207,7 @@ def fill_pair(doc: Encoded, i: int, k: int, between: Ints, pair: Words) -> int:
     pair, which is that of i and k - 1.
     """
     facts = doc.facts
-    apart = facts[i, enc.F_SENT] - facts[k, enc.F_SENT]
+    apart = int(abs(np.int64(facts[i, enc.F_SENT]) - np.int64(facts[k, enc.F_SENT])))
     code, level = match(doc, i, k)
     agreeing, agrees = agreement(doc, i, k)
     pair[P_SENTENCES] = 1 + bucket(apart)

@@ -144,11 +144,11 @@ def adagrad_step(
     for b in range(weights.shape[0]):
         slope = 0.0
         for buffer in range(gradients.shape[0]):
-            slope += gradients[buffer, b]
+            slope += float(gradients[buffer, b])
             gradients[buffer, b] = 0.0
         if slope != 0.0 or weights[b] != 0.0:
-            slope += l2 * weights[b]
+            slope += l2 * float(weights[b])
             squares[b] += slope * slope
-            weights[b] -= rate * slope / (1e-4 + math.sqrt(squares[b]))
+            weights[b] = float(weights[b]) - rate * slope / (1e-4 + math.sqrt(squares[b]))
         if averaging:
             averages[b] += weights[b]

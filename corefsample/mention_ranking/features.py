@@ -59,7 +59,8 @@ def _text(words: Words, vocabulary: Words, parse: NeutralParse, sent: Any, menti
         role=parse.role,
         governor=parse.governor,
         marker=parse.marker,
-        sent=np.array(sent, np.int32),
+        # Sentences count by those that have words: numbers may leave some out.
+        sent=np.unique(sent, return_inverse=True)[1].astype(np.int32),
         mentions=mentions,
     )
 
@@ -81,7 +82,7 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words, *, scheme
     Raises
     ------
     ParameterError
-        If the labels fit no scheme, or mentions break their rules.
+        If the labels fit no scheme, mentions break their rules, or ``xpos`` or ``feats`` hold what is no string.
     """
     spans = _checked_mentions(mentions, len(tokens))
     words = word_table(tokens)
@@ -91,7 +92,7 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words, *, scheme
     facts = np.zeros((n, _encoding_kernels.N_FACTS), np.uint32)
     _atom_kernels.encode(text, atoms, facts)
     indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
-    room = int((spans[:, 1] - spans[:, 0]).sum())
+    room = int(np.minimum(spans[:, 1] - spans[:, 0], _atom_kernels.MODIFIER_TOKENS).sum())
     modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)
     _atom_kernels.fill_modifiers(text, indptr, modifiers, before, blooms)
     return Encoded(

@@ -1,4 +1,4 @@
-"""One run of AdaGrad over encoded documents, and how well weights do on others."""
+"""Runs of AdaGrad over encoded documents, and how well weights do on others."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class EpochReport:
     epoch, n_epochs
         From 1, and how many there are.
     loss
-        Mean training loss a mention, in nats, costs included, while the weights moved.
+        Mean training loss a mention, in nats, costs included, while the weights moved; mean over the orders.
     held_out
         Figures on the held-out documents after the pass, or None without any.
     """
@@ -88,7 +88,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """What a run goes by; `costs` holds those of a false anaphor, a false NEW and a wrong link."""
+    """What training goes by; `costs` holds those of a false anaphor, a false NEW and a wrong link."""
 
     n_buckets: int
     epochs: int
@@ -96,6 +96,7 @@ class FitOptions:
     costs: tuple[float, float, float]
     link_weight: float
     seed: int
+    orders: int = 1
 
 
 def examples_of(
@@ -128,6 +129,43 @@ def examples_of(
     return examples
 
 
+class _Descent:
+    """AdaGrad over the documents in an order of its own, pass by pass, with the average of its weights."""
+
+    def __init__(self, examples: Sequence[Example], l2: float, options: FitOptions, number: int) -> None:
+        self._examples, self._l2, self._options = examples, l2, options
+        self._weights, self._squares = np.zeros(options.n_buckets, np.float32), np.zeros(options.n_buckets)
+        self._gradients = np.zeros((BATCH, options.n_buckets), np.float32)
+        self._sums, self._n_summed = np.zeros(options.n_buckets), 0
+        # The first order is that of the seed alone; each further one has a stream of its own.
+        self._generator = np.random.Generator(np.random.Philox(options.seed).jumped(number))
+
+    def run(self, epoch: int, threads: Executor) -> float:
+        """Go through the documents once; return the likelihood's part of the loss."""
+        if epoch % 2 == 0:  # the average is over the last pass or two, never over the first
+            self._sums[:], self._n_summed = 0.0, 0
+        averaging = epoch > 1 or self._options.epochs == 1
+        order = self._generator.permutation(len(self._examples))
+        loss = 0.0
+        for start in range(0, len(order), BATCH):
+            jobs = [
+                threads.submit(
+                    _add_slopes, self._examples[d], self._weights, self._gradients[b], self._options, links=epoch > 1
+                )
+                for b, d in enumerate(order[start : start + BATCH])
+            ]
+            loss += sum(job.result() for job in jobs)
+            _training_kernels.adagrad_step(
+                self._weights, self._gradients, self._squares, self._options.rate, self._l2, self._sums, averaging
+            )
+            self._n_summed += averaging
+        return loss
+
+    def average(self) -> Floats:
+        """Average of the weights over the last pass or two."""
+        return self._sums / self._n_summed if self._n_summed else self._weights.astype(np.float64)
+
+
 def fit(
     examples: Sequence[Example],
     held_out: Sequence[Example] | None,
@@ -146,27 +184,13 @@ def fit(
     EpochReport
         Of that pass.
     """
-    weights, squares = np.zeros(options.n_buckets, np.float32), np.zeros(options.n_buckets)
-    gradients = np.zeros((BATCH, options.n_buckets), np.float32)
-    averages, n_averaged = np.zeros(options.n_buckets), 0
-    generator = np.random.Generator(np.random.Philox(options.seed))
+    descents = [_Descent(examples, l2, options, number) for number in range(options.orders)]
     n_mentions = sum(example.n_annotated for example in examples)
     best: tuple[float, Weights, EpochReport] | None = None
     for epoch in range(1, options.epochs + 1):
-        if epoch % 2 == 0:  # the average is over the last pass or two, never over the first
-            averages[:], n_averaged = 0.0, 0
-        averaging = epoch > 1 or options.epochs == 1
-        order = generator.permutation(len(examples))
-        loss = 0.0
-        for start in range(0, len(order), BATCH):
-            jobs = [
-                threads.submit(_add_slopes, examples[d], weights, gradients[place], options, links=epoch > 1)
-                for place, d in enumerate(order[start : start + BATCH])
-            ]
-            loss += sum(job.result() for job in jobs)
-            _training_kernels.adagrad_step(weights, gradients, squares, options.rate, l2, averages, averaging)
-            n_averaged += averaging
-        current = rounded((averages / n_averaged if n_averaged else weights).astype(np.float32))
+        loss = math.fsum(descent.run(epoch, threads) for descent in descents) / options.orders
+        mean = sum((descent.average() for descent in descents), np.zeros(options.n_buckets)) / options.orders
+        current = rounded(mean.astype(np.float32))
         found = None if held_out is None else figures(held_out, current, threads)
         report = EpochReport(l2, epoch, options.epochs, loss / n_mentions, found)
         if on_epoch is not None:

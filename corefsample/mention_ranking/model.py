@@ -79,18 +79,21 @@ class AntecedentModel:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        weights = np.array(self.weights, np.float32)
-        vocabulary = np.array(self.vocabulary, np.uint32)
-        n_buckets = weights.size
-        if weights.ndim != 1 or not 2 <= n_buckets <= LARGEST_TABLE or n_buckets & (n_buckets - 1):
-            raise ParameterError(
-                f"weights must be a power of two many, up to {LARGEST_TABLE}, in one dimension, got {weights.shape}"
-            )
-        if not np.isfinite(weights).all():
-            raise ParameterError("weights must be finite, got NaN or infinity")
-        if vocabulary.ndim != 1 or (vocabulary[1:] <= vocabulary[:-1]).any():
-            raise ParameterError("vocabulary must ascend in one dimension, got what does not")
-        for name, array in (("weights", weights), ("vocabulary", vocabulary)):
+        wide = _checks.floats("weights", self.weights)
+        if not 2 <= wide.size <= LARGEST_TABLE or wide.size & (wide.size - 1):
+            raise ParameterError(f"weights must be a power of two many, from 2 to {LARGEST_TABLE}, got {wide.size}")
+        outside = ~(np.abs(wide) <= np.finfo(np.float32).max)
+        if outside.any():
+            raise ParameterError(f"weights must be finite in 32 bits, got {wide[outside][0]}")
+        hashes = _checks.integers("vocabulary", self.vocabulary)
+        outside = (hashes < 0) | (hashes > np.iinfo(np.uint32).max)
+        if outside.any():
+            raise ParameterError(f"vocabulary must be whole numbers of 32 bits, got {hashes[outside][0]}")
+        falls = np.flatnonzero(hashes[1:] <= hashes[:-1])
+        if falls.size:
+            place = int(falls[0])
+            raise ParameterError(f"vocabulary must ascend, got {hashes[place + 1]} after {hashes[place]}")
+        for name, array in (("weights", wide.astype(np.float32)), ("vocabulary", hashes.astype(np.uint32))):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 

@@ -121,13 +121,15 @@ class TemplateSet:
             for atom in line.split():
                 side, _, word = atom.partition(".")
                 if name == "new" and atom in _BEST:
+                    if best[t]:
+                        raise ParameterError(f"templates.{name}[{t}] must have at most 1 best. atom, got {line!r}")
                     best[t] = _BEST[atom]
                     continue
                 if side not in counts or (name == "new" and side != "i"):
                     raise ParameterError(f"templates.{name}[{t}] must be of i., k. and pair. atoms, got {atom!r}")
                 known = _pair_kernels.PAIR_ATOMS if side == "pair" else _encoding_kernels.ATOMS
                 filled = {"i": mention, "k": candidate, "pair": pair}[side]
-                if word not in known:
+                if word not in known or (side == "pair" and known.index(word) == 0):  # the place of no atom
                     raise ParameterError(f"templates.{name}[{t}] must be of known atoms, got {atom!r}")
                 if counts[side] == filled.shape[1]:
                     raise ParameterError(

@@ -8,7 +8,9 @@ chain of links, but the marginals are not.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import numbers
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +25,7 @@ from corefsample.errors import ParameterError
 from corefsample.mention_ranking.fitting import (
     BATCH,
     EpochReport,
+    Example,
     FitOptions,
     HeldOutFigures,
     examples_of,
@@ -67,14 +70,15 @@ def train(
     documents: Iterable[MentionDocument],
     *,
     held_out: Iterable[MentionDocument] | None = None,
-    l2: float | Sequence[float] = 0.1,
+    l2: float | Sequence[float] = 0.02,
     epochs: int = 5,
     learning_rate: float = 0.1,
     costs: SoftmaxMargin | None = None,
     link_weight: float = 10.0,
     templates: TemplateSet = DEFAULT_TEMPLATES,
-    bits: int = 18,
-    min_count: int = 3,
+    bits: int = 20,
+    min_count: int = 1,
+    orders: int = 3,
     seed: int = 0,
     n_threads: int = 2,
     scheme: str | None = None,
@@ -83,7 +87,8 @@ def train(
 ) -> AntecedentModel:
     """Train an antecedent model on annotated documents.
 
-    The result is a function of the documents, their order and the options; threads change nothing.
+    The result is a function of the documents, their order and the options; threads change nothing. Memory grows with
+    the square of the mentions of the longest document.
 
     Parameters
     ----------
@@ -108,8 +113,11 @@ def train(
         The table has 2 ** bits weights, 8 to 22.
     min_count
         Words that occur in fewer documents of training stand as their endings. At least 1.
+    orders
+        Runs, each with the documents in another order, whose weights are averaged: at least 1. More cost as much time
+        again, and take away some of the chance in a single run.
     seed
-        Of the order of documents.
+        Of the orders of documents.
     n_threads
         At least 1; more than two bring nothing.
     scheme
@@ -141,6 +149,7 @@ def train(
         costs=(margin.false_anaphor, margin.false_new, margin.wrong_link),
         link_weight=_at_least_zero("link_weight", link_weight),
         seed=_checks.seed(seed),
+        orders=_checks.whole("orders", orders, 1),
     )
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
     given = list(documents)
@@ -154,16 +163,20 @@ def train(
     with ThreadPoolExecutor(n_workers) as threads:
         runs = [fit(examples, tried, penalty, options, threads, on_epoch) for penalty in penalties]
     weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
-    notes = {
-        **(provenance or {}),
-        "options": {**asdict(options), "bits": bits, "min_count": min_count, "l2_tried": list(penalties)},
+    more = {"costs": asdict(margin), "bits": bits, "min_count": min_count, "l2_tried": list(penalties)}
+    notes = {**(provenance or {}), "options": {**asdict(options), **more}, **_outcome(examples, report)}
+    return AntecedentModel(weights, vocabulary, templates, notes)
+
+
+def _outcome(examples: Sequence[Example], report: EpochReport) -> dict[str, Any]:
+    """What a run came to, for the provenance of its model."""
+    return {
         "l2": report.l2,
         "epoch": report.epoch,
         "n_documents": len(examples),
         "n_mentions": sum(example.n_annotated for example in examples),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
-    return AntecedentModel(weights, vocabulary, templates, notes)
 
 
 def held_out_figures(
@@ -200,9 +213,13 @@ def _penalties(l2: float | Sequence[float]) -> tuple[float, ...]:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not math.isfinite(value):
-        raise ParameterError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    number = float("nan")
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be a finite number, got {_checks.shown(value)}")
+    return number
 
 
 def _at_least_zero(name: str, value: object) -> float:

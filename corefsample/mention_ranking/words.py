@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from importlib import resources
@@ -16,8 +16,11 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._checks import shown
 from corefsample._roles import UPOS
 from corefsample.documents import Tokens
+from corefsample.errors import ParameterError
+from corefsample.mention_ranking.grammar import LISTED, PRONOUNS, Gender, Kind, Number, by_features
 
 __all__ = ["Column", "Gender", "Kind", "Meaning", "Number", "word_hash", "word_lists", "word_table"]
 
@@ -41,39 +44,6 @@ class Column(IntEnum):
     MEANING = 11
     QUOTE = 12
     QUESTION = 13
-
-
-class Kind(IntEnum):
-    """Kinds of pronouns and articles."""
-
-    NONE = 0
-    PERSONAL = 1
-    POSSESSIVE = 2
-    REFLEXIVE = 3
-    DEMONSTRATIVE = 4
-    RELATIVE = 5
-    INDEFINITE = 6
-    DEFINITE_ARTICLE = 7
-    INDEFINITE_ARTICLE = 8
-    EXISTENTIAL = 9
-
-
-class Number(IntEnum):
-    """Grammatical number."""
-
-    UNKNOWN = 0
-    SINGULAR = 1
-    PLURAL = 2
-
-
-class Gender(IntEnum):
-    """Gender; ANIMATE is a person of either."""
-
-    UNKNOWN = 0
-    MALE = 1
-    FEMALE = 2
-    NEUTER = 3
-    ANIMATE = 4
 
 
 class Meaning(IntEnum):
@@ -103,72 +73,11 @@ class Meaning(IntEnum):
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
 _NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}
-_S, _P, _U = Number.SINGULAR, Number.PLURAL, Number.UNKNOWN
-# Words, kind, person, number, gender.
-_PRONOUNS: tuple[tuple[str, Kind, int, Number, Gender], ...] = (
-    ("i me", Kind.PERSONAL, 1, _S, Gender.ANIMATE),
-    ("my mine", Kind.POSSESSIVE, 1, _S, Gender.ANIMATE),
-    ("myself", Kind.REFLEXIVE, 1, _S, Gender.ANIMATE),
-    ("we us 's ’s", Kind.PERSONAL, 1, _P, Gender.ANIMATE),
-    ("our ours", Kind.POSSESSIVE, 1, _P, Gender.ANIMATE),
-    ("ourselves ourself", Kind.REFLEXIVE, 1, _P, Gender.ANIMATE),
-    ("you ya ye y'all y’all yall thou thee", Kind.PERSONAL, 2, _U, Gender.ANIMATE),
-    ("your yours thy thine", Kind.POSSESSIVE, 2, _U, Gender.ANIMATE),
-    ("yourself", Kind.REFLEXIVE, 2, _S, Gender.ANIMATE),
-    ("yourselves", Kind.REFLEXIVE, 2, _P, Gender.ANIMATE),
-    ("he him", Kind.PERSONAL, 3, _S, Gender.MALE),
-    ("his", Kind.POSSESSIVE, 3, _S, Gender.MALE),
-    ("himself", Kind.REFLEXIVE, 3, _S, Gender.MALE),
-    ("she", Kind.PERSONAL, 3, _S, Gender.FEMALE),
-    ("her hers", Kind.POSSESSIVE, 3, _S, Gender.FEMALE),
-    ("herself", Kind.REFLEXIVE, 3, _S, Gender.FEMALE),
-    ("it", Kind.PERSONAL, 3, _S, Gender.NEUTER),
-    ("its", Kind.POSSESSIVE, 3, _S, Gender.NEUTER),
-    ("itself", Kind.REFLEXIVE, 3, _S, Gender.NEUTER),
-    ("they them 'em ’em em", Kind.PERSONAL, 3, _P, Gender.UNKNOWN),
-    ("their theirs", Kind.POSSESSIVE, 3, _P, Gender.UNKNOWN),
-    ("themselves themself", Kind.REFLEXIVE, 3, _P, Gender.UNKNOWN),
-    ("this that", Kind.DEMONSTRATIVE, 3, _S, Gender.NEUTER),
-    ("these those", Kind.DEMONSTRATIVE, 3, _P, Gender.NEUTER),
-    ("who whom whoever whose", Kind.RELATIVE, 3, _U, Gender.ANIMATE),
-    ("which what whatever whichever", Kind.RELATIVE, 3, _U, Gender.NEUTER),
-    ("one", Kind.INDEFINITE, 3, _S, Gender.UNKNOWN),
-    ("ones", Kind.INDEFINITE, 3, _P, Gender.UNKNOWN),
-    (
-        "someone somebody anyone anybody everyone everybody nobody",
-        Kind.INDEFINITE,
-        3,
-        _S,
-        Gender.ANIMATE,
-    ),
-    ("something anything everything nothing", Kind.INDEFINITE, 3, _S, Gender.NEUTER),
-    (
-        "all both some many few several most any each every no either neither none another other others",
-        Kind.INDEFINITE,
-        3,
-        _U,
-        Gender.UNKNOWN,
-    ),
-)
-_LISTED = {
-    word: (kind, person, number, gender) for words, kind, person, number, gender in _PRONOUNS for word in words.split()
-}
 _PLURAL_NOUNS = frozenset(
-    [
-        "people",
-        "police",
-        "children",
-        "men",
-        "women",
-        "folks",
-        "cattle",
-        "feet",
-        "teeth",
-        "geese",
-        "mice",
-        "data",
-        "media",
-    ]
+    (
+        *("people", "police", "children", "men", "women", "folks", "cattle"),
+        *("feet", "teeth", "geese", "mice", "data", "media"),
+    )
 )
 _QUOTES = frozenset(['"', "“", "”", "``", "''", "„", "«", "»"])
 _ENDINGS = (
@@ -178,22 +87,11 @@ _ENDINGS = (
 )
 _PERSON_CLASSES = {"male": Gender.MALE, "female": Gender.FEMALE, "person": Gender.ANIMATE}
 _STEM = 5  # letters that lemmas of one family are taken to share (attack, attacker)
-_FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
-_FEATS_NUMBER = {"Sing": Number.SINGULAR, "Plur": Number.PLURAL}
-_FEATS_KIND = {
-    "Prs": Kind.PERSONAL,
-    "Dem": Kind.DEMONSTRATIVE,
-    "Rel": Kind.RELATIVE,
-    "Int": Kind.RELATIVE,
-    "Ind": Kind.INDEFINITE,
-    "Tot": Kind.INDEFINITE,
-    "Neg": Kind.INDEFINITE,
-}
 
 
 def word_hash(text: str) -> int:
-    """CRC-32 of a word in UTF-8, never 0."""
-    return zlib.crc32(text.encode()) or 1
+    """CRC-32 of a word in UTF-8, never 0; half a surrogate pair counts as it stands."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) or 1
 
 
 def _resource(name: str) -> str:
@@ -220,7 +118,7 @@ def word_lists() -> tuple[Mapping[str, str], Mapping[str, str]]:
 def word_lists_hash() -> int:
     """CRC-32 of everything that decides a word's row besides the parse."""
     texts = [_resource(name) for name in ("nouns.txt", "given_names.txt")]
-    return zlib.crc32("\n".join([*texts, repr(_PRONOUNS), repr(_ENDINGS), repr(sorted(_PLURAL_NOUNS))]).encode())
+    return zlib.crc32("\n".join([*texts, repr(PRONOUNS), repr(_ENDINGS), repr(sorted(_PLURAL_NOUNS))]).encode())
 
 
 def _noun_class(form: str, lemma: str) -> str:
@@ -269,29 +167,10 @@ def _number(form: str, lemma: str, upos: str, xpos: str) -> Number:
     return Number.PLURAL if form != lemma and form.endswith("s") else Number.SINGULAR
 
 
-def _by_feats(feats: str) -> tuple[Kind, int, Number, Gender]:
-    """Kind, person, number and gender as UD's features say."""
-    values = dict(pair.partition("=")[::2] for pair in feats.split("|")) if "=" in feats else {}
-    kind = _FEATS_KIND.get(values.get("PronType", "").partition(",")[0], Kind.NONE)
-    if values.get("PronType") == "Art":
-        kind = Kind.DEFINITE_ARTICLE if values.get("Definite") == "Def" else Kind.INDEFINITE_ARTICLE
-    if kind == Kind.PERSONAL and values.get("Reflex") == "Yes":
-        kind = Kind.REFLEXIVE
-    elif kind == Kind.PERSONAL and values.get("Poss") == "Yes":
-        kind = Kind.POSSESSIVE
-    person = values.get("Person", "")
-    return (
-        kind,
-        int(person) if person in ("1", "2", "3") else 0,
-        _FEATS_NUMBER.get(values.get("Number", ""), Number.UNKNOWN),
-        _FEATS_GENDER.get(values.get("Gender", ""), Gender.UNKNOWN),
-    )
-
-
 def _grammar(form: str, lemma: str, upos: str, xpos: str, feats: str) -> tuple[int, int, int, int]:
     """Kind, person, number and gender: of English pronouns by the list, else by features, else by guess."""
-    if upos in _PRONOUN_UPOS and form in _LISTED:
-        return _LISTED[form]
+    if upos in _PRONOUN_UPOS and form in LISTED:
+        return LISTED[form]
     if form == "the" and upos == "DET":
         return Kind.DEFINITE_ARTICLE, 0, 0, 0
     if form in ("a", "an") and upos == "DET":
@@ -300,7 +179,7 @@ def _grammar(form: str, lemma: str, upos: str, xpos: str, feats: str) -> tuple[i
         return Kind.EXISTENTIAL, 3, 0, Gender.NEUTER
     if upos not in _NOMINAL_UPOS:
         return Kind.NONE, 0, 0, 0
-    kind, person, number, gender = _by_feats(feats)
+    kind, person, number, gender = by_features(feats)
     if upos not in _PRONOUN_UPOS:
         kind = Kind.NONE
     if upos in ("NOUN", "PROPN"):
@@ -380,13 +259,30 @@ def word_table(tokens: Tokens) -> Words:
     Parameters
     ----------
     tokens
-        Words; ``extra`` may hold ``xpos`` (Penn tags) and ``feats`` (UD features), as strings.
+        Words; ``extra`` may hold ``xpos`` (Penn tags) and ``feats`` (UD features), as strings, None for none.
 
     Returns
     -------
     array of shape (n_tokens, n_columns), uint32
         A row a token; columns by `Column`.
+
+    Raises
+    ------
+    ParameterError
+        If ``xpos`` or ``feats`` hold what is no string.
     """
-    nothing = [""] * len(tokens)
-    xpos, feats = (tokens.extra.get(name, nothing) for name in ("xpos", "feats"))
+    xpos, feats = _extra_strings(tokens, "xpos"), _extra_strings(tokens, "feats")
     return _CACHE.table(zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, strict=True))
+
+
+def _extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
+    """Return a further list of the tokens as strings; readers keep such lists as they came."""
+    column = tokens.extra.get(name)
+    if column is None:
+        return [""] * len(tokens)
+    if set(map(type, column)) <= {str}:
+        return column
+    for t, value in enumerate(column):
+        if value is not None and not isinstance(value, str):
+            raise ParameterError(f"tokens.{name}[{t}] must be a string, got {shown(value)}")
+    return [value or "" for value in column]

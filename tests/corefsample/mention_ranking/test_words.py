@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import corefsample as cs
+from corefsample import ParameterError
 from corefsample._roles import UPOS
 from corefsample.documents import Tokens
 from corefsample.mention_ranking import words as module
 from corefsample.mention_ranking.words import Column, Gender, Kind, Meaning, Number, word_hash, word_lists, word_table
 
+LISTS = 568140985
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
@@ -167,4 +168,55 @@ def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: P
     agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
     kept = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
     assert agreeing[kept].mean() > 0.97
-    assert cs.__version__
+
+
+def test_features_and_tags_that_are_null_count_as_none_and_others_are_refused() -> None:
+    row = ("sheep", "sheep", "NOUN")
+    plain = word_table(tokens_of(row))
+    np.testing.assert_array_equal(word_table(tokens_of(row, xpos=[None], feats=[None])), plain)
+    for name, value in (("xpos", 3), ("feats", {"Number": "Plur"})):
+        with pytest.raises(ParameterError, match=rf"^tokens.{name}\[1\] must be a string, got "):
+            word_table(tokens_of(row, row, **{name: [None, value]}))
+
+
+def test_words_of_any_letters_have_a_row() -> None:
+    for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
+        assert word_table(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
+    assert word_hash("") == 1
+
+
+def test_words_say_what_the_atoms_need() -> None:
+    table = word_table(tokens_of(('"', '"', "PUNCT"), ("?!", "?!", "PUNCT"), ("Cat", "cat", "NOUN")))
+    assert table[:, Column.QUOTE].tolist() == [1, 0, 0]
+    assert table[:, Column.QUESTION].tolist() == [0, 1, 0]
+    assert table[:, Column.INITIAL].tolist() == [0, 0, ord("C")]
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("Running", "-ingAa"),
+        ("NATO", "-atoAA"),
+        ("I", "-iAa"),
+        ("cat", "-cataa"),
+        ("1999", "-99900"),
+        ("b2b", "-b2ba0"),
+        ("x-y", "-x-y--"),
+        ("", "---"),
+    ],
+)
+def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
+    assert word_table(tokens_of((text, text, "NOUN")))[0, Column.ENDING] == word_hash(ending)
+
+
+def test_the_lists_are_what_models_were_trained_with() -> None:
+    # A model file names this number: another one makes every trained model unreadable, the one that ships too.
+    assert module.word_lists_hash() == LISTS
+
+
+def test_no_word_is_in_a_list_of_names_for_both_and_every_word_is_one() -> None:
+    nouns, names = word_lists()
+    for word in [*nouns, *names]:
+        assert word.strip(".").replace(".", "").isalpha()
+    assert len(nouns) > 1000
+    assert len(names) > 300

@@ -1,0 +1,112 @@
+"""Kind, person, number and gender of pronouns and articles: English ones by a list, others by UD's features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+__all__ = ["LISTED", "PRONOUNS", "Gender", "Kind", "Number", "by_features"]
+
+
+class Kind(IntEnum):
+    """Kinds of pronouns and articles."""
+
+    NONE = 0
+    PERSONAL = 1
+    POSSESSIVE = 2
+    REFLEXIVE = 3
+    DEMONSTRATIVE = 4
+    RELATIVE = 5
+    INDEFINITE = 6
+    DEFINITE_ARTICLE = 7
+    INDEFINITE_ARTICLE = 8
+    EXISTENTIAL = 9
+
+
+class Number(IntEnum):
+    """Grammatical number."""
+
+    UNKNOWN = 0
+    SINGULAR = 1
+    PLURAL = 2
+
+
+class Gender(IntEnum):
+    """Gender; ANIMATE is a person of either."""
+
+    UNKNOWN = 0
+    MALE = 1
+    FEMALE = 2
+    NEUTER = 3
+    ANIMATE = 4
+
+
+_S, _P, _U = Number.SINGULAR, Number.PLURAL, Number.UNKNOWN
+# Words, kind, person, number, gender. Part of what `word_lists_hash` hashes: a model reads the table it was made with.
+PRONOUNS: tuple[tuple[str, Kind, int, Number, Gender], ...] = (
+    ("i me", Kind.PERSONAL, 1, _S, Gender.ANIMATE),
+    ("my mine", Kind.POSSESSIVE, 1, _S, Gender.ANIMATE),
+    ("myself", Kind.REFLEXIVE, 1, _S, Gender.ANIMATE),
+    ("we us 's ’s", Kind.PERSONAL, 1, _P, Gender.ANIMATE),
+    ("our ours", Kind.POSSESSIVE, 1, _P, Gender.ANIMATE),
+    ("ourselves ourself", Kind.REFLEXIVE, 1, _P, Gender.ANIMATE),
+    ("you ya ye y'all y’all yall thou thee", Kind.PERSONAL, 2, _U, Gender.ANIMATE),
+    ("your yours thy thine", Kind.POSSESSIVE, 2, _U, Gender.ANIMATE),
+    ("yourself", Kind.REFLEXIVE, 2, _S, Gender.ANIMATE),
+    ("yourselves", Kind.REFLEXIVE, 2, _P, Gender.ANIMATE),
+    ("he him", Kind.PERSONAL, 3, _S, Gender.MALE),
+    ("his", Kind.POSSESSIVE, 3, _S, Gender.MALE),
+    ("himself", Kind.REFLEXIVE, 3, _S, Gender.MALE),
+    ("she", Kind.PERSONAL, 3, _S, Gender.FEMALE),
+    ("her hers", Kind.POSSESSIVE, 3, _S, Gender.FEMALE),
+    ("herself", Kind.REFLEXIVE, 3, _S, Gender.FEMALE),
+    ("it", Kind.PERSONAL, 3, _S, Gender.NEUTER),
+    ("its", Kind.POSSESSIVE, 3, _S, Gender.NEUTER),
+    ("itself", Kind.REFLEXIVE, 3, _S, Gender.NEUTER),
+    ("they them 'em ’em em", Kind.PERSONAL, 3, _P, Gender.UNKNOWN),
+    ("their theirs", Kind.POSSESSIVE, 3, _P, Gender.UNKNOWN),
+    ("themselves themself", Kind.REFLEXIVE, 3, _P, Gender.UNKNOWN),
+    ("this that", Kind.DEMONSTRATIVE, 3, _S, Gender.NEUTER),
+    ("these those", Kind.DEMONSTRATIVE, 3, _P, Gender.NEUTER),
+    ("who whom whoever whose", Kind.RELATIVE, 3, _U, Gender.ANIMATE),
+    ("which what whatever whichever", Kind.RELATIVE, 3, _U, Gender.NEUTER),
+    ("one", Kind.INDEFINITE, 3, _S, Gender.UNKNOWN),
+    ("ones", Kind.INDEFINITE, 3, _P, Gender.UNKNOWN),
+    ("someone somebody anyone anybody everyone everybody nobody", Kind.INDEFINITE, 3, _S, Gender.ANIMATE),
+    ("something anything everything nothing", Kind.INDEFINITE, 3, _S, Gender.NEUTER),
+    ("all both some many few several most any each every no either neither none another other others",
+     Kind.INDEFINITE, 3, _U, Gender.UNKNOWN),
+)  # fmt: skip
+LISTED: Mapping[str, tuple[Kind, int, Number, Gender]] = {
+    word: (kind, person, number, gender) for words, kind, person, number, gender in PRONOUNS for word in words.split()
+}
+_FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
+_FEATS_NUMBER = {"Sing": Number.SINGULAR, "Plur": Number.PLURAL}
+_FEATS_KIND = {
+    "Prs": Kind.PERSONAL,
+    "Dem": Kind.DEMONSTRATIVE,
+    "Rel": Kind.RELATIVE,
+    "Int": Kind.RELATIVE,
+    "Ind": Kind.INDEFINITE,
+    "Tot": Kind.INDEFINITE,
+    "Neg": Kind.INDEFINITE,
+}
+
+
+def by_features(feats: str) -> tuple[Kind, int, Number, Gender]:
+    """Kind, person, number and gender as UD's features say."""
+    values = dict(pair.partition("=")[::2] for pair in feats.split("|")) if "=" in feats else {}
+    kind = _FEATS_KIND.get(values.get("PronType", "").partition(",")[0], Kind.NONE)
+    if values.get("PronType") == "Art":
+        kind = Kind.DEFINITE_ARTICLE if values.get("Definite") == "Def" else Kind.INDEFINITE_ARTICLE
+    if kind == Kind.PERSONAL and values.get("Reflex") == "Yes":
+        kind = Kind.REFLEXIVE
+    elif kind == Kind.PERSONAL and values.get("Poss") == "Yes":
+        kind = Kind.POSSESSIVE
+    person = values.get("Person", "")
+    return (
+        kind,
+        int(person) if person in ("1", "2", "3") else 0,
+        _FEATS_NUMBER.get(values.get("Number", ""), Number.UNKNOWN),
+        _FEATS_GENDER.get(values.get("Gender", ""), Gender.UNKNOWN),
+    )

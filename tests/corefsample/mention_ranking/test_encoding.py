@@ -1,0 +1,348 @@
+"""Atoms of mentions and of pairs, against a slow version that compares words as words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import encoding_references as reference
+import numpy as np
+import pair_references
+import pytest
+import ranking_references
+import ranking_strategies as strategies
+from hypothesis import given, settings
+
+from corefsample import ParameterError
+from corefsample.documents import Tokens
+from corefsample.mention_ranking import _encoding_kernels as enc
+from corefsample.mention_ranking import _pair_kernels as pairs
+from corefsample.mention_ranking._pair_kernels import Encoded
+from corefsample.mention_ranking.features import encode
+from corefsample.mention_ranking.words import word_hash
+
+VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
+
+
+def encoded(tokens: Tokens, spans: list[strategies.Span], vocabulary: set[str] = VOCABULARY) -> Encoded:
+    return encode(tokens, np.array(spans, np.int32).reshape(-1, 3), reference.vocabulary_hashes(vocabulary))
+
+
+def atoms(doc: Encoded) -> list[dict[str, int]]:
+    return [dict(zip(enc.ATOMS, row, strict=True)) for row in doc.atoms.tolist()]
+
+
+def pairs_of(doc: Encoded) -> dict[tuple[int, int], dict[str, int]]:
+    """Atoms of all pairs and their levels, as scoring runs through them: the nearest candidate first."""
+    found = {}
+    for i in range(len(doc.mentions)):
+        between, pair = np.zeros(3, np.int32), np.zeros(pairs.N_PAIR_ATOMS, np.uint32)
+        for k in range(i - 1, -1, -1):
+            level = pairs.fill_pair(doc, i, k, between, pair)
+            found[i, k] = {**dict(zip(pairs.PAIR_ATOMS, pair.tolist(), strict=True)), "level": int(level)}
+    return found
+
+
+def check(tokens: Tokens, spans: list[strategies.Span], vocabulary: set[str] = VOCABULARY) -> None:
+    doc = encoded(tokens, spans, vocabulary)
+    words, mentions = reference.words_of(tokens, vocabulary), reference.mentions_of(tokens, spans, vocabulary)
+    for found, mention in zip(atoms(doc), mentions, strict=True):
+        assert found == mention.atoms
+    for (i, k), found in pairs_of(doc).items():
+        assert found == pair_references.pair_atoms(words, mentions, i, k)
+
+
+# --- any document ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.texts())
+def test_atoms_of_mentions_and_pairs_are_those_of_plain_python(text: strategies.Text) -> None:
+    check(text.tokens, text.spans)
+
+
+@pytest.mark.kernels
+@settings(max_examples=20)
+@given(strategies.texts(max_tokens=30, max_mentions=12))
+def test_long_mentions_are_compared_by_their_first_dozen_tokens(text: strategies.Text) -> None:
+    check(text.tokens, text.spans, set())
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("seed", range(24))
+def test_atoms_of_longer_texts_of_many_styles_are_those_of_plain_python(seed: int) -> None:
+    tokens, spans = strategies.long_text(seed)
+    found = atoms(encoded(tokens, spans))
+    assert found == [mention.atoms for mention in reference.mentions_of(tokens, spans, VOCABULARY)]
+
+
+@pytest.mark.kernels
+def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
+    from corefsample.mentions import mentions_from_parse
+
+    for parse in ranking_references.PARSES.values():
+        tokens = ranking_references.parsed(parse)
+        check(tokens, [tuple(span) for span in mentions_from_parse(tokens).tolist()])
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, split: str) -> None:
+    from corefsample.formats.corefud import read_corefud
+
+    document = next(iter(read_corefud(gum_path.parent / f"en_gum-ud-{split}.conllu.gz")))
+    spans = [tuple(span) for span in document.mentions[:150].tolist()]
+    check(document.tokens, spans, {word.lower() for word in document.tokens.text[::2]})
+
+
+# --- by hand -----------------------------------------------------------------------------------------------
+
+
+def sole(text: str, head: int) -> dict[str, int]:
+    """Atoms of a mention that is all of a text."""
+    tokens = ranking_references.parsed(text)
+    return atoms(encoded(tokens, [(0, len(tokens), head)]))[0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("text", "head", "kind", "group"),
+    [
+        ("I I PRON 0 root", 0, "FIRST", "CLASS_SPEAKER"),
+        ("you you PRON 0 root", 0, "SECOND", "CLASS_SPEAKER"),
+        ("she she PRON 0 root", 0, "THIRD", "CLASS_THIRD"),
+        ("my my PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("its its PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_THIRD"),
+        ("yourself yourself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("himself himself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_THIRD"),
+        ("this this DET 0 root", 0, "DEMONSTRATIVE_PRONOUN", "CLASS_DEMONSTRATIVE"),
+        ("who who PRON 0 root", 0, "RELATIVE_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("everyone everyone PRON 0 root", 0, "OTHER_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("there there PRON 0 root", 0, "EXISTENTIAL_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("Mary Mary PROPN 0 root", 0, "NAME", "CLASS_NAME"),
+        ("the the DET 2 det\nHague Hague PROPN 0 root", 1, "NAME_WITH_DETERMINER", "CLASS_NAME"),
+        ("the the DET 2 det\ndog dog NOUN 0 root", 1, "DEFINITE", "CLASS_DEFINITE"),
+        ("that that DET 2 det\ndog dog NOUN 0 root", 1, "DEMONSTRATIVE_NOUN", "CLASS_DEFINITE"),
+        ("a a DET 2 det\ndog dog NOUN 0 root", 1, "INDEFINITE", "CLASS_INDEFINITE"),
+        ("every every DET 2 det\ndog dog NOUN 0 root", 1, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("all all DET 3 det:predet\nthe the DET 3 det\ndogs dog NOUN 0 root", 2, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("my my PRON 2 nmod:poss\ndog dog NOUN 0 root", 1, "PRONOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("Mary Mary PROPN 3 nmod:poss\n's 's PART 1 case\ndog dog NOUN 0 root", 2, "NOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("dog dog NOUN 0 root", 0, "BARE_SINGULAR", "CLASS_BARE"),
+        ("dogs dog NOUN 0 root", 0, "BARE_PLURAL", "CLASS_BARE"),
+        ("seven seven NUM 0 root", 0, "NUMBER", "CLASS_BARE"),
+        ("to to PART 2 mark\nrun run VERB 0 root", 1, "VERBAL", "CLASS_CLAUSE"),
+        ("the the DET 2 det\npoor poor ADJ 0 root", 1, "ADJECTIVAL", "CLASS_CLAUSE"),
+        ("here here ADV 0 root", 0, "ADVERBIAL", "CLASS_CLAUSE"),
+    ],
+)
+def test_a_mention_is_of_a_kind_and_a_class(text: str, head: int, kind: str, group: str) -> None:
+    found = sole(text, head)
+    assert (found["kind"], found["class"]) == (getattr(enc, kind), getattr(enc, group))
+
+
+def phrases(*texts: str) -> Encoded:
+    """Phrases, each a sentence: words with their parts of speech; the last noun is the head of those before it."""
+    blocks, spans, start = [], [], 0
+    for text in texts:
+        words = [word.split("/") for word in text.split()]
+        head = max(place for place, (_, upos) in enumerate(words) if upos in ("NOUN", "PROPN", "PRON"))
+        labels = {"DET": "det", "ADJ": "amod", "NUM": "nummod", "PUNCT": "punct"}
+        lines = []
+        for place, (form, upos) in enumerate(words):
+            label = "root" if place == head else labels.get(upos, "compound" if place < head else "nmod")
+            lines.append(f"{form} {form.lower()} {upos} {0 if place == head else head + 1} {label}")
+        blocks.append("\n".join(lines))
+        spans.append((start, start + len(words), start + head))
+        start += len(words)
+    return encoded(ranking_references.parsed("\n\n".join(blocks)), spans)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("first", "second", "how", "numerals", "level"),
+    [
+        ("the/DET dog/NOUN", "The/DET dog/NOUN", "M_FULL", 0, 9),
+        ("the/DET dog/NOUN", "a/DET dog/NOUN ,/PUNCT", "M_FULL", 0, 9),
+        ("dog/NOUN", "dog/NOUN here/ADV", "M_CORE_BARE", 0, 8),
+        ("big/ADJ dog/NOUN", "big/ADJ dog/NOUN here/ADV", "M_CORE_NESTED", 0, 7),
+        ("old/ADJ dog/NOUN run/VERB", "old/ADJ dog/NOUN walk/VERB", "M_CORE", 0, 6),
+        ("this/DET dog/NOUN", "not/PART dog/NOUN", "M_HEAD_BARE", 0, 9),
+        ("big/ADJ old/ADJ dog/NOUN", "old/ADJ big/ADJ dog/NOUN", "M_HEAD_SAME", 0, 8),
+        ("big/ADJ dog/NOUN", "dog/NOUN", "M_HEAD_LESS", 0, 5),
+        ("dog/NOUN", "big/ADJ dog/NOUN", "M_HEAD_MORE", 0, 6),
+        ("big/ADJ red/ADJ dog/NOUN", "big/ADJ old/ADJ dog/NOUN", "M_HEAD_SOME", 0, 4),
+        ("red/ADJ dog/NOUN", "old/ADJ dog/NOUN", "M_HEAD_OTHER", 0, 3),
+        ("dog/NOUN house/NOUN", "house/NOUN dog/NOUN", "M_BOTH_WITHIN", 0, 2),
+        ("dog/NOUN house/NOUN", "dog/NOUN", "M_WITHIN_BARE", 0, 2),
+        ("dog/NOUN house/NOUN", "red/ADJ dog/NOUN", "M_WITHIN", 0, 1),
+        ("dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS_BARE", 0, 2),
+        ("red/ADJ dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS", 0, 1),
+        ("red/ADJ cat/NOUN", "red/ADJ dog/NOUN", "M_ONE_WORD", 0, 1),
+        ("big/ADJ red/ADJ cat/NOUN", "big/ADJ red/ADJ dog/NOUN", "M_WORDS", 0, 1),
+        ("the/DET European/PROPN Union/PROPN", "EU/PROPN", "M_ACRONYM", 0, 7),
+        ("E.U./PROPN", "the/DET European/PROPN Union/PROPN", "M_ACRONYM", 0, 7),
+        # Initials are read up to three words past the head, and not of a determiner.
+        ("United/ADJ States/NOUN Of/ADP The/DET America/ADV", "USOA/PROPN", "M_ACRONYM", 0, 7),
+        ("United/ADJ States/NOUN Of/ADP The/DET x/ADV America/ADV", "USOA/PROPN", "M_NONE", 0, 0),
+        ("United/ADJ States/NOUN", "old/ADJ US/PROPN", "M_NONE", 0, 0),
+        ("Union/NOUN", "U/PROPN", "M_NONE", 0, 0),
+        ("attacker/NOUN", "attack/NOUN", "M_STEM", 0, 3),
+        ("cat/NOUN", "dog/NOUN", "M_NONE", 0, 0),
+        ("two/NUM dogs/NOUN", "two/NUM dogs/NOUN", "M_FULL", 1, 9),
+        ("two/NUM dogs/NOUN", "three/NUM dogs/NOUN", "M_HEAD_OTHER", 2, 2),
+        ("two/NUM dogs/NOUN", "dogs/NOUN", "M_HEAD_LESS", 0, 5),
+    ],
+)
+def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
+    pair = pairs_of(phrases(first, second))[1, 0]
+    assert (pair["match"], pair["level"]) == (1 + 3 * getattr(pairs, how) + numerals, level)
+
+
+@pytest.mark.kernels
+def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
+    # "its" is told by its form; "its dog" and "their dog" are the same words.
+    doc = phrases("its/PRON dog/NOUN", "their/PRON dog/NOUN", "its/PRON", "their/PRON", "its/PRON")
+    assert [found["same_before"] for found in atoms(doc)] == [0, 1, 0, 0, 1]
+
+
+@pytest.mark.kernels
+def test_pronouns_match_by_form_then_by_agreement() -> None:
+    doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
+    codes = {key: pair["match"] for key, pair in pairs_of(doc).items()}
+    assert codes[1, 0] == pairs.M_SAME_PRONOUN
+    assert codes[2, 1] == pairs.M_LIKE_PRONOUN
+    assert codes[3, 2] == pairs.M_OTHER_PRONOUN
+    assert codes[4, 3] == pairs.M_PRONOUN_AND_PHRASE
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("spans", "code"),
+    [
+        ([(0, 4, 0), (1, 2, 1)], 1),  # within
+        ([(0, 2, 0), (0, 2, 1)], 3),  # the same
+        ([(0, 2, 0), (1, 3, 1)], 4),  # crossing
+        ([(0, 2, 0), (2, 3, 2)], 5),  # next to each other
+        ([(0, 2, 0), (3, 4, 3)], 6),  # one token between
+        ([(0, 1, 0), (3, 4, 3)], 0),
+    ],
+)
+def test_spans_lie_in_one_way(spans: list[strategies.Span], code: int) -> None:
+    tokens = ranking_references.parsed("\n".join(["x x NOUN 0 root"] * 4))
+    assert pairs_of(encoded(tokens, spans))[1, 0]["overlap"] == code
+
+
+@pytest.mark.kernels
+def test_a_quotation_is_none_after_six_sentences() -> None:
+    opened = '" " PUNCT 0 root\nx x NOUN 1 nmod'
+    tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
+    doc = encoded(tokens, [(t, t + 1, t) for t in range(1, len(tokens))])
+    assert [found["quoted"] for found in atoms(doc)] == [1] * 7 + [0] * 3
+    later = ranking_references.parsed("\n\n".join([*(["x x NOUN 0 root"] * 8), opened, "x x NOUN 0 root"]))
+    doc = encoded(later, [(8, 9, 8), (9, 10, 9), (10, 11, 10)])
+    assert [found["quoted"] for found in atoms(doc)] == [1, 1, 1]
+
+
+def style(n_tokens: int, n_sentences: int, n_marked: int, word: str) -> dict[str, int]:
+    """Atoms of a document of so many tokens, some of which are a certain word."""
+    form, upos = word.split("/")
+    marked = [form] * n_marked + ["x"] * (n_tokens - n_marked)
+    tokens = Tokens(
+        marked, marked, [upos] * n_marked + ["NOUN"] * (n_tokens - n_marked), ["dep"] * n_tokens, np.full(n_tokens, -1),
+        np.minimum(np.arange(n_tokens), n_sentences - 1),
+    )  # fmt: skip
+    return atoms(encoded(tokens, [(n_tokens - 1, n_tokens, n_tokens - 1)]))[0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("n_tokens", "n_sentences", "n_marked", "word", "style_code", "dialogue"),
+    [
+        # Words a sentence: up to 11, 15, 19, more; the shortest count in the dialogue's code too.
+        (440, 40, 0, "oh/INTJ", 1, 17),
+        (441, 40, 0, "oh/INTJ", 2, 1),
+        (600, 40, 0, "oh/INTJ", 2, 1),
+        (601, 40, 0, "oh/INTJ", 3, 1),
+        (760, 40, 0, "oh/INTJ", 3, 1),
+        (761, 40, 0, "oh/INTJ", 4, 1),
+        # Interjections: 0.5%, 2%, 4% of the words.
+        (1000, 1, 4, "oh/INTJ", 4, 1),
+        (1000, 1, 5, "oh/INTJ", 8, 1),
+        (1000, 1, 20, "oh/INTJ", 12, 1),
+        (1000, 1, 39, "oh/INTJ", 12, 1),
+        (1000, 1, 40, "oh/INTJ", 16, 1),
+        # First and second persons alike: 0.5%, 2%, 4%; from 2% on in the style's code too. All second: the last step.
+        (1000, 1, 4, "i/PRON", 4, 1),
+        (1000, 1, 5, "i/PRON", 4, 2),
+        (1000, 1, 20, "i/PRON", 20, 3),
+        (1000, 1, 40, "i/PRON", 20, 4),
+        (1000, 1, 40, "we/PRON", 20, 4),
+        (1000, 1, 40, "you/PRON", 20, 16),
+        (1000, 1, 40, "your/PRON", 4, 13),
+        (1000, 1, 40, "my/PRON", 4, 1),
+    ],
+)
+def test_the_style_of_a_text_is_told_by_shares(
+    n_tokens: int, n_sentences: int, n_marked: int, word: str, style_code: int, dialogue: int
+) -> None:
+    found = style(n_tokens, n_sentences, n_marked, word)
+    assert (found["style"], found["dialogue"]) == (style_code, dialogue)
+
+
+@pytest.mark.kernels
+def test_names_keep_the_gender_that_they_had_last() -> None:
+    doc = phrases(
+        "Mr./PROPN Zyx/PROPN", "dog/NOUN", "Zyx/PROPN", "Mrs./PROPN Zyx/PROPN", "Zyx/PROPN", "king/NOUN Abc/PROPN"
+    )
+    assert [found["gender"] for found in atoms(doc)] == [1, 3, 1, 2, 2, 1]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("n", "he", "she", "code"),
+    [
+        # 1 and: 1%, 3%, 8% of all mentions; 4 where there is another "he or she", 8 from 30% on; 16 for "he".
+        (101, 1, 0, 17),
+        (100, 1, 0, 18),
+        (100, 2, 0, 18),
+        (100, 3, 0, 19),
+        (100, 7, 0, 19),
+        (100, 8, 0, 20),
+        (100, 71, 29, 24),
+        (100, 7, 3, 27),
+    ],
+)
+def test_the_share_of_a_pronoun_is_told_by_steps(n: int, he: int, she: int, code: int) -> None:
+    words = ["he/PRON"] * he + ["she/PRON"] * she + ["dog/NOUN"] * (n - he - she)
+    assert atoms(phrases(*words))[0]["share"] == code
+
+
+@pytest.mark.kernels
+def test_speakers_count_the_other_ones_between() -> None:
+    # Between "I" and "I" one "you"; between "you" and "you" two that are "I" or "my", but no "we".
+    doc = phrases("I/PRON", "you/PRON", "we/PRON", "I/PRON", "my/PRON", "you/PRON", "he/PRON")
+    others = {key: pair["others_between"] for key, pair in pairs_of(doc).items()}
+    assert (others[3, 0], others[5, 1], others[5, 2], others[5, 4], others[6, 0]) == (1, 2, 2, 0, 0)
+
+
+@pytest.mark.kernels
+def test_a_flat_name_is_told_by_its_last_word() -> None:
+    def head_word(*labels: str) -> int:
+        names = ["Barack Barack PROPN 0 root", *(f"{name} {name} PROPN {label}" for name, label in zip(
+            ("Hussein", "Obama"), labels, strict=True))]  # fmt: skip
+        tokens = ranking_references.parsed("\n".join(names))
+        return atoms(encoded(tokens, [(0, 3, 0)], {"barack", "hussein", "obama"}))[0]["lemma"]
+
+    assert head_word("1 flat", "1 flat") == word_hash("obama")
+    assert head_word("1 flat", "2 flat") == word_hash("hussein")  # hangs on another word
+    assert head_word("1 appos", "1 flat") == word_hash("barack")  # not next to the head
+
+
+def test_counts_go_into_steps_that_widen() -> None:
+    counts = [0, 4, 5, 6, 7, 9, 10, 14, 15, 22, 23, 40, 41, 70, 71, 120, 121, 10**6]
+    assert [enc.bucket(count) for count in counts] == [0, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12]
+
+
+def test_labels_of_no_scheme_are_refused() -> None:
+    with pytest.raises(ParameterError, match="must be of one scheme"):
+        encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])

@@ -1,0 +1,360 @@
+"""Model files: what is written comes back; what is no model is refused in one line and runs nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corefsample import InputError, OutputError, ParameterError
+from corefsample.mention_ranking import AntecedentModel, TemplateSet, load_model, save_model
+from corefsample.mention_ranking import model_file as module
+from corefsample.mention_ranking.features import features_hash
+from corefsample.mention_ranking.fitting import rounded
+from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
+
+SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
+PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}
+
+
+def model(bits: int = 10, **fields: Any) -> AntecedentModel:
+    weights = rounded(np.random.default_rng(0).normal(0.0, 0.3, 1 << bits).astype(np.float32))
+    content = {"weights": weights, "vocabulary": np.arange(5, 500, 7, dtype=np.uint32), "templates": SMALL}
+    return AntecedentModel(**{**content, "provenance": PROVENANCE, **fields})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A good model file."""
+    save_model(model(), tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+def parts_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path: Path, parts: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> None:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def with_header(path: Path, **fields: Any) -> None:
+    """Change fields of a header; None leaves one out."""
+    parts = parts_of(path)
+    header = {**json.loads(parts["header.json"]), **fields}
+    kept = {name: value for name, value in header.items() if value is not None}
+    rewrite(path, {**parts, "header.json": json.dumps(kept).encode()})
+
+
+def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=allow_pickle)
+    return stream.getvalue()
+
+
+def refusal(path: Path) -> str:
+    """The one line that a file is refused with; it begins with the file's name."""
+    with pytest.raises(InputError) as raised:
+        load_model(path)
+    text = str(raised.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+def outcome(path: Path) -> str:
+    """What a file is refused with, or nothing."""
+    try:
+        load_model(path)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+# --- what is written ---------------------------------------------------------------------------------------
+
+
+def test_what_is_on_the_grid_comes_back_as_it_was(path: Path) -> None:
+    again, first = load_model(path), model()
+    np.testing.assert_array_equal(again.weights, first.weights)
+    np.testing.assert_array_equal(again.vocabulary, first.vocabulary)
+    assert (again.weights.dtype, again.vocabulary.dtype) == (np.float32, np.uint32)
+    assert (again.templates, again.provenance) == (SMALL, PROVENANCE)
+
+
+def test_other_weights_come_back_to_half_a_step(tmp_path: Path) -> None:
+    weights = np.random.default_rng(1).normal(0.0, 1.0, 256).astype(np.float32)
+    save_model(model(weights=weights), tmp_path / "m")
+    step = np.abs(weights).max() / 127
+    assert np.abs(load_model(tmp_path / "m").weights - weights).max() <= 0.5001 * step
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.floats(2.0**-30, 2.0**30, width=32))
+def test_saving_again_gives_the_same_bytes(tmp_path_factory: pytest.TempPathFactory, seed: int, scale: float) -> None:
+    folder = tmp_path_factory.mktemp("models")
+    weights = (np.random.default_rng(seed).normal(0.0, 1.0, 64) * scale).astype(np.float32)
+    save_model(model(weights=weights), folder / "a")
+    save_model(load_model(folder / "a"), folder / "b")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def test_the_bytes_depend_on_the_model_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    monkeypatch.setattr("sys.platform", "win32")
+    other = path.parent / "another name.bin"
+    save_model(model(), other)
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_models_without_words_or_weights_come_back(tmp_path: Path) -> None:
+    empty = model(weights=np.zeros(2), vocabulary=np.zeros(0, np.uint32), templates=DEFAULT_TEMPLATES, provenance={})
+    save_model(empty, tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    assert (again.weights.tolist(), again.vocabulary.size, again.templates) == ([0.0, 0.0], 0, DEFAULT_TEMPLATES)
+
+
+def test_files_are_small(tmp_path: Path) -> None:
+    weights = np.zeros(1 << 18, np.float32)
+    weights[::4] = np.random.default_rng(0).normal(0.0, 0.2, 1 << 16)
+    save_model(model(weights=weights), tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 120_000  # a byte a weight, and the zeros next to nothing
+
+
+def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
+    parts = parts_of(path)
+    assert list(parts) == ["header.json", "weights.npy", "vocabulary.npy"]
+    assert np.load(path, allow_pickle=False)["weights"].dtype == np.int8
+    header = json.loads(parts["header.json"])
+    assert (header["format"], header["version"]) == ("corefsample antecedent model", 1)
+    assert header["features"] == features_hash()
+
+
+def test_a_file_in_the_way_is_replaced_on_request_alone(path: Path) -> None:
+    before = path.read_bytes()
+    with pytest.raises(ParameterError, match=r"model.npz: output must not exist \(overwrite replaces it\), got a file"):
+        save_model(model(bits=4), path)
+    assert path.read_bytes() == before
+    save_model(model(bits=4), path, overwrite=True)
+    assert load_model(path).weights.size == 16
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ParameterError, match="output must be a file, got a folder"):
+        save_model(model(), path.parent)
+    with pytest.raises(OutputError, match="output must be writable, got: No such file or directory"):
+        save_model(model(), path.parent / "nowhere" / "m")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OutputError, match="other: output must be writable, got: No space left on device"):
+        save_model(model(), path.parent / "other")
+    assert [file.name for file in path.parent.iterdir()] == ["model.npz"]
+
+
+@pytest.mark.parametrize("value", [math.nan, {1, 2}, b"x", np.float32(1)])
+def test_a_provenance_that_json_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
+    with pytest.raises(ParameterError, match="provenance must be what JSON can hold, got: "):
+        save_model(model(provenance={"x": value}), tmp_path / "m")
+    nested: list[Any] = []
+    for _ in range(10_000):
+        nested = [nested]
+    with pytest.raises(ParameterError, match="provenance must be what JSON can hold, got: "):
+        save_model(model(provenance={"x": nested}), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+class _Bomb:
+    """Unpickling it would leave a file."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return os.mkdir, (str(self.place),)
+
+
+@pytest.mark.parametrize("name", ["weights.npy", "vocabulary.npy"])
+def test_a_pickle_is_never_run(path: Path, name: str) -> None:
+    place = path.parent / "ran"
+    objects = np.array([_Bomb(place)], dtype=object)
+    rewrite(path, {**parts_of(path), name: npy(objects, allow_pickle=True)})
+    assert "in one dimension, got 1 of object" in refusal(path)
+    rewrite(path, {**parts_of(path), name: pickle.dumps(_Bomb(place))})
+    assert f"{name[:-4]} must be an .npy file, got: " in refusal(path)
+    assert not place.exists()
+
+
+def test_a_file_that_is_not_there_or_no_file_is_refused(path: Path) -> None:
+    assert refusal(path.parent / "none") == "model file must be readable, got: No such file or directory"
+    assert refusal(path.parent) == "model file must be readable, got: Is a directory"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_zip_of_ours_is_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert refusal(path).startswith("must be a corefsample antecedent model, got ")
+
+
+def test_a_truncated_file_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    for length in range(0, len(whole), max(len(whole) // 60, 1)):
+        path.write_bytes(whole[:length])
+        assert refusal(path).startswith("must be a corefsample antecedent model, got no whole zip file")
+
+
+@pytest.mark.parametrize("name", ["header.json", "weights.npy", "vocabulary.npy"])
+def test_a_file_without_a_part_is_refused(path: Path, name: str) -> None:
+    rewrite(path, {part: content for part, content in parts_of(path).items() if part != name})
+    assert refusal(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"format": "something else"}, "must be a corefsample antecedent model, got another format"),
+        ({"format": None}, "must be a corefsample antecedent model, got another format"),
+        ({"version": 2}, "version must be 1, got 2"),
+        ({"version": None}, "version must be 1, got None"),
+        ({"version": "1"}, "version must be 1, got '1'"),
+        ({"features": 7}, f"features must be those of this version of corefsample ({features_hash()}), got 7: train"),
+        ({"features": None}, "features must be those of this version"),
+        ({"templates": None}, "templates must be lists of strings (pronoun, phrase, new), got None"),
+        ({"templates": {"pronoun": ["i.any"]}}, "templates must be lists of strings (pronoun, phrase, new), got {"),
+        ({"templates": {"pronoun": [1], "phrase": ["i.any"], "new": ["i.any"]}}, "templates must be lists of strings"),
+        ({"templates": {"pronoun": "i", "phrase": ["i.any"], "new": ["i.any"]}}, "templates must be lists of strings"),
+        (
+            {"templates": {"pronoun": [], "phrase": ["i.any"], "new": ["i.any"]}},
+            "templates.pronoun must have a template",
+        ),
+        (
+            {"templates": {"pronoun": ["i.colour"], "phrase": ["i.any"], "new": ["i.any"]}},
+            "templates.pronoun[0] must be of known atoms, got 'i.colour'",
+        ),
+        ({"scale": None}, "scale must be a number above 0, got None"),
+        ({"scale": 0.0}, "scale must be a number above 0, got 0.0"),
+        ({"scale": -1.0}, "scale must be a number above 0, got -1.0"),
+        ({"scale": math.nan}, "scale must be a number above 0, got nan"),
+        ({"scale": math.inf}, "scale must be a number above 0, got inf"),
+        ({"scale": 1e39}, "scale must be a number above 0, got 1e+39"),
+        ({"scale": "1"}, "scale must be a number above 0, got '1'"),
+        ({"provenance": None}, "provenance must be an object, got None"),
+        ({"provenance": ["x"]}, "provenance must be an object, got ['x']"),
+    ],
+)
+def test_a_header_that_breaks_its_rules_is_refused(path: Path, fields: dict[str, Any], message: str) -> None:
+    with_header(path, **fields)
+    assert refusal(path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "header.json must be JSON, got: "),
+        (b"\xff\xfe", "header.json must be JSON, got: "),
+        (b"[" * 100_000, "header.json must be JSON, got: "),
+        (b"[]", "must be a corefsample antecedent model, got another format"),
+        (b"x" * ((1 << 22) + 1), "header.json must have at most 4194304 bytes, got 4194305"),
+    ],
+)
+def test_a_header_that_is_no_object_is_refused(path: Path, content: bytes, message: str) -> None:
+    rewrite(path, {**parts_of(path), "header.json": content})
+    assert refusal(path).startswith(message)
+
+
+def header_only(shape: str, descr: str = "'|i1'") -> bytes:
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    padding = b" " * (63 - (10 + len(text)) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text + padding).to_bytes(2, "little") + text + padding
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("weights.npy", npy(np.zeros(8, np.int16)), "weights must be int8 in one dimension, got 1 of int16"),
+        ("weights.npy", npy(np.zeros((2, 4), np.int8)), "weights must be int8 in one dimension, got 2 of int8"),
+        ("weights.npy", npy(np.zeros((), np.int8)), "weights must be int8 in one dimension, got 0 of int8"),
+        ("weights.npy", npy(np.zeros(7, np.int8)), "weights must be a power of two many, from 2 to 4194304, got 7"),
+        ("weights.npy", npy(np.zeros(8, np.int8))[:-1], "weights must be 8 numbers, as its file says, got 7 bytes"),
+        ("weights.npy", npy(np.zeros(8, np.int8)) + b"x", "weights must be 8 numbers, as its file says, got 9 bytes"),
+        # Were it believed, a terabyte would be set aside.
+        (
+            "weights.npy",
+            header_only("(1099511627776,)"),
+            "weights must be 1099511627776 numbers, as its file says, got 0",
+        ),
+        ("weights.npy", header_only("(-1,)"), "weights must be -1 numbers, as its file says, got 0 bytes"),
+        ("weights.npy", header_only("('a',)"), "weights must be an .npy file, got: "),
+        ("weights.npy", header_only("(0,)", "__import__('os').getcwd()"), "weights must be an .npy file, got: "),
+        ("weights.npy", b"", "weights must be an .npy file, got: "),
+        ("weights.npy", bytes((1 << 22) + 1025), "weights.npy must have at most 4195328 bytes, got 4195329"),
+        ("vocabulary.npy", npy(np.zeros(2, np.uint32)), "vocabulary must ascend, got 0 after 0"),
+        ("vocabulary.npy", npy(np.zeros(2, np.int64)), "vocabulary must be uint32 in one dimension, got 1 of int64"),
+        ("vocabulary.npy", npy(np.zeros(2, ">u4")), "vocabulary must be uint32 in one dimension, got 1 of >u4"),
+    ],
+)
+def test_arrays_that_break_their_rules_are_refused(path: Path, name: str, content: bytes, message: str) -> None:
+    rewrite(path, {**parts_of(path), name: content})
+    assert refusal(path).startswith(message)
+
+
+def test_a_part_that_unpacks_to_more_than_a_model_has_is_refused_unread(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrite(path, {**parts_of(path), "vocabulary.npy": bytes((1 << 26) + 1)})
+    assert path.stat().st_size < 1 << 18  # zeros: a small file
+    read = []
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda self, entry: read.append(entry))
+    monkeypatch.setattr(module, "_LIMITS", {"vocabulary.npy": 1 << 26})
+    assert refusal(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
+    assert read == []
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_are_refused(path: Path, compression: int) -> None:
+    rewrite(path, parts_of(path), compression)
+    assert refusal(path) == f"header.json must be stored or deflated, got compression {compression}"
+
+
+def test_a_stored_file_is_read(path: Path) -> None:
+    rewrite(path, parts_of(path), zipfile.ZIP_STORED)
+    assert load_model(path).provenance == PROVENANCE
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_damaged_file_is_refused_or_says_the_same(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    if not path.exists():
+        save_model(model(bits=5), path)
+    whole = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    broken = path.with_name("broken.npz")
+    broken.write_bytes(whole)
+    if answer := outcome(broken):
+        assert answer.startswith(f"{broken}: ")
+        assert "\n" not in answer
+    else:
+        np.testing.assert_array_equal(load_model(broken).weights, model(bits=5).weights)

@@ -1,0 +1,384 @@
+"""Scores, probabilities and pruning against a loop over templates; documents of a corpus."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import zlib
+from collections.abc import Sequence
+
+import encoding_references
+import numpy as np
+import pair_references
+import pytest
+import ranking_references as reference
+import ranking_strategies as strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import corefsample as cs
+from corefsample import ParameterError
+from corefsample.annotated import AnnotatedDocument
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, score_documents
+from corefsample.mention_ranking.features import encode, hashed
+from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
+from corefsample.mentions import mentions_from_parse
+
+VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
+SMALL = TemplateSet(
+    pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "pair.match pair.others_between", "i.any"],
+    phrase=["pair.match", "i.head k.head pair.syntax pair.overlap", "i.meaning k.meaning i.role k.role"],
+    new=["i.kind", "i.head_before best.match", "best.near i.class", "i.any i.first i.last i.length"],
+)
+
+
+def model(templates: TemplateSet = SMALL, *, bits: int = 8, scale: float = 0.7, seed: int = 0) -> AntecedentModel:
+    weights = np.random.default_rng(seed).normal(0.0, scale, 1 << bits).astype(np.float32)
+    return AntecedentModel(weights, encoding_references.vocabulary_hashes(VOCABULARY), templates)
+
+
+def array(spans: Sequence[strategies.Span]) -> np.ndarray:
+    return np.array(spans, np.int32).reshape(-1, 3)
+
+
+# --- the model as it is written down -----------------------------------------------------------------------
+
+
+def side_hash(seed: int, line: str, side: str, atoms: dict[str, int]) -> int:
+    """Hash of the atoms of one side of a template, in their order."""
+    values = [atoms[atom[2:]] for atom in line.split() if atom.startswith(f"{side}.")]
+    return reference.hashed(seed, values)
+
+
+def score_of_pair(
+    weights: np.ndarray, name: str, lines: Sequence[str], i: dict[str, int], k: dict[str, int], pair: dict[str, int]
+) -> float:
+    total = []
+    for line in lines:
+        seed = zlib.crc32(f"{name} {line}".encode())
+        both = [pair[atom[5:]] for atom in line.split() if atom.startswith("pair.")]
+        first, second = [*both, 0, 0][:2]
+        bucket = reference.pair_bucket(
+            side_hash(seed, line, "i", i), side_hash(0, line, "k", k), first, second, len(weights)
+        )
+        total.append(float(weights[bucket]))
+    return math.fsum(total)
+
+
+def score_of_new(weights: np.ndarray, lines: Sequence[str], i: dict[str, int], best: tuple[int, int]) -> float:
+    total = []
+    for line in lines:
+        code = side_hash(zlib.crc32(f"new {line}".encode()), line, "i", i)
+        if "best.match" in line.split():
+            code = reference.mix(code, best[0])
+        if "best.near" in line.split():
+            code = reference.mix(code, 64 * best[0] + best[1])
+        total.append(float(weights[code % len(weights)]))
+    return math.fsum(total)
+
+
+def expected(
+    model: AntecedentModel, tokens: Tokens, spans: Sequence[strategies.Span]
+) -> tuple[list[float], list[float]]:
+    """Scores of all pairs, mention by mention, and those of NEW."""
+    words = encoding_references.words_of(tokens, VOCABULARY)
+    mentions = encoding_references.mentions_of(tokens, spans, VOCABULARY)
+    scores, new_scores = [], []
+    for i, mention in enumerate(mentions):
+        pairs = [pair_references.pair_atoms(words, mentions, i, k) for k in range(i)]
+        name = "pronoun" if mention.is_pronoun else "phrase"
+        lines = getattr(model.templates, name)
+        scores += [
+            score_of_pair(model.weights, name, lines, mention.atoms, mentions[k].atoms, pairs[k]) for k in range(i)
+        ]
+        # The best match is the nearest of the best.
+        level, _, near = max(((pair["level"], k, pair["sentences"]) for k, pair in enumerate(pairs)), default=(0, 0, 0))
+        best = (level, near if level else 0)
+        new_scores.append(score_of_new(model.weights, model.templates.new, mention.atoms, best))
+    return scores, new_scores
+
+
+def all_scores(
+    model: AntecedentModel, tokens: Tokens, spans: Sequence[strategies.Span]
+) -> tuple[np.ndarray, np.ndarray]:
+    doc = encode(tokens, array(spans), model.vocabulary)
+    n = len(spans)
+    scores, new_scores, best = np.empty(n * (n - 1) // 2), np.empty(n), np.zeros((n, 2), np.int32)
+    _kernels.score_all(doc, hashed(doc, model.templates), model.weights, scores, new_scores, best)
+    return scores, new_scores
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.texts(), st.integers(0, 3))
+def test_scores_are_sums_of_weights_where_the_hash_of_each_template_says(text: strategies.Text, seed: int) -> None:
+    tokens, spans = text
+    found = all_scores(model(seed=seed), tokens, spans)
+    for values, wanted in zip(found, expected(model(seed=seed), tokens, spans), strict=True):
+        np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.kernels
+@settings(max_examples=10)
+@given(strategies.texts())
+def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.Text) -> None:
+    tokens, spans = text
+    whole = model(DEFAULT_TEMPLATES, bits=12)
+    for values, wanted in zip(all_scores(whole, tokens, spans), expected(whole, tokens, spans), strict=True):
+        np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-11)
+
+
+@pytest.mark.kernels
+@settings(max_examples=40)
+@given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]))
+def test_what_is_kept_has_scores_relative_to_new_and_what_is_dropped_is_counted(
+    text: strategies.Text, min_prob: float
+) -> None:
+    tokens, spans = text
+    scores, new_scores = expected(model(), tokens, spans)
+    pruned = model().pruned_score(tokens, array(spans), min_prob=min_prob)
+    kept, n_dropped = pruned.distribution, 0
+    for i, law in enumerate(reference.distributions(scores, new_scores)):
+        # A probability that equals the bound up to rounding may fall on either side.
+        edge = {k for k in range(i) if math.isclose(law[k], min_prob, rel_tol=1e-9)}
+        candidates = kept.antecedents[kept.indptr[i] : kept.indptr[i + 1]].tolist()
+        assert set(candidates) - edge == {k for k in range(i) if law[k] >= min_prob} - edge
+        wanted = [reference.row(scores, i)[k] - new_scores[i] for k in candidates]
+        np.testing.assert_allclose(kept.scores[kept.indptr[i] : kept.indptr[i + 1]], wanted, atol=1e-12)
+        dropped = [law[k] for k in range(i) if k not in candidates]
+        assert pruned.dropped_mass[i] == pytest.approx(math.fsum(dropped), abs=1e-12)
+        n_dropped += len(dropped)
+    assert pruned.n_dropped == n_dropped
+
+
+@pytest.mark.kernels
+@settings(max_examples=30)
+@given(strategies.texts())
+def test_probabilities_sum_to_one_and_nothing_kept_is_all_kept(text: strategies.Text) -> None:
+    tokens, spans = text
+    dist = model().score(tokens, array(spans), min_prob=0.0)
+    n = len(spans)
+    assert dist.n_candidates == n * (n - 1) // 2
+    np.testing.assert_allclose([dist.row(i)[1].sum() + dist.new_probs[i] for i in range(n)], 1.0, atol=1e-12)
+
+
+@pytest.mark.kernels
+def test_more_candidates_than_were_reserved_are_kept_too() -> None:
+    n = 60  # 1,770 pairs, more than 16 a mention
+    tokens = Tokens(["it"] * n, ["it"] * n, ["PRON"] * n, ["obj"] * n, np.full(n, -1), np.zeros(n, int))
+    spans = [(t, t + 1, t) for t in range(n)]
+    flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
+    pruned = flat.pruned_score(tokens, array(spans), min_prob=0.0)
+    assert pruned.distribution.n_candidates == n * (n - 1) // 2
+    np.testing.assert_allclose(pruned.distribution.new_probs, 1 / np.arange(1, n + 1), rtol=1e-12)
+    assert pruned.distribution.antecedents[-3:].tolist() == [n - 4, n - 3, n - 2]
+
+
+@pytest.mark.kernels
+def test_a_candidate_as_likely_as_the_bound_is_kept() -> None:
+    tokens = reference.parsed("it it PRON 2 nsubj\nsaw see VERB 0 root\nit it PRON 2 obj")
+    flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
+    assert flat.score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.5).n_candidates == 1
+    assert flat.score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.500001).n_candidates == 0
+
+
+def test_scores_of_any_size_stay_finite() -> None:
+    tokens = reference.parsed(reference.UNIVERSAL)
+    spans = mentions_from_parse(tokens)
+    signs = np.where(np.random.default_rng(0).random(256) < 0.5, -1.0, 1.0)
+    dist = AntecedentModel(signs * 3e38, np.zeros(0, np.uint32), SMALL).score(tokens, spans)
+    assert np.isfinite(dist.scores).all()
+    np.testing.assert_allclose([dist.row(i)[1].sum() + dist.new_probs[i] for i in range(len(spans))], 1.0, atol=1e-12)
+
+
+# --- edges -------------------------------------------------------------------------------------------------
+
+
+def test_a_document_without_mentions_or_tokens_has_an_empty_distribution() -> None:
+    nothing = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
+    for tokens in (nothing, reference.parsed("a a DET 0 root")):
+        pruned = model().pruned_score(tokens, [])
+        assert (pruned.distribution.n_mentions, pruned.n_dropped, pruned.dropped_mass.shape) == (0, 0, (0,))
+
+
+def test_one_mention_is_new() -> None:
+    dist = model().score(reference.parsed("dogs dog NOUN 0 root"), [[0, 1, 0]])
+    np.testing.assert_array_equal(dist.new_probs, [1.0])
+
+
+def test_a_model_without_vocabulary_knows_words_by_their_endings() -> None:
+    bare = AntecedentModel(model().weights, np.zeros(0, np.uint32), TemplateSet(["i.any"], ["k.head"], ["i.any"]))
+    tokens = reference.parsed(
+        "Running running NOUN 4 nsubj\nJumping jumping NOUN 4 obj\ncats cat NOUN 4 obj\nx x VERB 0 root"
+    )
+    dist = bare.score(tokens, [[0, 1, 0], [1, 2, 1], [2, 3, 2]], min_prob=0.0)
+    assert dist.row(2)[1][0] == dist.row(2)[1][1]  # -ing both
+
+
+def test_a_mention_across_sentences_is_as_far_as_its_head() -> None:
+    # The head of the first one (0 to 4) stands in the second sentence, that of the other (1 to 2) in the first.
+    tokens = Tokens(
+        ["a", "b", "c", "d"], list("abcd"), ["NOUN"] * 4, ["dep"] * 4, np.full(4, -1), np.array([0, 0, 1, 1])
+    )
+    forward = TemplateSet(["i.any"], ["pair.sentences"], ["i.any"])
+    near = model(forward).score(tokens, [[0, 4, 3], [1, 2, 1]], min_prob=0.0).scores[0]
+    apart = model(forward).score(tokens, [[1, 2, 1], [2, 4, 3]], min_prob=0.0).scores[0]
+    assert near == apart
+
+
+def test_mentions_nested_deeper_than_any_are_scored() -> None:
+    n = 90
+    tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
+    spans = [(t, n, n - 1) for t in range(n)]
+    doc = encode(tokens, array(spans), model().vocabulary)
+    assert doc.atoms[:, encoding_references.enc.A_NESTING].tolist() == [min(i, 3) for i in range(n)]
+    assert model().score(tokens, array(spans)).n_mentions == n
+
+
+@pytest.mark.parametrize(
+    ("mentions", "message"),
+    [
+        ([[0, 1, 1]], r"mentions\[0\]: head must lie in the span"),
+        ([[0, 9, 1]], r"mentions\[0\]: end must be at most the number of tokens \(3\)"),
+        ([[1, 2, 1], [0, 1, 0]], r"mentions\[1\] must come in order"),
+        ([[0, 1]], r"mentions must have three numbers each"),
+    ],
+)
+def test_mentions_that_break_their_rules_are_refused(mentions: list[list[int]], message: str) -> None:
+    tokens = reference.parsed("a a DET 2 det\ndog dog NOUN 0 root\nx x NOUN 2 nmod")
+    with pytest.raises(ParameterError, match=message):
+        model().score(tokens, mentions)
+
+
+@pytest.mark.parametrize("min_prob", [-0.1, 1.0, math.nan, True, "0.1"])
+def test_a_bound_that_is_no_probability_is_refused(min_prob: float) -> None:
+    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got"):
+        model().score(reference.parsed("a a DET 0 root"), [], min_prob=min_prob)
+
+
+@pytest.mark.parametrize(
+    ("weights", "vocabulary", "message"),
+    [
+        ([0.0, math.nan], [], r"weights must be finite in 32 bits, got nan"),
+        ([0.0, 1e300], [], r"weights must be finite in 32 bits, got 1e\+300"),
+        ([0.0, -math.inf], [], r"weights must be finite in 32 bits, got -inf"),
+        ([0.0] * 3, [], r"weights must be a power of two many, from 2 to 4194304, got 3"),
+        ([0.0], [], r"weights must be a power of two many, from 2 to 4194304, got 1"),
+        ([[0.0, 0.0]], [], r"weights must be numbers in one dimension, got 2 dimensions"),
+        (["a", "b"], [], r"weights must be numbers in one dimension"),
+        ([0.0, 0.0], [2, 1], r"vocabulary must ascend, got 1 after 2"),
+        ([0.0, 0.0], [1, 1], r"vocabulary must ascend, got 1 after 1"),
+        ([0.0, 0.0], [-1], r"vocabulary must be whole numbers of 32 bits, got -1"),
+        ([0.0, 0.0], [2**32], r"vocabulary must be whole numbers of 32 bits, got 4294967296"),
+        ([0.0, 0.0], [0.5], r"vocabulary must be whole numbers in one dimension"),
+    ],
+)
+def test_a_model_of_bad_arrays_is_refused(weights: list[float], vocabulary: list[int], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        AntecedentModel(np.array(weights), np.array(vocabulary, np.float64 if 0.5 in vocabulary else np.int64), SMALL)
+
+
+def test_a_model_keeps_its_arrays_to_itself() -> None:
+    weights = np.zeros(4, np.float32)
+    made = AntecedentModel(weights, np.zeros(0, np.uint32), SMALL)
+    weights[0] = 1.0
+    assert made.weights[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        made.weights[0] = 1.0
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+SENTENCE = (
+    "The the DET 2 det\ndog dog NOUN 3 nsubj\nsaw see VERB 0 root\nits its PRON 5 nmod:poss\ntail tail NOUN 3 obj"
+)
+DAY = datetime.date(1999, 5, 1)
+
+
+def scored(**fields: object) -> ScoredDocument:
+    dist = cs.AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [9.0], [9.0, 9.0]])
+    spans = np.array([[0, 2, 1], [3, 5, 4], [3, 4, 3]])
+    content: dict[str, object] = {
+        "doc_id": "a",
+        "mentions": spans,
+        "antecedents": dist,
+        "tokens": reference.parsed(SENTENCE),
+    }
+    return ScoredDocument(**{**content, **fields})  # type: ignore[arg-type]
+
+
+def annotated() -> AnnotatedDocument:
+    return AnnotatedDocument(
+        "b",
+        reference.parsed(SENTENCE),
+        np.array([[0, 2, 1], [3, 4, 3]]),
+        ["e1", "e1"],
+        date=DAY,
+        metadata={"genre": "tale"},
+    )
+
+
+def test_a_scored_document_gets_new_scores_and_keeps_the_rest() -> None:
+    document = scored(date=DAY, gold=[1, None, 1], metadata={"genre": "tale"})
+    again = model().score_document(document)
+    assert (again.doc_id, again.date, again.gold, again.metadata) == ("a", DAY, [1, None, 1], {"genre": "tale"})
+    np.testing.assert_array_equal(again.mentions, document.mentions)
+    wanted = model().score(document.tokens, document.mentions)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(again.antecedents.probs, wanted.probs)
+
+
+def test_an_annotated_document_becomes_a_scored_one_with_its_gold() -> None:
+    made = model().score_document(annotated())
+    assert (made.doc_id, made.date, made.gold, made.metadata) == ("b", DAY, ["e1", "e1"], {"genre": "tale"})
+    assert made.mentions.tolist() == [[0, 2, 1], [3, 4, 3]]
+
+
+def test_mentions_from_the_parse_have_the_entity_of_the_same_span() -> None:
+    tally = ScoringTally()
+    (made,) = score_documents(model(), [annotated()], mentions="parse", min_prob=0.0, tally=tally)
+    assert made.mentions.tolist() == [[0, 2, 1], [3, 5, 4], [3, 4, 3]]
+    assert made.gold == ["e1", None, "e1"]
+    assert (tally.n_documents, tally.n_mentions, tally.n_candidates, tally.n_without_gold) == (1, 3, 3, 1)
+
+
+def test_a_tally_adds_up_what_was_left_out() -> None:
+    tally, documents = ScoringTally(), [scored(), scored(doc_id="b", gold=[None, 1, 1])]
+    list(score_documents(model(), documents, min_prob=0.3, tally=tally))
+    each = [model().pruned_score(d.tokens, d.mentions, min_prob=0.3) for d in documents]  # type: ignore[arg-type]
+    assert tally.n_dropped == sum(pruned.n_dropped for pruned in each) > 0
+    assert tally.n_candidates == sum(pruned.distribution.n_candidates for pruned in each)
+    assert tally.dropped_mass == pytest.approx(sum(pruned.dropped_mass.sum() for pruned in each))
+    assert tally.mean_dropped_mass == pytest.approx(tally.dropped_mass / 6)
+    assert (tally.n_mentions, tally.n_without_gold) == (6, 1)
+    assert ScoringTally().mean_dropped_mass == 0.0
+
+
+def test_documents_are_scored_one_by_one() -> None:
+    def corpus() -> object:
+        yield scored()
+        raise AssertionError("the second document was asked for too early")
+
+    assert next(score_documents(model(), corpus())).doc_id == "a"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "message"),
+    [
+        (scored(tokens=None), {}, "doc_id 'a': tokens must be there to score mentions, got none"),
+        (scored(), {"scheme": "ptb"}, "doc_id 'a': scheme must be one of ud2, ud1, clearnlp, got 'ptb'"),
+        (scored(), {"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
+        (scored(), {"min_prob": 2}, r"doc_id 'a': min_prob must lie in \[0, 1\), got 2"),
+        (
+            scored(tokens=reference.parsed(SENTENCE.replace("nsubj", "SBJ"))),
+            {},
+            r"doc_id 'a': dependency labels must be of one scheme .*, got SBJ",
+        ),
+    ],
+)
+def test_documents_that_cannot_be_scored_are_refused_by_name(
+    document: ScoredDocument, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}") as raised:
+        list(score_documents(model(), [document], **options))  # type: ignore[arg-type]
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,122 @@
+"""Templates: what they may say, and that the documentation says so too."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+import pytest
+
+from corefsample import ParameterError
+from corefsample.mention_ranking import TemplateSet, _encoding_kernels, _pair_kernels
+from corefsample.mention_ranking import templates as module
+from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
+
+GOOD = {"pronoun": ["i.any"], "phrase": ["pair.match"], "new": ["i.kind"]}
+
+
+def documented(heading: str) -> list[str]:
+    """Atoms that a section of the module's docstring names: what stands in brackets explains."""
+    section = (module.__doc__ or "").split(f"{heading}\n")[1]
+    lines = []
+    for line in section.splitlines():
+        if not line.startswith("    "):
+            break
+        lines.append(line)
+    text = " ".join(lines).partition(" A head, lemma or word")[0]
+    while "(" in text:
+        text = re.sub(r"\([^()]*\)", "", text)
+    return re.findall(r"[a-z_]+", text)
+
+
+def test_the_documentation_lists_the_atoms_of_a_mention() -> None:
+    assert documented("Atoms of a mention") == list(_encoding_kernels.ATOMS)
+
+
+def test_the_documentation_lists_the_atoms_of_a_pair() -> None:
+    assert set(documented("Atoms of a pair")) == set(_pair_kernels.PAIR_ATOMS) - {"nothing"}
+
+
+@pytest.mark.parametrize(
+    ("kernels", "prefix", "names"),
+    [(_encoding_kernels, "A_", _encoding_kernels.ATOMS), (_pair_kernels, "P_", _pair_kernels.PAIR_ATOMS)],
+)
+def test_places_of_atoms_are_those_of_their_names(kernels: object, prefix: str, names: tuple[str, ...]) -> None:
+    places = {name: value for name, value in vars(kernels).items() if re.match(f"{prefix}[A-Z_]+$", name)}
+    assert sorted(places.values()) == list(range(len(names)))
+    for name, place in places.items():
+        assert names[place].startswith(name.removeprefix(prefix).lower())
+
+
+def test_a_template_is_compiled_to_places_and_a_seed() -> None:
+    lists = TemplateSet(
+        pronoun=["i.kind k.kind pair.sentences pair.match"],
+        phrase=["pair.match"],
+        new=["i.any", "i.any best.match", "best.near i.length"],
+    )
+    pronoun, phrase, new = lists.groups
+    kind, any_, length = (_encoding_kernels.ATOMS.index(name) for name in ("kind", "any", "length"))
+    assert pronoun.mention.tolist() == [[kind, -1, -1, -1]]
+    assert pronoun.candidate.tolist() == [[kind, -1, -1, -1]]
+    assert pronoun.pair.tolist() == [[_pair_kernels.P_SENTENCES, _pair_kernels.P_MATCH]]
+    assert phrase.pair.tolist() == [[_pair_kernels.P_MATCH, 0]]
+    assert phrase.mention.tolist() == [[-1] * 4]
+    assert new.mention[:, 0].tolist() == [any_, any_, length]
+    assert new.best.tolist() == [0, 1, 2]
+    assert pronoun.seeds.tolist() == [zlib.crc32(b"pronoun i.kind k.kind pair.sentences pair.match")]
+    assert lists.n_templates == 5
+
+
+def test_blanks_do_not_matter() -> None:
+    assert TemplateSet(["  i.any \t k.any"], ["pair.match"], ["i.any"]) == TemplateSet(
+        ["i.any k.any"], ["pair.match"], ["i.any"]
+    )
+
+
+def test_the_same_template_counts_anew_in_each_list() -> None:
+    lists = TemplateSet(["i.any"], ["i.any"], ["i.any"])
+    assert len({int(group.seeds[0]) for group in lists.groups}) == 3
+
+
+def test_the_templates_that_ship_differ_and_are_all_read() -> None:
+    for name in ("pronoun", "phrase", "new"):
+        lines = getattr(DEFAULT_TEMPLATES, name)
+        assert len(lines) == len(set(lines)) == len(set(DEFAULT_TEMPLATES.compiled(name).seeds.tolist()))
+    assert DEFAULT_TEMPLATES.n_templates == sum(len(group.seeds) for group in DEFAULT_TEMPLATES.groups)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("pronoun", "i.colour", "templates.pronoun[1] must be of known atoms, got 'i.colour'"),
+        ("phrase", "pair.kind", "templates.phrase[1] must be of known atoms, got 'pair.kind'"),
+        ("phrase", "i.match", "templates.phrase[1] must be of known atoms, got 'i.match'"),
+        ("phrase", "pair.nothing", "templates.phrase[1] must be of known atoms, got 'pair.nothing'"),
+        ("phrase", "kind", "templates.phrase[1] must be of i., k. and pair. atoms, got 'kind'"),
+        ("phrase", "j.kind", "templates.phrase[1] must be of i., k. and pair. atoms, got 'j.kind'"),
+        ("phrase", "best.match", "templates.phrase[1] must be of i., k. and pair. atoms, got 'best.match'"),
+        ("new", "k.kind", "templates.new[1] must be of i., k. and pair. atoms, got 'k.kind'"),
+        ("new", "pair.match", "templates.new[1] must be of i., k. and pair. atoms, got 'pair.match'"),
+        ("new", "best.far", "templates.new[1] must be of i., k. and pair. atoms, got 'best.far'"),
+        ("new", "best.match best.near", "templates.new[1] must have at most 1 best. atom, got 'best.match best.near'"),
+        (
+            "pronoun",
+            "i.any i.kind i.head i.role i.link",
+            "templates.pronoun[1] must have at most 4 i. atoms, got 'i.any i.kind i.head i.role i.link'",
+        ),
+        (
+            "pronoun",
+            "pair.match pair.agree pair.quotes",
+            "templates.pronoun[1] must have at most 2 pair. atoms, got 'pair.match pair.agree pair.quotes'",
+        ),
+    ],
+)
+def test_a_template_that_cannot_be_read_is_refused(name: str, line: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        TemplateSet(**{**GOOD, name: [*GOOD[name], line]})
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_list_without_templates_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^templates\.{name} must have a template, got none$"):
+        TemplateSet(**{**GOOD, name: []})
