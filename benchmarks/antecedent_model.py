@@ -19,8 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from corefsample import ScoredDocument, link_tables, map_clustering, sample_clusterings
+from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
 from corefsample.annotated import AnnotatedDocument
+from corefsample.calibration import (
+    HistogramBinning,
+    IsotonicRecalibration,
+    PlattScaling,
+    ScalingBinning,
+    calibration_error,
+)
 from corefsample.documents import Tokens
 from corefsample.formats.corefud import read_corefud
 from corefsample.link_calibration import calibrate_links
@@ -44,20 +51,21 @@ BIN_SIZE, FLOOR_DRAWS = 5000, 20
 LENGTH, RUNS = 150, 7  # mentions of a document that speed is measured on; turns
 
 Scored = Sequence[ScoredDocument]
+Floats = npt.NDArray[np.float64]
 
 
 def documents_of(split: str) -> list[AnnotatedDocument]:
     return list(read_corefud(GUM / f"en_gum-ud-{split}.conllu.gz"))
 
 
-def trained(l2: Sequence[float]) -> AntecedentModel:
+def trained(l2: Sequence[float], seed: int) -> AntecedentModel:
     """Train on GUM's train documents, with the penalty and the pass chosen on its dev documents."""
 
     def show(report: EpochReport) -> None:
         held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
         print(f"l2 {report.l2:g}, pass {report.epoch}: loss {report.loss:.4f}{held_out}", file=sys.stderr)
 
-    return train(documents_of("train"), held_out=documents_of("dev"), l2=l2, on_epoch=show)
+    return train(documents_of("train"), held_out=documents_of("dev"), l2=l2, seed=seed, on_epoch=show)
 
 
 # --- gold mentions -----------------------------------------------------------------------------------------
@@ -110,23 +118,28 @@ def gold_mentions(model: AntecedentModel, splits: dict[str, list[AnnotatedDocume
 
 
 def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocument]]) -> pd.DataFrame:
-    """CalibErr on test documents of what is fitted to dev documents."""
+    """CalibErr on test documents of what is fitted to dev documents: whole distributions, or marginals alone."""
     dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
     rows = []
     for name, objective in (("likelihood", "likelihood"), ("links-log", LinkScore("log"))):
         change = fit_recalibration(dev, objective=objective).recalibration  # type: ignore[arg-type]
         error, lower, upper = link_error([change.apply_document(each) for each in test])
-        rows.append(
-            {
-                "fitted to": name,
-                "temperature": change.temperature,
-                "new_bias": change.new_bias,
-                "calib_err": error,
-                "lower": lower,
-                "upper": upper,
-            }
-        )
+        fitted = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, by {name}"
+        rows.append({"recalibration": fitted, "calib_err": error, "lower": lower, "upper": upper})
+    (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
+    for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
+        mended = recalibrator.fit(q, y).predict(q_test)
+        found = calibration_error(mended, y_test, bin_size=BIN_SIZE, documents=documents, n_resamples=1000)
+        name = f"{type(recalibrator).__name__} of marginals"
+        rows.append({"recalibration": name, "calib_err": found.estimate, "lower": found.lower, "upper": found.upper})
     return pd.DataFrame(rows)
+
+
+def pairs(documents: Scored) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Link marginals of all pairs of mentions, whether gold links them, and their documents."""
+    each = [link_pairs(document) for document in documents]
+    numbers = np.repeat(np.arange(len(each)), [len(found.q) for found in each])
+    return np.concatenate([found.q for found in each]), np.concatenate([found.y for found in each]), numbers
 
 
 def by_genre(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.DataFrame:
@@ -259,13 +272,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", help="a model file, or english; without it a model is trained")
     parser.add_argument("--l2", type=float, nargs="+", default=[0.02], help="penalties to choose from on dev")
+    parser.add_argument("--seed", type=int, default=0, help="of the orders of training documents")
     parser.add_argument("--save", help="keep the trained model in this file")
     parser.add_argument("--pipeline", help="a spaCy pipeline, to find mentions in its parses too")
     chosen = parser.parse_args()
     if not GUM.exists():
         raise SystemExit(f"GUM must be in {GUM.name}, beside the project, got nothing there")
     if chosen.model is None:
-        model = trained(chosen.l2)
+        model = trained(chosen.l2, chosen.seed)
         if chosen.save:
             save_model(model, chosen.save)
     else:

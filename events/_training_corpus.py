@@ -17,7 +17,7 @@ from events._training_selection import Selection
 from events.document_inputs import DocumentInputs, ReadDocument
 
 if TYPE_CHECKING:
-    from events.training import TrainOptions
+    from events._training_options import TrainOptions
 
 __all__ = ["GoldDocument", "TrainingCorpus"]
 

@@ -17,7 +17,7 @@ from events._training_selection import held_out_ids
 from events.record import checksums
 
 if TYPE_CHECKING:
-    from events.training import TrainOptions
+    from events._training_options import TrainOptions
 
 __all__ = ["L2_ALONE", "L2_GRID", "TrainingFit"]
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.formats import write_documents
 from events.batch import EventsOptions, RunSummary, run_events
-from events.evaluation import evaluate_clustering
 from events.lexicon import load_lexicon
-from events.matching import match_document
-from events.periods import Calendar
 from events.report import can_report, write_report
 from events.rules import load_rules
 from events.run_folder import RunFolder
 from events.simulate import simulate_documents
+from events.truth import TrueEvents
 
 __all__ = ["DemoResult", "run_demo"]
 
@@ -95,7 +90,7 @@ def run_demo(
     news = str(folder / _NEWS)
 
     options = EventsOptions(seed=seed)
-    truth = _Truth(options)
+    truth = TrueEvents(load_rules(options.rule, options.preset), load_lexicon(options.lexicon), period=options.period)
 
     def documents() -> Iterator[ScoredDocument]:
         simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)
@@ -109,34 +104,13 @@ def run_demo(
     summary = run_events(news, folder / _RUN, options, overwrite=overwrite, on_progress=on_progress)
     if can_report():
         write_report(folder / _RUN, overwrite=overwrite)
-    return DemoResult(news, summary, *truth.coverage(folder / _RUN / "counts.parquet"))
+    return DemoResult(news, summary, *_coverage(truth, folder / _RUN / "counts.parquet"))
 
 
-class _Truth:
-    """The counts that the simulation's own entities make."""
+def _coverage(truth: TrueEvents, counts: Path) -> tuple[int, int]:
+    """Counts that the posterior leaves open, and those of them with the truth in their interval."""
+    import pandas as pd
 
-    def __init__(self, options: EventsOptions) -> None:
-        self._rule = load_rules(options.rule, options.preset)
-        self._lexicon = load_lexicon(options.lexicon)
-        self._calendar = Calendar(options.period)
-        self._counts: Counter[tuple[str, str]] = Counter()
-
-    def add(self, document: ScoredDocument) -> None:
-        """Count the events of one document with gold entities."""
-        if document.tokens is None or document.date is None or document.gold is None:
-            return
-        matches = match_document(document.tokens, document.mentions, self._rule, self._lexicon, document.date)
-        if matches.possible:
-            period = str(self._calendar.index(self._calendar.numbers([document.date]))[0])
-            self._counts.update(
-                (key, period) for key in evaluate_clustering(matches, np.asarray(document.gold, np.int64))
-            )
-
-    def coverage(self, counts: Path) -> tuple[int, int]:
-        """Counts that the posterior leaves open, and those of them with the truth in their interval."""
-        import pandas as pd
-
-        table = pd.read_parquet(counts)
-        table = table[table["sd"] > 0.0]
-        true = [self._counts[key] for key in zip(table["country"], table["period"], strict=True)]
-        return len(table), int(table["lower"].le(true).mul(table["upper"].ge(true)).sum())
+    table = pd.read_parquet(counts)
+    left_open = truth.beside(table[table["sd"] > 0.0])
+    return len(left_open), int(left_open["covered"].sum())

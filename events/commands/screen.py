@@ -1,16 +1,25 @@
-"""What commands put on the screen: JSON, pairs of name and value, progress, complaints."""
+"""What commands put on the screen: prose, JSON, pairs of name and value, progress, complaints."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-__all__ = ["complain", "print_json", "print_pairs", "progress"]
+__all__ = ["complain", "print_json", "print_pairs", "progress", "tell", "watched"]
+
+COLUMNS = 80
+
+
+def tell(text: str) -> None:
+    """Print prose in lines of at most 80 columns; words stay whole, however long."""
+    click.echo(_filled(text))
 
 
 def print_json(content: Any) -> None:
@@ -19,17 +28,33 @@ def print_json(content: Any) -> None:
 
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Print a title, and beneath it a line a name and value."""
+    """Print a title, and beneath it a line a name and value; a long value goes on beneath itself."""
     click.echo(title)
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
-        click.echo(f"  {name:<{width}}  {value}")
+        click.echo(_filled(value, f"  {name:<{width}}  ", " " * (width + 4)))
+
+
+def _filled(text: str, first: str = "", other: str = "") -> str:
+    return textwrap.fill(
+        text,
+        COLUMNS,
+        initial_indent=first,
+        subsequent_indent=other,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def watched() -> bool:
+    """Whether a person watches standard error, on a terminal that can draw a line anew."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @contextmanager
 def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int, int], None] | None]:
     """Show progress on standard error, if a person watches."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not watched():
         yield None
         return
     from rich.console import Console

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from events.commands.screen import watched
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking.training import EpochReport
@@ -25,7 +26,7 @@ def _console() -> Any:
 @contextmanager
 def scoring_progress(quiet: bool) -> Iterator[OnProgress | None]:
     """Show documents done, their rate and the time left on standard error, if a person watches."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not watched():
         yield None
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
@@ -52,7 +53,7 @@ def scoring_progress(quiet: bool) -> Iterator[OnProgress | None]:
 @contextmanager
 def training_progress(quiet: bool, n_passes: int) -> Iterator[tuple[OnProgress | None, OnEpoch | None]]:
     """Show documents read, then each pass with its held-out likelihood, on standard error, if a person watches."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not watched():
         yield None, None
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Lists
 
-from corefsample import AntecedentDistribution, ParameterError
+from corefsample import (
+    AntecedentDistribution,
+    ParameterError,
+    Recalibration,
+    ScoredDocument,
+    clustering_log_prob,
+    link_marginals,
+    read_documents,
+    root_posterior,
+    sample_clusterings,
+    write_documents,
+)
 
 
 def rows_of(distribution: AntecedentDistribution) -> list[references.Row]:
@@ -228,3 +241,119 @@ def test_pruning_below_no_probability_is_refused(min_prob: float) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])
     with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got "):
         distribution.pruned(min_prob)
+
+
+# --- one antecedent settled --------------------------------------------------------------------------------
+
+NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
+
+
+def settled_law(rows: list[references.Row], mention: int, antecedent: int) -> references.Law:
+    """Law of clusterings where all antecedent vectors with another antecedent of the mention are rejected."""
+    kept: dict[references.Clustering, list[float]] = {}
+    for vector, probability in references.antecedent_vectors(rows):
+        if vector[mention] == antecedent:
+            kept.setdefault(references.connected_components(vector), []).append(probability)
+    mass = math.fsum(p for terms in kept.values() for p in terms)
+    return {clustering: math.fsum(terms) / mass for clustering, terms in kept.items()}
+
+
+@given(strategies.antecedent_lists(1, 5, scores=strategies.mild_scores), st.data())
+def test_a_settled_antecedent_gives_what_rejection_gives(lists: Lists, data: st.DataObject) -> None:
+    n = len(lists.antecedents)
+    mention = data.draw(st.integers(0, n - 1))
+    k = data.draw(st.sampled_from([mention, *lists.antecedents[mention]]))  # the mention itself: NEW
+    law = settled_law(references.softmax_rows(*lists), mention, k)
+    settled = AntecedentDistribution.from_lists(*lists).with_antecedent(mention, None if k == mention else k)
+    np.testing.assert_allclose(link_marginals(settled), references.link_marginals(law, n), atol=1e-12)
+    np.testing.assert_allclose(root_posterior(settled), references.root_posterior(law, n), atol=1e-12)
+    for clustering in references.all_clusterings(n):
+        assert math.exp(clustering_log_prob(settled, clustering)) == pytest.approx(law.get(clustering, 0.0), abs=1e-12)
+
+
+@given(strategies.antecedent_lists(1, scores=strategies.mild_scores), st.data())
+def test_the_other_mentions_keep_every_bit(lists: Lists, data: st.DataObject) -> None:
+    mention = data.draw(st.integers(0, len(lists.antecedents) - 1))
+    k = data.draw(st.sampled_from([None, *lists.antecedents[mention]]))
+    before = AntecedentDistribution.from_lists(*lists)
+    arrays = {name: getattr(before, name).copy() for name in NAMES}
+    after = before.with_antecedent(mention, k)
+    expected = rows_of(before)
+    expected[mention] = {mention: 1.0} if k is None else {k: 1.0, mention: 0.0}
+    assert rows_of(after) == expected
+    for name in NAMES:
+        np.testing.assert_array_equal(getattr(before, name), arrays[name])
+        assert getattr(after, name).dtype == getattr(before, name).dtype
+        assert not getattr(after, name).flags.writeable
+    others = np.delete(np.arange(after.n_mentions), mention)
+    for i in others.tolist():
+        rows = slice(after.indptr[i], after.indptr[i + 1])
+        old = slice(before.indptr[i], before.indptr[i + 1])
+        np.testing.assert_array_equal(after.scores[rows], before.scores[old])
+
+
+def test_a_mixture_over_all_choices_is_the_distribution_itself() -> None:
+    # P(link) = sum over k of P(a_3 = k) P(link | a_3 = k), the law of total probability.
+    distribution = AntecedentDistribution.from_lists(
+        [[], [0], [1, 0], [0, 1, 2], [3, 0]], [[], [0.3], [1.0, -1.0], [0.2, 0.5, -0.4], [0.7, 0.1]]
+    )
+    candidates, probs = distribution.row(3)
+    mixed = distribution.new_probs[3] * link_marginals(distribution.with_antecedent(3, None))
+    for k, p in zip(candidates.tolist(), probs.tolist(), strict=True):
+        mixed += p * link_marginals(distribution.with_antecedent(3, k))
+    np.testing.assert_allclose(mixed, link_marginals(distribution), atol=1e-14)
+
+
+def test_the_same_seed_draws_the_same_for_the_other_mentions() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.0], [0.0, 0.0], [0.0]])
+    settled = distribution.with_antecedent(2, None)
+    one, other = (sample_clusterings(each, n_samples=500, seed=1).labels for each in (distribution, settled))
+    np.testing.assert_array_equal(one[:, :2], other[:, :2])
+    np.testing.assert_array_equal(one[:, 3] == one[:, 2], other[:, 3] == other[:, 2])  # a_3 is 2 or NEW
+    assert 100 < np.count_nonzero(one[:, 2] == 2) < 400
+    assert (other[:, 2] == 2).all()
+
+
+def test_a_settled_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [-9.0, 0.0]])
+    settled = distribution.with_antecedent(2, 0).with_antecedent(1, None)
+    assert settled.probs.tolist() == [1.0]
+    assert settled.new_probs.tolist() == [1.0, 1.0, 0.0]
+    write_documents(
+        [ScoredDocument("d", np.array([[0, 1, 0], [1, 2, 1], [2, 3, 2]], np.int32), settled)], tmp_path / "d.jsonl"
+    )
+    (read,) = read_documents(tmp_path / "d.jsonl")
+    for again in (read.antecedents, Recalibration(5.0, 2.0).apply(settled)):
+        assert again.probs.tolist() == [1.0]
+        assert again.new_probs.tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("mention", "antecedent", "reason"),
+    [
+        (3, None, "mention must be from 0 to below 3, got 3"),
+        (-1, None, "mention must be from 0 to below 3, got -1"),
+        (True, 0, "mention must be from 0 to below 3, got True"),
+        (1.0, 0, "mention must be from 0 to below 3, got 1.0"),
+        (2, 2, r"antecedent must be None \(NEW\) or a mention before 2, got 2"),
+        (1, 2, r"antecedent must be None \(NEW\) or a mention before 1, got 2"),
+        (2, -1, r"antecedent must be None \(NEW\) or a mention before 2, got -1"),
+        (2, False, r"antecedent must be None \(NEW\) or a mention before 2, got False"),
+        (2, "0", r"antecedent must be None \(NEW\) or a mention before 2, got '0'"),
+        (0, 0, r"antecedent must be None \(NEW\) or a mention before 0, got 0"),
+        (2, 1, "antecedent must have a probability above 0 for mention 2, got 1 of probability 0"),  # exp(-800)
+        (1, 0, "antecedent must have a probability above 0 for mention 1, got 0 of probability 0"),  # no candidate
+        (2, None, r"antecedent must have a probability above 0 for mention 2, got None \(NEW\) of probability 0"),
+    ],
+)
+def test_what_cannot_be_the_antecedent_is_refused(mention: Any, antecedent: Any, reason: str) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [800.0, 0.0]])
+    with pytest.raises(ParameterError, match=f"^{reason}$"):
+        distribution.with_antecedent(mention, antecedent)
+
+
+def test_numbers_of_numpy_settle_as_plain_ones_do() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    mention, antecedent = np.arange(2)[::-1]
+    settled = distribution.with_antecedent(mention, antecedent)
+    assert (settled.probs.tolist(), settled.antecedents.tolist()) == ([1.0], [0])

@@ -31,8 +31,8 @@ spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
 from spacy.tokens import Doc, DocBin  # noqa: E402
 from spacy.vocab import Vocab  # noqa: E402
 
-from corefsample import _spacy_state, displacy_rendering  # noqa: E402
-from corefsample.displacy_rendering import clustering_markup, displacy_input, displacy_options  # noqa: E402
+from corefsample import _spacy_state  # noqa: E402
+from corefsample.displacy_rendering import clustering_markup, displacy_input  # noqa: E402
 from corefsample.spacy_component import is_scored, posterior_of  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -441,6 +441,57 @@ def test_what_is_no_clustering_is_refused(clustering: Any, reason: str) -> None:
     assert list(doc.spans) == []
 
 
+def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozenset[int], str]:
+    """Names of entities: the two that share most, over and over; what is left has the number of its first mention."""
+    mine = {frozenset(entity): f"E{n}" for n, entity in enumerate(sorted(map_sets, key=min), start=1)}
+    its, names = sorted(map(frozenset, sets), key=min), {}
+    while any(each & other for each in mine for other in its):
+        best = max(((a, b) for a in mine for b in its), key=lambda pair: (len(pair[0] & pair[1]), -min(pair[0])))
+        rivals = [b for b in its if len(best[0] & b) == len(best[0] & best[1])]
+        names[rivals[0]] = mine.pop(best[0])
+        its.remove(rivals[0])
+    return names | {entity: f"M{min(entity)}" for entity in its}
+
+
+def as_sets(labels: Any) -> list[set[int]]:
+    entities: dict[int, set[int]] = {}
+    for i, label in enumerate(labels):
+        entities.setdefault(int(label), set()).add(i)
+    return list(entities.values())
+
+
+@given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
+@settings(max_examples=60)
+def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
+    lists: strategies.Lists, data: st.DataObject
+) -> None:
+    posterior = stored(lists, n_samples=3)._.coref
+    n = posterior.n_mentions
+    mine = as_sets(posterior.labels("map"))
+    clusterings = ["map", 0, 1, 2, data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))]
+    for clustering in clusterings:
+        names, its = posterior.entity_names(clustering), as_sets(posterior.labels(clustering))
+        expected = named_by_hand(mine, its)
+        assert names == tuple(expected[frozenset(entity)] for i in range(n) for entity in its if i in entity)
+        assert len(set(names)) == len(its)  # a name is of one entity
+        for entity in its:
+            if entity in mine:  # settled entities keep their name whatever becomes of the others
+                assert {names[i] for i in entity} == {posterior.entity_names("map")[i] for i in entity}
+
+
+def test_names_by_hand() -> None:
+    # map: E1 = {0, 1, 2, 3}, E2 = {4, 5}, E3 = {6}
+    lists = strategies.Lists([[], [0], [0], [0], [], [4], []], [[], [9.0], [9.0], [9.0], [], [9.0], []])
+    posterior = stored(lists)._.coref
+    assert posterior.entity_names() == ("E1", "E1", "E1", "E1", "E2", "E2", "E3")
+    # The first mention leaves: the others are still E1, and it has its own number.
+    assert posterior.entity_names([0, 1, 1, 1, 4, 4, 6]) == ("M0", "E1", "E1", "E1", "E2", "E2", "E3")
+    # A tie of halves: the earlier keeps the name. E2 and E3 as one: the larger's.
+    assert posterior.entity_names([0, 0, 2, 2, 4, 4, 4]) == ("E1", "E1", "M2", "M2", "E2", "E2", "E2")
+    # 3 and 4 change sides.
+    assert posterior.entity_names([0, 0, 0, 3, 0, 3, 3]) == ("E1", "E1", "E1", "E2", "E1", "E2", "E2")
+
+
 def test_a_clustering_is_written_as_one_group_or_as_a_group_an_entity() -> None:
     doc = stored(strategies.Lists([[], [0], [], [0]], [[], [9.0], [], [9.0]]))
     group = doc._.coref.add_clustering(key="best")
@@ -456,8 +507,8 @@ def test_a_clustering_is_written_as_one_group_or_as_a_group_an_entity() -> None:
     groups = doc._.coref.add_clusters([0, 1, 2, 2], prefix="mine")
     assert texts(groups) == [["w2", "w3"]]
     assert texts([doc.spans["mine_1"]]) == [["w2", "w3"]]
-    assert doc.spans["mine_1"].attrs == {"entity": "E3"}
-    assert [span.label_ for span in doc.spans["mine_1"]] == ["E3", "E3"]
+    assert doc.spans["mine_1"].attrs == {"entity": "E2"}
+    assert [span.label_ for span in doc.spans["mine_1"]] == ["E2", "E2"]
     assert len(doc._.coref.add_clusters([0, 1, 2, 2], prefix="all", min_size=1)) == 3
     for bad, reason in [({"key": ""}, "key must be a string"), ({"key": 3}, "key must be a string")]:
         with pytest.raises(ParameterError, match=reason):
@@ -476,8 +527,7 @@ def test_the_component_writes_the_map_clustering_and_as_many_samples_as_asked(pi
     assert set(doc.spans) == {"mine", "who_map", "who_sample_0", "who_sample_1", *names}
     assert texts(doc.spans[name] for name in names) == texts(clusters)
     for key, clustering in [("who_map", "map"), ("who_sample_0", 0), ("who_sample_1", 1)]:
-        _, labels = np.unique(posterior.labels(clustering), return_inverse=True)
-        assert [span.label_ for span in doc.spans[key]] == [f"E{label + 1}" for label in labels]
+        assert [span.label_ for span in doc.spans[key]] == list(posterior.entity_names(clustering))
         assert texts([doc.spans[key]]) == texts([posterior.mentions])
 
 
@@ -824,77 +874,6 @@ def test_the_defaults_of_the_factory_are_those_of_the_settings() -> None:
     assert Settings(**config) == Settings()
 
 
-# --- displaCy ----------------------------------------------------------------------------------------------
-
-
-def test_displacy_gets_the_mentions_labelled_and_coloured_by_entity(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline()
-    doc = nlp(spaced(nlp))
-    given_labels = [0, 1, 1, 0]  # His dog; His, He; the dog
-    drawn = displacy_input(doc, given_labels)
-    assert [(each["start_token"], each["end_token"], each["label"]) for each in drawn["spans"]] == [
-        (0, 2, "E1"),
-        (0, 1, "E2"),
-        (6, 7, "E2"),
-        (9, 12, "E1"),
-    ]
-    assert [doc.text[each["start"] : each["end"]] for each in drawn["spans"]] == ["His dog", "His", "He", "the   dog"]
-    assert drawn["tokens"] == [token.text for token in doc]
-    assert drawn["title"] is None
-    assert len(displacy_input(doc, [0, 1, 1, 2])["spans"]) == 2
-    assert len(displacy_input(doc, [0, 1, 1, 2], min_size=1)["spans"]) == 4
-    assert [each["label"] for each in displacy_input(doc, given_labels, style="ent")["ents"]] == ["E1", "E2", "E1"]
-
-
-def test_entities_have_colours_of_their_own_the_largest_first() -> None:
-    n = 40
-    doc = stored(strategies.Lists([[] for _ in range(n)], [[] for _ in range(n)]))
-    colours = displacy_options(doc)["colors"]
-    assert len(colours) == len(set(colours.values())) == n
-    for colour in colours.values():  # black on it: a contrast of 7 and more, by WCAG's formula
-        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-        luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-        assert (luminance + 0.05) / 0.05 >= 7
-    assert next(iter(displacy_options(doc, [0, *[1] * (n - 1)])["colors"])) == "E2"
-
-
-@pytest.mark.parametrize("style", displacy_rendering.STYLES)
-def test_markup_shows_the_text_and_runs_nothing(pipeline: Callable[..., Any], style: Any) -> None:
-    nlp = pipeline(mentions="mine")
-    words = ["<script>alert('x')</script>", "saw", "&", "\u05e9\u05dc\u05d5\u05dd", "\U0001f600", "."]
-    doc = Doc(
-        nlp.vocab,
-        words=words,
-        heads=[1] * 6,
-        deps=["nsubj", "root", "dep", "obj", "dep", "punct"],
-        pos=["NOUN"] * 6,
-        lemmas=words,
-        user_data={"title": "<b>"},
-    )
-    doc.spans["mine"] = [doc[0:1], doc[3:4], doc[3:5]]
-    html = clustering_markup(nlp(doc), [0, 0, 0], style=style, page=True)
-    assert "<script" not in html
-    assert "&lt;script&gt;" in html
-    assert "<b>" not in html
-    assert "\u05e9\u05dc\u05d5\u05dd" in html
-    assert "\U0001f600" in html
-    assert displacy_options(doc, [0, 0, 0])["colors"]["E1"] in html
-    assert html.count("E1") == (3 if style == "span" else 2)
-    assert html.startswith("<!DOCTYPE html>")
-    assert not clustering_markup(doc, style=style).startswith("<!DOCTYPE")
-
-
-def test_a_picture_of_no_clustering_is_refused() -> None:
-    doc = stored(FOUR)
-    with pytest.raises(ParameterError, match="style must be one of span, ent, got 'dep'"):
-        displacy_input(doc, style="dep")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="min_size must be a whole number of at least 1, got 0"):
-        displacy_input(doc, min_size=0)
-    with pytest.raises(ParameterError, match="doc must have been scored"):
-        clustering_markup(Doc(doc.vocab, words=["a"]))
-
-
 # --- the real thing ----------------------------------------------------------------------------------------
 
 TEXT = (
@@ -999,7 +978,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
     assert [span.text for span in (names["mayor"], names["she"])] == ["The mayor", "she"]
@@ -1007,7 +986,12 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert same_law(names["again"]._.coref, names["posterior"])
     (document,) = cs.read_documents("scored.jsonl.gz")
     assert (document.doc_id, document.n_mentions) == ("nyt-1", 6)
+    assert names["scored"]._.coref.doc_id.startswith("text-")
+    assert names["scored"]._.coref.link_probability(4, 0) == 1.0
     assert "brother" in Path("map.html").read_text(encoding="utf-8")
+    assert Path("samples.html").read_text(encoding="utf-8").count("brother") == 3
+    assert "mayor" in names["markup"]
+    assert "mayor" not in names["part"]
     assert "DocPosterior(doc_id='text-" in capsys.readouterr().out
 
 
