@@ -44,7 +44,7 @@ from corefsample.mention_ranking import (
 )
 from corefsample.mention_ranking.english import ENGLISH_GENRES
 from corefsample.metrics import ClusteringScores, clustering_scores, corpus_scores
-from corefsample.recalibration import LinkScore, fit_recalibration
+from corefsample.recalibration import LinkScore, RecalibrationFitter
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20
@@ -122,10 +122,12 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
     dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
     rows = []
     for name, objective in (("likelihood", "likelihood"), ("links-log", LinkScore("log"))):
-        change = fit_recalibration(dev, objective=objective).recalibration  # type: ignore[arg-type]
-        error, lower, upper = link_error([change.apply_document(each) for each in test])
-        fitted = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, by {name}"
-        rows.append({"recalibration": fitted, "calib_err": error, "lower": lower, "upper": upper})
+        fitter = RecalibrationFitter(dev, objective=objective)  # type: ignore[arg-type]
+        fit = fitter.fit().recalibration
+        for how, change in (("fitted to", fit), ("shrunk, fitted to", fitter.bootstrap(200).shrunk(fit))):
+            error, lower, upper = link_error([change.apply_document(each) for each in test])
+            said = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
+            rows.append({"recalibration": said, "calib_err": error, "lower": lower, "upper": upper})
     (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
     for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
         mended = recalibrator.fit(q, y).predict(q_test)

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._recalibration_losses import GoldSet, Likelihood, Objective, make_losses
-from corefsample._recalibration_model import CrossFit, Recalibration, RecalibrationDraws, RecalibrationFit
+from corefsample._recalibration_model import Recalibration, RecalibrationFit
+from corefsample._recalibration_refits import CrossFit, RecalibrationDraws
 from corefsample._recalibration_surface import LossSurface, find_surface, no_minimum, recalibration_at
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError

@@ -28,7 +28,8 @@ from collections.abc import Iterable
 
 from corefsample._recalibration_fitter import RecalibrationFitter
 from corefsample._recalibration_losses import DocumentObjective, LinkScore, Objective
-from corefsample._recalibration_model import CrossFit, GoldCounts, Recalibration, RecalibrationDraws, RecalibrationFit
+from corefsample._recalibration_model import GoldCounts, Recalibration, RecalibrationFit
+from corefsample._recalibration_refits import CrossFit, RecalibrationDraws
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated
 

@@ -20,6 +20,7 @@ from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
     CrossFit,
     Objective,
+    Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
     RecalibrationFitter,
@@ -53,6 +54,8 @@ class RecalibrationRun:
         The same by folds: its scores are held out.
     draws
         Refits on bootstrapped documents.
+    applied
+        What the documents were put through: the fit, or the fit shrunk.
     n_without_gold
         Documents of the gold inputs that have no gold, and were left out.
     n_written
@@ -70,6 +73,7 @@ class RecalibrationRun:
     fit: RecalibrationFit
     cross_fit: CrossFit
     draws: RecalibrationDraws
+    applied: Recalibration
     n_without_gold: int
     n_written: int
     n_also_fitted: int
@@ -86,6 +90,7 @@ class RecalibrationRun:
             **self.fit.recalibration.to_json(),
             "temperature_se": float(draws.temperature.std(ddof=1)),
             "new_bias_se": float(draws.new_bias.std(ddof=1)),
+            "applied": self.applied.to_json(),
             "n_folds": held_out.n_folds,
             "score_before": held_out.score_before,
             "score_after": held_out.score_after,
@@ -114,6 +119,7 @@ def run_recalibrate(
     scheme: str | None = None,
     unannotated: Unannotated = "skip",
     missing: str = "skip",
+    shrink: bool = False,
     overwrite: bool = False,
     on_error: str = "stop",
     on_progress: Progress | None = None,
@@ -143,6 +149,9 @@ def run_recalibrate(
         As of `events.queries.match_queries`.
     unannotated, missing
         As of `corefsample.recalibration.RecalibrationFitter`.
+    shrink
+        Whether to draw the fit towards no change by its own uncertainty before it is applied
+        (`RecalibrationDraws.shrunk`): for few documents with gold.
     overwrite
         Whether files of an earlier run may be replaced.
     on_error
@@ -164,6 +173,7 @@ def run_recalibrate(
     started = time.time()
     options = {"objective": objective, "folds": folds, "seed": seed, "n_samples": n_samples, "n_boot": n_boot}
     options |= {"role": role, "scheme": scheme, "unannotated": unannotated, "missing": missing, "on_error": on_error}
+    options |= {"shrink": shrink}
     _check_options(options)
     path, gold_names, names = os.fspath(out), _names(gold_inputs), _names(apply_inputs)
     if "-" in gold_names and "-" in names:
@@ -182,10 +192,11 @@ def run_recalibrate(
         target = RecalibratedDocuments(names, on_rejected, on_progress)  # a missing file is told before the fit
         fitter, fit = _fitted(gold, named_objective(objective, query), missing=missing, unannotated=unannotated)
         held_out, draws = fitter.cross_fit(folds, seed=seed), fitter.bootstrap(n_boot, seed=seed)
+        applied = draws.shrunk(fit.recalibration) if shrink else fit.recalibration
         inputs = [{"part": "gold", **row} for row in checksums(gold.stream.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(target.stream.paths)]
         n_written = write_documents(
-            _then_removing(record, target.under(fit.recalibration, fitter.gold.doc_ids)), path, overwrite=overwrite
+            _then_removing(record, target.under(applied, fitter.gold.doc_ids)), path, overwrite=overwrite
         )
         run = RecalibrationRun(
             out=path,
@@ -193,6 +204,7 @@ def run_recalibrate(
             fit=fit,
             cross_fit=held_out,
             draws=draws,
+            applied=applied,
             n_without_gold=gold.n_without_gold + fit.gold.n_without_gold,
             n_written=n_written,
             n_also_fitted=target.n_also_fitted,
@@ -262,7 +274,7 @@ def _record(
         arguments,
         inputs,
         started,
-        recalibration=run.fit.recalibration.to_json(),
+        recalibration=run.applied.to_json(),
         summary=run.to_json(),
         folds=[each.to_json() for each in held_out.recalibrations],
         draws={"temperature": run.draws.temperature.tolist(), "new_bias": run.draws.new_bias.tolist()},

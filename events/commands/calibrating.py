@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corefsample.errors import ParameterError
-from events.commands.options import json_option, on_error_option, overwrite_option
-from events.commands.screen import print_json, progress
+from events.commands.options import Command, json_option, on_error_option, overwrite_option
+from events.commands.screen import print_json, progress, tell
 
 if TYPE_CHECKING:
     from events.calibrate import CalibrationRun
@@ -18,28 +18,41 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate", "recalibrate"]
 
-
-@click.command()
-@click.argument("inputs", nargs=-1, required=True)
-@click.option("--out", help="Folder for tables and pictures.  [default: print the table alone]")
-@click.option("--bin-size", type=int, default=5000, show_default=True, help="Pairs in an adaptive bin.")
-@click.option("--norm", default="rms", show_default=True, help="rms (CalibErr), mse, l1, max.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the confidence intervals.")
-@click.option(
-    "--resamples", "n_resamples", type=int, default=10_000, show_default=True, help="Draws for intervals and tests."
-)
-@click.option(
+unannotated_option = click.option(
     "--unannotated",
     default="skip",
     show_default=True,
-    help="Mentions whose entity is null: skip (unknown: left out) or single (an entity each).",
+    metavar="[skip|single]",
+    help="Mentions whose entity is null: leave them out, or take each for an entity of its own.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same intervals.")
+
+
+@click.command(
+    cls=Command,
+    short_help="Can the probabilities be trusted? Measure them against gold.",
+    sections={"Measuring": ("bin_size", "norm", "level", "n_resamples", "unannotated", "seed")},
+)
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table alone]")
 @click.option(
     "--queries",
     is_flag=True,
     help="Ask the corpus its own entity queries instead, and see whether intervals of counts hold the truth.",
 )
+@click.option("--bin-size", type=int, default=5000, show_default=True, help="Pairs in an adaptive bin.")
+@click.option(
+    "--norm",
+    default="rms",
+    show_default=True,
+    metavar="[rms|mse|l1|max]",
+    help="Norm of the error; rms is the paper's CalibErr.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option(
+    "--resamples", "n_resamples", type=int, default=10_000, show_default=True, help="Draws for intervals and tests."
+)
+@unannotated_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same intervals.")
 @on_error_option
 @overwrite_option
 @json_option
@@ -48,8 +61,8 @@ def calibrate(
 ) -> None:
     """Can the link probabilities be trusted? Measure their calibration against gold entities.
 
-    INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input;
-    documents without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
+    INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; documents
+    without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
     distance, and by what they are (where tokens are there).
 
     With --queries it asks instead, for each verb, whether some entity with a name (or a plural, or a singular noun) has
@@ -58,8 +71,8 @@ def calibrate(
 
     \b
     Examples:
-      corefsample calibrate scored.jsonl.gz --out calibration
-      corefsample calibrate scored.jsonl.gz --queries --out queries
+      corefsample calibrate gold.jsonl.gz --out calibration
+      corefsample calibrate gold.jsonl.gz --queries --out queries
     """
     if queries:
         _calibrate_queries(inputs, out, overwrite, as_json, **options)
@@ -79,7 +92,7 @@ def _print_calibration(run: CalibrationRun) -> None:
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
     bins = overall.curve.bins
-    click.echo(
+    tell(
         f"{tables.n_documents:,} documents with gold, {bins.n_pairs:,} pairs of mentions, "
         f"{100 * overall.share_true:.3g}% coreferent."
     )
@@ -104,10 +117,10 @@ def _print_calibration(run: CalibrationRun) -> None:
             f"{group.error:>7.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
         )
     simulated = overall.simulated
-    click.echo(
-        f"\nAll pairs by Algorithm 2, which takes pairs to be independent: {simulated.lower:.4f} to "
-        f"{simulated.upper:.4f}.\np: chance of such an error if all were right, by flipping signs of documents."
-    )
+    click.echo()
+    ends = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
+    tell(f"All pairs by Algorithm 2, which takes pairs to be independent: {ends}.")
+    click.echo("p: chance of such an error if all were right, by flipping signs of documents.")
     if run.out is not None:
         click.echo()
         for title, name in (("Picture", "reliability.png"), ("Table", "calibration.csv"), ("Bins", "reliability.csv")):
@@ -142,18 +155,18 @@ def _calibrate_queries(
 
 def _print_queries(report: QueryReport) -> None:
     study = report.study
-    click.echo(
+    scores, coverage = study.scores(), study.coverage()  # before anything is printed: what fails prints nothing
+    tell(
         f"{len(study.table.queries):,} queries of {report.n_documents:,} documents, {study.table.n_pairs:,} pairs of "
         "query and document."
     )
     click.echo("\nProbabilities, held out (recalibrated on other documents):")
     click.echo(f"{'recalibration':<14}{'mean P':>8}{'true':>8}{'error':>8}  95% by document")
-    for row in study.scores().itertuples():
+    for row in scores.itertuples():
         click.echo(
             f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
             f"  {row.lower:.4f} to {row.upper:.4f}"
         )
-    coverage = study.coverage()
     shown = coverage[(coverage["level"] == max(study.levels)) & (coverage["interval"] == "quantile")]
     sizes = list(dict.fromkeys(shown["documents"]))
     click.echo(f"\nQueries whose true count lies in the {100 * max(study.levels):g}% quantile interval, by documents:")
@@ -173,26 +186,42 @@ def _print_queries(report: QueryReport) -> None:
             click.echo(f"{title:<8} {os.path.join(report.out, name)}")
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Mend the scores of documents, fitted to others with gold.",
+    sections={"Fitting": ("folds", "n_samples", "n_boot", "missing", "unannotated", "seed")},
+)
 @click.argument("gold")
 @click.argument("apply")
-@click.option("--out", required=True, help="File for the documents of APPLY with their scores mended.")
+@click.option("--out", required=True, metavar="FILE", help="File for the documents of APPLY with their scores mended.")
 @click.option(
     "--objective",
     default="queries",
     show_default=True,
+    metavar="NAME",
     help="What to fit: queries, queries-log (entity queries), links, links-log (pairs), likelihood (antecedents).",
 )
-@click.option("--folds", type=int, default=5, show_default=True, help="Of the cross-validated scores that are shown.")
-@click.option("--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings a document.")
-@click.option("--refits", "n_boot", type=int, default=200, show_default=True, help="On resampled documents.")
+@click.option(
+    "--folds", type=int, default=5, show_default=True, help="Folds of the cross-validated scores that are shown."
+)
+@click.option("--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document.")
+@click.option(
+    "--refits",
+    "n_boot",
+    type=int,
+    default=200,
+    show_default=True,
+    help="Refits on resampled documents, for standard errors.",
+)
 @click.option(
     "--missing",
     default="skip",
     show_default=True,
-    help="Mentions whose gold antecedents the file left out: skip, or floor (the lowest candidate stands in).",
+    metavar="[skip|floor]",
+    help="Mentions whose gold antecedents the file left out: skip them, or let the lowest candidate stand in.",
 )
-@click.option("--unannotated", default="skip", show_default=True, help="Mentions whose entity is null: skip or single.")
+@unannotated_option
+@click.option("--shrink", is_flag=True, help="Draw the fit towards no change, as its own uncertainty asks.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same fit.")
 @on_error_option
 @overwrite_option
@@ -200,12 +229,12 @@ def _print_queries(report: QueryReport) -> None:
 def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Mend probabilities: fit a temperature and a NEW bias on documents with gold, apply them to others.
 
-    GOLD and APPLY are pre-scored mention files, globs, or - for standard input; they may be the same. The scores of
-    APPLY go to the file --out, and a record of the fit beside it.
+    GOLD and APPLY are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; they
+    may be the same. The scores of APPLY go to the file --out, and a record of the fit beside it.
 
     \b
     Example:
-      corefsample recalibrate annotated.jsonl.gz news.parquet --out mended.parquet
+      corefsample recalibrate gold.jsonl.gz scored.parquet --out mended.parquet
     """
     from events.recalibrate import run_recalibrate
 
@@ -219,11 +248,13 @@ def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool,
 
 def _print_recalibration(run: RecalibrationRun) -> None:
     said = run.to_json()
-    click.echo(
+    tell(
         f"Fitted to {said['objective']}: temperature {said['temperature']:.4f} (se {said['temperature_se']:.4f}), "
         f"NEW bias {said['new_bias']:.4f} (se {said['new_bias_se']:.4f})."
     )
-    click.echo(
+    if run.applied != run.fit.recalibration:
+        tell(f"Shrunk: temperature {run.applied.temperature:.4f}, NEW bias {run.applied.new_bias:.4f} were applied.")
+    tell(
         f"Held out, {said['n_folds']} folds: {said['score_before']:.5f} before, {said['score_after']:.5f} after "
         f"(se of the change {said['score_change_se']:.5f}); lower is better."
     )
@@ -234,4 +265,4 @@ def _print_recalibration(run: RecalibrationRun) -> None:
     ):
         if count:
             click.echo(f"{count:,} {what}.")
-    click.echo(f"\n{run.n_written:,} documents written to {run.out}\nRecord: {run.record}")
+    click.echo(f"\nMended   {run.out} ({run.n_written:,} documents)\nRecord   {run.record}")

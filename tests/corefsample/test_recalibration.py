@@ -25,6 +25,7 @@ from corefsample.recalibration import (
     DocumentObjective,
     LinkScore,
     Recalibration,
+    RecalibrationDraws,
     RecalibrationFitter,
     bootstrap_recalibration,
     cross_fit,
@@ -659,3 +660,55 @@ def test_standard_errors_are_those_of_the_sandwich() -> None:
     surface = find_surface(Bowls(), np.zeros(2), np.ones(2), at_minimum=True)
     errors = surface.standard_errors(np.zeros(2), np.ones(2))
     assert errors == pytest.approx([math.sqrt(0.5), 0.0], abs=1e-6)
+
+
+# --- fits to few documents ---------------------------------------------------------------------------------
+
+
+def draws_around(temperature: list[float], new_bias: list[float]) -> RecalibrationDraws:
+    return RecalibrationDraws(np.array(temperature), np.array(new_bias))
+
+
+# log T of the draws: -s, s, 0, 0; bias: 0, 0, -2s, 2s with s = log 2. Covariance (ddof 1): 2 s^2 / 3, 8 s^2 / 3, none
+# between them.
+CROSS = draws_around([0.5, 2.0, 1.0, 1.0], [0.0, 0.0, -2 * np.log(2), 2 * np.log(2)])
+
+
+def test_a_fit_is_shrunk_by_its_distance_from_no_change_in_its_own_covariance() -> None:
+    # v = (2 s, 4 s): v' S^-1 v = 4 * 3 / 2 + 16 * 3 / 8 = 12, so 1 - 2 / 12 of it stays.
+    fit = Recalibration(temperature=4.0, new_bias=4 * np.log(2))
+    assert CROSS.shrinkage(fit) == pytest.approx(5 / 6)
+    shrunk = CROSS.shrunk(fit)
+    assert shrunk.temperature == pytest.approx(4.0 ** (5 / 6))
+    assert shrunk.new_bias == pytest.approx(4 * np.log(2) * 5 / 6)
+
+
+def test_a_fit_within_its_noise_is_no_change() -> None:
+    # v = (s, 0): 3 / 2 < 2. And a fit that changes nothing has nothing to shrink.
+    assert CROSS.shrunk(Recalibration(temperature=2.0)) == Recalibration()
+    assert CROSS.shrunk(Recalibration()) == Recalibration()
+
+
+def test_shrinking_forgets_in_what_units_the_two_are() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(50, 2)) @ np.array([[0.3, 0.1], [0.0, 0.2]])
+    fit = Recalibration(temperature=1.5, new_bias=-0.7)
+    once = draws_around(np.exp(noise[:, 0]).tolist(), noise[:, 1].tolist()).shrinkage(fit)
+    wide = draws_around(np.exp(noise[:, 0]).tolist(), (10 * noise[:, 1]).tolist()).shrinkage(
+        Recalibration(temperature=1.5, new_bias=-7.0)
+    )
+    assert 0.0 < once < 1.0
+    assert wide == pytest.approx(once)
+
+
+@pytest.mark.parametrize(
+    ("draws", "fault"),
+    [
+        (draws_around([1.0, 2.0], [0.0, 1.0]), "draws must be at least 3 to shrink by, got 2"),
+        (draws_around([1.0, 1.0, 1.0], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
+        (draws_around([1.0, np.e, np.e**2], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
+    ],
+)
+def test_draws_that_say_nothing_of_a_covariance_are_refused(draws: RecalibrationDraws, fault: str) -> None:
+    with pytest.raises(ParameterError, match=fault):
+        draws.shrunk(Recalibration(temperature=2.0))

@@ -133,6 +133,18 @@ def test_the_record_says_how_the_file_came_about(run: Run, gold: Path, target: P
     assert record["versions"]["numpy"]
 
 
+def test_a_fit_is_shrunk_where_that_is_asked_for(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+    plain, shrunk = run(), run(shrink=True, out=str(tmp_path / "shrunk.jsonl"))
+    assert plain.applied == plain.fit.recalibration == shrunk.fit.recalibration
+    assert shrunk.applied == shrunk.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
+    record = json.loads(Path(shrunk.record).read_text())
+    assert Recalibration.from_json(record["recalibration"]) == shrunk.applied
+    written = list(read_documents(shrunk.out))
+    expected = [shrunk.applied.apply_document(each) for each in read_documents(target)]
+    for mine, theirs in zip(written, expected, strict=True):
+        np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
+
+
 def test_the_same_files_can_be_fitted_on_and_mended(run: Run, gold: Path) -> None:
     done = run(target=gold)
     assert done.n_written == done.n_also_fitted == 20
