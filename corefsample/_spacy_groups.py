@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._spacy_settings import Settings, own_groups
+from corefsample._spacy_settings import own_groups
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Span, SpanGroup
+    from spacy.tokens import Span, SpanGroup
 
     from corefsample._spacy_posterior import DocPosterior
 
@@ -19,13 +19,12 @@ __all__ = ["add_clustering", "add_clusters", "labelled_spans", "write_groups"]
 
 
 def labelled_spans(posterior: DocPosterior, clustering: Any) -> list[Span]:
-    """Every mention with its entity as its label: E1, E2, ... by first mention."""
+    """Every mention with its entity as its label; see `DocPosterior.entity_names`."""
     from spacy.tokens import Span
 
-    _, entities = np.unique(posterior.labels(clustering), return_inverse=True)
     return [
-        Span(posterior.doc, span.start, span.end, label=f"E{entity + 1}")
-        for span, entity in zip(posterior.mentions, entities.tolist(), strict=True)
+        Span(posterior.doc, span.start, span.end, label=name)
+        for span, name in zip(posterior.mentions, posterior.entity_names(clustering), strict=True)
     ]
 
 
@@ -58,15 +57,15 @@ def add_clusters(posterior: DocPosterior, clustering: Any, prefix: str, min_size
     return tuple(groups)
 
 
-def write_groups(doc: Doc, posterior: DocPosterior, settings: Settings) -> None:
-    """Write the groups of a component, and take away those of an earlier run."""
-    mine = own_groups(settings.spans_key)
+def write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) -> None:
+    """Write the groups of the component, and take away those of an earlier run."""
+    doc, mine = posterior.doc, own_groups(spans_key)
     for key in [key for key in doc.spans if mine.fullmatch(key)]:
         del doc.spans[key]
-    add_clustering(posterior, "map", f"{settings.spans_key}_map")
-    add_clusters(posterior, "map", f"{settings.spans_key}_clusters", min_size=2)
-    for sample in range(settings.sample_groups):
-        add_clustering(posterior, sample, f"{settings.spans_key}_sample_{sample}")
+    add_clustering(posterior, "map", f"{spans_key}_map")
+    add_clusters(posterior, "map", f"{spans_key}_clusters", min_size=2)
+    for sample in range(sample_groups):
+        add_clustering(posterior, sample, f"{spans_key}_sample_{sample}")
 
 
 def _named(parameter: str, value: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._spacy_questions import clustering_labels, entity_names, mention_number
 from corefsample._spacy_results import (
     MEMBERS,
     JoinProbability,
@@ -101,24 +101,7 @@ class DocPosterior:
         ParameterError
             If it is no mention of this Doc.
         """
-        if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
-            place = int(mention)
-            if not 0 <= place < self.n_mentions:
-                raise ParameterError(f"mention must be from 0 to below {self.n_mentions}, got {place}")
-            return place
-        span: Any = mention
-        if not all(hasattr(span, name) for name in ("doc", "start", "end")):
-            raise ParameterError(f"mention must be a span or a number, got {type(span).__name__}")
-        if span.doc is not self.doc:
-            raise ParameterError(f"mention must be a span of this Doc, got one of another: {_checks.shown(span.text)}")
-        words = np.searchsorted(self._content.offsets, (span.start, span.end)).tolist()
-        number = self._content.numbers.get(tuple(words))
-        if number is None:
-            tokens = f"[{span.start}, {span.end}]"
-            raise ParameterError(
-                f"mention must be one of those scored, got tokens {tokens}: {_checks.shown(span.text)}"
-            )
-        return number
+        return mention_number(self._content, self.doc, mention)
 
     def scored_document(
         self,
@@ -191,22 +174,26 @@ class DocPosterior:
         ParameterError
             If there is no such sample, or the labels are not as many as the mentions.
         """
-        if isinstance(clustering, str):
-            _checks.choice("clustering", clustering, ("map",))
-            return self._content.map_labels
-        if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
-            sample = int(clustering)
-            if not 0 <= sample < self.n_samples:
-                raise ParameterError(f"clustering must be a sample from 0 to below {self.n_samples}, got {sample}")
-            labels: Labels = self.samples.labels[sample]
-            return labels
-        given = _checks.integers("clustering", clustering)
-        if len(given) != self.n_mentions:
-            raise ParameterError(f"clustering must have a label a mention ({self.n_mentions}), got {len(given)}")
-        _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-        labels = first[inverse].astype(np.int32)
-        labels.flags.writeable = False
-        return labels
+        return clustering_labels(self._content, clustering)
+
+    def entity_names(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> tuple[str, ...]:
+        """Name the entities of a clustering, so that one name means the same entity in all clusterings of this Doc.
+
+        The entities of "map" are E1, E2, ... by first mention. An entity of another clustering has the name of the
+        entity of "map" with which it shares most mentions; each name goes to one entity, the largest overlap first, of
+        equal ones the earlier. An entity that is left without is named by its first mention: M12 begins at mention 12.
+
+        Returns
+        -------
+        tuple of str
+            The name of each mention's entity.
+
+        Raises
+        ------
+        ParameterError
+            As `labels`.
+        """
+        return tuple(entity_names(self._content.map_labels, self.labels(clustering)))
 
     def clusters(
         self, clustering: npt.ArrayLike | Literal["map"] = "map", *, min_size: int = 1
@@ -264,7 +251,7 @@ class DocPosterior:
     def add_clustering(self, clustering: npt.ArrayLike | Literal["map"] = "map", *, key: str) -> SpanGroup:
         """Write a clustering as one group of spans, ``doc.spans[key]``.
 
-        The group has every mention, in order; its label is its entity: E1, E2, ... by first mention.
+        The group has every mention, in order; its label is its entity, as `entity_names` has it.
         """
         from corefsample._spacy_groups import add_clustering
 
@@ -275,7 +262,7 @@ class DocPosterior:
     ) -> tuple[SpanGroup, ...]:
         """Write a clustering as a group of spans an entity: ``doc.spans[f"{prefix}_1"]`` and on, by first mention.
 
-        Their attribute "entity" is the entity's label in `add_clustering`.
+        Their attribute "entity" is the entity's name, as `entity_names` has it.
 
         Parameters
         ----------

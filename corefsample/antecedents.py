@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from corefsample import _checks, _faults, _kernels
 from corefsample._check_kernels import in_order, sort_rows
+from corefsample._conditioning import require_possible, settled_arrays
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -184,6 +185,40 @@ class AntecedentDistribution:
         dropped.flags.writeable = False
         distribution = self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
         return Pruned(distribution, dropped, int(keep.size - kept_before[-1]))
+
+    def with_antecedent(self, mention: int, antecedent: int | None) -> Self:
+        """Settle one mention's antecedent: the distribution given that a_i = k.
+
+        Antecedents are independent, so the other mentions keep theirs; the same seed and doc_id draw the same for them.
+        Settling several mentions one after another gives the distribution given them all.
+
+        Parameters
+        ----------
+        mention
+            The one to settle.
+        antecedent
+            One of its candidates, of a probability above 0; None: NEW.
+
+        Returns
+        -------
+        AntecedentDistribution
+            The mention has this one choice, with probability 1.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such mention, or the antecedent is not before it or has probability 0.
+
+        Examples
+        --------
+        >>> AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]]).with_antecedent(2, 1).probs
+        array([0.5, 1. ])
+        """
+        require_possible(self, mention, antecedent)
+        arrays = settled_arrays(self, mention, antecedent)
+        for array in arrays:
+            array.flags.writeable = False
+        return type(self)(*arrays)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a mention and choice: mention, antecedent (-1: NEW), score, probability."""

@@ -4,12 +4,12 @@
 ``doc.spans`` has the clustering of likeliest antecedents. docs/spacy.md says how to use it.
 
 spaCy imports this module whenever it makes a pipeline, so nothing heavy loads before a component is added. Importing it
-by hand registers ``doc._.coref``, for Docs that were scored elsewhere.
+by hand registers ``doc._.coref``, for Docs that were scored elsewhere; `set_posterior` puts scores of a file, or of
+another system, on a Doc.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
@@ -22,6 +22,7 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
+from corefsample._spacy_attaching import doc_id_of, set_posterior
 from corefsample._spacy_groups import write_groups
 from corefsample._spacy_model_files import packed_model, read_model, unpacked_model, write_model
 from corefsample._spacy_posterior import DocPosterior, posterior_of
@@ -46,6 +47,7 @@ __all__ = [
     "corefsample_component",
     "is_scored",
     "posterior_of",
+    "set_posterior",
 ]
 
 EXTENSION = "coref"
@@ -200,9 +202,7 @@ class CorefComponent(Pipe):
         from corefsample.recalibration import Recalibration
         from corefsample.spacy_documents import tokens_of_doc
 
-        settings, own_id = self.settings, doc.user_data.get("doc_id")
-        if own_id is not None and not (isinstance(own_id, str) and own_id):
-            raise ParameterError(f"doc.user_data['doc_id'] must be a non-empty string, got {own_id!r}")
+        settings, doc_id = self.settings, doc_id_of(doc)
         try:
             tokens = tokens_of_doc(doc)
             mentions = self._mentions(doc, tokens)
@@ -210,12 +210,12 @@ class CorefComponent(Pipe):
                 tokens, mentions, min_prob=settings.min_prob, scheme=settings.scheme
             )
         except ParameterError as error:
-            raise ParameterError(f"doc_id {own_id!r}: {error}" if own_id else str(error)) from None
+            named = f"doc_id {doc_id!r}: " if doc.user_data.get("doc_id") is not None else ""
+            raise ParameterError(f"{named}{error}") from None
         if (settings.temperature, settings.new_bias) != (1.0, 0.0):
             distribution = Recalibration(settings.temperature, settings.new_bias).apply(distribution)
-        doc_id = own_id or _text_id(doc.text)
         store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
-        write_groups(doc, posterior_of(doc), settings)
+        write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
 
     def _mentions(self, doc: Doc, tokens: Tokens) -> npt.NDArray[np.int32]:
@@ -280,8 +280,3 @@ class CorefComponent(Pipe):
         model = unpacked_model(bytes_data, self.settings.model)
         self._model = self._model if model is None else model
         return self
-
-
-def _text_id(text: str) -> str:
-    """Name a text by itself, so that the samples of different texts are independent."""
-    return f"text-{hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"

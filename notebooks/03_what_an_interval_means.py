@@ -32,9 +32,8 @@ from scipy.stats import binomtest
 from corefsample.calibration import reliability_curve
 from corefsample.plots import COLOURS, LINE_STYLES, MARKERS, reliability_axes
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.evaluation import evaluate_clustering
-from events.matching import match_document
 from events.poisson_binomial import count_pmf, hdi_interval, quantile_interval
+from events.truth import TrueEvents
 
 # %% [markdown]
 # ## News, truth, and three models
@@ -43,7 +42,8 @@ from events.poisson_binomial import count_pmf, hdi_interval, quantile_interval
 # are drawn from the very probabilities that the scores stand for. Above 1 the model is overconfident, below 1
 # underconfident. The text is the same for all three.
 #
-# The true count comes from the true entities, by the same rule as the model's count.
+# The true count comes from the true entities, by the same rule as the model's count: `TrueEvents` finds it in documents
+# with gold.
 
 # %%
 MODELS = {"underconfident": 0.5, "calibrated": 1.0, "overconfident": 2.0}
@@ -53,13 +53,12 @@ rule, lexicon = load_rules("attack"), load_lexicon()
 
 def read_news(temperature):
     """Let one model read the news: P(event) of each document and country, and which of them are true."""
-    counter = EventCounter(rule, lexicon, n_samples=N_SAMPLES)
-    true = set()
+    counter, truth = EventCounter(rule, lexicon, n_samples=N_SAMPLES), TrueEvents(rule, lexicon)
     news = simulate_documents(N_DOCUMENTS, temperature=temperature, event_share=1.0, median_mentions=60, seed=3)
-    for document in (each.document for each in news):
-        counter.add(document)
-        matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-        true |= {(document.doc_id, country) for country in evaluate_clustering(matches, np.array(document.gold))}
+    for each in news:
+        counter.add(each.document)
+        truth.add(each.document)
+    true = {(event.doc_id, event.country) for event in truth.events}
     evidence = counter.evidence()[["doc_id", "date", "country", "probability"]]
     evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["country"], strict=True)]
     missed = len(true) - evidence["true"].sum()

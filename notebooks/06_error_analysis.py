@@ -23,17 +23,14 @@
 import dataclasses
 import json
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from corefsample import AntecedentDistribution
 from corefsample.plots import COLOURS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.evaluation import evaluate_clustering, evaluate_matches
-from events.matching import match_document
 from events.plots import event_band
+from events.truth import true_events
 
 # %% [markdown]
 # ## Count, and keep the truth
@@ -49,15 +46,9 @@ counter = EventCounter(rule, lexicon, seed=0)
 counter.update(documents.values())
 evidence = counter.evidence()
 
-
-def true_events(document):
-    """List the countries that attack by the document's true entities."""
-    matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-    return evaluate_clustering(matches, np.array(document.gold))
-
-
-truth = {name: true_events(documents[name]) for name in evidence["doc_id"].unique()}
-evidence["true"] = [row.country in truth[row.doc_id] for row in evidence.itertuples()]
+truth = true_events(documents.values(), rule, lexicon)
+true = {(event.doc_id, event.country) for event in truth.events}
+evidence["true"] = [(row.doc_id, row.country) in true for row in evidence.itertuples()]
 evidence["wrong"] = evidence["one_best"] != evidence["true"]
 print(
     f"{len(evidence):,} pairs of document and country with P > 0; the one best is wrong on {evidence['wrong'].sum()}."
@@ -120,39 +111,33 @@ print(*case.sentences.split(" | "), sep="\n")
 # ## Why: the antecedents of that mention
 #
 # What may the pronoun stand for? Each candidate has a probability; NEW is "nothing before". And for each candidate we
-# can ask: **if this were it**, how probable would the event be? We put all probability on one candidate and recount.
+# can ask: **if this were it**, how probable would the event be? `with_antecedent` puts all probability on one candidate
+# (None is NEW), and we recount.
 #
 # If the model is sure of everything else, these are near 0 or 1, and the document's doubt is this one pronoun's. Where
 # they lie in between, the doubt goes on further up the chain.
 
 
 # %%
-def with_antecedent(distribution, mention, antecedent):
-    """Return the distribution with one mention's antecedent settled; -1 is NEW."""
-    candidates, scores = [], []
-    for m in range(distribution.n_mentions):
-        row = slice(distribution.indptr[m], distribution.indptr[m + 1])
-        candidates.append(distribution.antecedents[row].tolist())
-        scores.append(distribution.scores[row].tolist())
-    candidates[mention], scores[mention] = ([], []) if antecedent < 0 else ([antecedent], [50.0])  # exp(-50) for NEW
-    return AntecedentDistribution.from_lists(candidates, scores)
+def settled(document, antecedents):
+    """Return the document with some mentions' antecedents settled: a mapping of mention to antecedent, -1 for NEW."""
+    distribution = document.antecedents
+    for mention, antecedent in antecedents.items():
+        distribution = distribution.with_antecedent(mention, None if antecedent < 0 else antecedent)
+    return dataclasses.replace(document, antecedents=distribution)
 
 
-def probability(document, distribution, code):
+def probability(document, code):
     """P(event) of one country in one document."""
-    matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-    found = evaluate_matches(distribution, matches, document.doc_id, document.date, n_samples=4000, seed=0)
+    found = EventCounter(rule, lexicon, n_samples=4000, seed=0).add(document)
     return dict(zip(found.keys, found.probabilities.tolist(), strict=True)).get(code, 0.0)
 
 
-distribution = document.antecedents
-choices = distribution.to_frame()  # one row a mention and choice; antecedent -1 is NEW
+choices = document.antecedents.to_frame()  # one row a mention and choice; antecedent -1 is NEW
 table = choices[choices["mention"] == agent].nlargest(10, "probability")[["antecedent", "probability"]]
 table = table.rename(columns={"probability": "P(antecedent)"})
 table["text"] = ["NEW" if k < 0 else document.mention_text(k) for k in table["antecedent"]]
-table["P(event | it)"] = [
-    probability(document, with_antecedent(distribution, agent, k), case.country) for k in table["antecedent"]
-]
+table["P(event | it)"] = [probability(settled(document, {agent: k}), case.country) for k in table["antecedent"]]
 table["true"] = table["antecedent"] == simulated[case.doc_id].true_antecedents[agent]
 covered = table["P(antecedent)"].sum()
 total = (table["P(antecedent)"] * table["P(event | it)"]).sum()
@@ -170,19 +155,19 @@ table.round(3).reset_index(drop=True)
 # Now for many documents at once. We go through the pairs nearest one half, give the agent its true antecedent (you
 # would read the document and choose), and recount. How much of the doubt goes?
 
+
 # %%
+def after_reading(row):
+    """Return the document of a row of evidence with the true antecedents of its agents."""
+    agents = {mention for _, mentions, _ in json.loads(row.places)["instances"] for mention in mentions}
+    true_antecedents = simulated[row.doc_id].true_antecedents
+    return settled(documents[row.doc_id], {mention: int(true_antecedents[mention]) for mention in agents})
+
+
 N_READ = 60
 to_read = ranked[:N_READ]
-after = []
-for row in to_read.itertuples():
-    document = documents[row.doc_id]
-    settled_distribution = document.antecedents
-    agents = {mention for _, mentions, _ in json.loads(row.places)["instances"] for mention in mentions}
-    for mention in agents:
-        true = int(simulated[row.doc_id].true_antecedents[mention])
-        settled_distribution = with_antecedent(settled_distribution, mention, true)
-    after.append(probability(document, settled_distribution, row.country))
-read = to_read.assign(after=after)[["doc_id", "country", "period", "probability", "after", "true"]]
+after = [probability(after_reading(row), row.country) for row in to_read.itertuples()]
+read = to_read.assign(after=after)[["doc_id", "country", "period", "probability", "after", "true", "places"]]
 doubt_before = (read["probability"] * (1 - read["probability"])).sum()
 doubt_after = (read["after"] * (1 - read["after"])).sum()
 right_before = ((read["probability"] > 0.5) == read["true"]).mean()
@@ -190,7 +175,7 @@ right_after = ((read["after"] > 0.5) == read["true"]).mean()
 print(f"{N_READ} pairs of document and country, one antecedent an agent settled:")
 print(f"on the right side of one half: {right_before:.0%} before, {right_after:.0%} after;")
 print(f"variance of their count: {doubt_before:.1f} before, {doubt_after:.1f} after.")
-read.head(8).round(3)
+read.drop(columns="places").head(8).round(3)
 
 # %% [markdown]
 # What remains uncertain is not the agent's own antecedent, but what that antecedent is: its description as a country is
@@ -204,30 +189,21 @@ read.head(8).round(3)
 
 # %%
 most_read = read["country"].value_counts().index[0]
-read_documents = set(read.loc[read["country"] == most_read, "doc_id"])
+read_documents = {row.doc_id: after_reading(row) for row in read[read["country"] == most_read].itertuples()}
 better = EventCounter(rule, lexicon, seed=0)
-for name, document in documents.items():
-    if name in read_documents:
-        distribution = document.antecedents
-        rows = evidence[(evidence["doc_id"] == name) & (evidence["country"] == most_read)]
-        agents = {m for places in rows["places"] for _, ms, _ in json.loads(places)["instances"] for m in ms}
-        for mention in agents:
-            distribution = with_antecedent(distribution, mention, int(simulated[name].true_antecedents[mention]))
-        document = dataclasses.replace(document, antecedents=distribution)
-    better.add(document)
+better.update((documents | read_documents).values())
 
-true_counts = evidence[evidence["true"] & (evidence["country"] == most_read)]["period"].value_counts()
 figure = Figure(figsize=(9.6, 3.0), layout="constrained")
 for ax, title, each in zip(
     figure.subplots(1, 2, sharey=True), ("as scored", "after reading"), (counter, better), strict=True
 ):
-    counts = each.counts().to_frame()
+    counts = truth.beside(each.counts().to_frame())  # adds true_count and covered
     counts = counts[counts["country"] == most_read]
     event_band(
         ax, counts, f"{lexicon.name(most_read)}, {title} (mean width {(counts['upper'] - counts['lower']).mean():.2f})"
     )
-    true_line = counts["period"].map(true_counts).fillna(0)
-    ax.plot(pd.to_datetime(counts["period_start"]), true_line, "k:", linewidth=1.2, label="truth")
+    ax.plot(pd.to_datetime(counts["period_start"]), counts["true_count"], "k:", linewidth=1.2, label="truth")
+    print(f"{title}: {counts['covered'].sum()} of {len(counts)} intervals hold the true count.")
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
 print(f"{len(read_documents)} documents read for {lexicon.name(most_read)}.")
 figure

@@ -28,8 +28,6 @@ import numpy as np
 import pandas as pd
 import spacy
 from IPython.display import HTML
-from matplotlib.colors import hsv_to_rgb, to_hex
-from spacy import displacy
 
 from corefsample import (
     clustering_scores,
@@ -38,13 +36,13 @@ from corefsample import (
     map_clustering,
     metric_posterior,
     read_corefud,
-    sample_clusterings,
 )
-from corefsample.displacy_rendering import displacy_input
+from corefsample.displacy_rendering import side_by_side_markup
 from corefsample.document_links import document_links
 from corefsample.entity_counts import entity_count_law
 from corefsample.mention_ranking import english_model
 from corefsample.plots import entity_count_bars, link_heat_map, link_network
+from corefsample.spacy_component import set_posterior
 from corefsample.spacy_documents import doc_of_scored_document
 
 # %% [markdown]
@@ -93,7 +91,8 @@ link_heat_map(links).figure
 #
 # How to read it: a bar is the probability of exactly so many entities, mentions that stand alone included. The marks
 # say what the single best answer and the annotation have. The single best answer is one number; here it can be seen how
-# likely it is.
+# likely it is. Where the annotation has a number that the model finds next to impossible, the model links too little or
+# too much in this text, and its doubt does not say so.
 
 # %%
 law = entity_count_law(document)
@@ -103,50 +102,23 @@ entity_count_bars(law).figure
 # %% [markdown]
 # ## Three clusterings, side by side
 #
-# Each column is one draw: every mention picks an antecedent by its probability, and the links make the entities. The
-# number behind a mention is that of its entity's first mention, and each number has its colour in all three columns. So
-# what looks alike in all three is settled, and **what changes its colour is open**. Only the beginning of the text is
-# shown; mentions inside of other mentions and entities of a single mention are left out.
+# Each column is one draw: every mention picks an antecedent by its probability, and the links make the entities. Before
+# them stands the single best answer, of the likeliest antecedents. An entity has the same label and colour in all
+# columns (E1, E2, ... are those of the single best answer; M12 is one that it has not, which begins at mention 12). So
+# what looks alike is settled, and **what changes its colour is open**. Only the first sentences are shown; mentions
+# inside of other mentions and entities of a single mention are left out.
 
 # %%
-nlp = spacy.blank("en")
-component = nlp.add_pipe("corefsample", config={"mentions": "mentions", "require_parser": False, "n_samples": 1000})
-parsed = doc_of_scored_document(document, nlp.vocab)
-parsed.user_data["doc_id"] = doc_id
-doc = component(parsed)
-N_CHARACTERS = 1100
-
-
-def beginning(sample):
-    """Return one drawn clustering of the beginning of the text as displaCy takes it, entities numbered by mention."""
-    drawn = displacy_input(doc, sample, style="ent")
-    firsts = np.unique(doc._.coref.labels(sample))  # displacy_input calls their entities E1, E2, ...
-    shown = [{**ent, "label": str(firsts[int(ent["label"][1:]) - 1])} for ent in drawn["ents"]]
-    shown = [ent for ent in shown if ent["end"] <= N_CHARACTERS]
-    return {**drawn, "text": drawn["text"][:N_CHARACTERS], "ents": shown}
-
-
-colours = {str(m): to_hex(hsv_to_rgb((0.618 * m % 1.0, 0.35, 1.0))) for m in range(document.n_mentions)}
-columns = [
-    displacy.render(beginning(sample), style="ent", manual=True, options={"colors": colours}, jupyter=False)
-    for sample in range(3)
-]
-HTML(
-    "<style>.draws mark {line-height: 1.7 !important; padding: 0.1em 0.3em !important; color: black}</style>"
-    "<table class='draws'><tr>"
-    + "".join(
-        f"<td style='vertical-align: top; text-align: left; width: 33%'><b>Draw {sample}</b>{column}</td>"
-        for sample, column in enumerate(columns)
-    )
-    + "</tr></table>"
-)
+parsed = doc_of_scored_document(document, spacy.blank("en").vocab)
+posterior = set_posterior(parsed, document, n_samples=1000, seed=0)  # now parsed._.coref, as the spaCy component has it
+HTML(side_by_side_markup(parsed, ["map", 0, 1, 2], sentences=(0, 6)))
 
 # %% [markdown]
-# In numbers: how alike are the draws? For each pair of them, the share of linked pairs of mentions that they have in
-# common (of those that either has).
+# In numbers: how alike are the draws? For each pair of them, the linked pairs of mentions that they have in common, of
+# those that either has.
 
 # %%
-samples = sample_clusterings(distribution, n_samples=1000, seed=0, doc_id=doc_id)
+samples = posterior.samples
 later, earlier = np.tril_indices(document.n_mentions, -1)
 
 
@@ -226,10 +198,10 @@ pairs.groupby("P", observed=False).agg(n=("y", "size"), said=("q", "mean"), true
 
 # %%
 scores = clustering_scores(document.gold, map_clustering(distribution))
-posterior = metric_posterior(document.gold, samples, metric="conll")
+of_draws = metric_posterior(document.gold, samples, metric="conll")
 print(f"CoNLL average of the single best answer: {scores.conll.f1:.3f}")
-ends = f"95% of them from {posterior.lower:.3f} to {posterior.upper:.3f}"
-print(f"CoNLL average of draws: mean {posterior.mean:.3f}, {ends}")
+ends = f"95% of them from {of_draws.lower:.3f} to {of_draws.upper:.3f}"
+print(f"CoNLL average of draws: mean {of_draws.mean:.3f}, {ends}")
 
 # %% [markdown]
 # ## The network

@@ -13,6 +13,7 @@ import base64
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,18 @@ def execute(path: Path, *, timeout: int) -> Any:
         notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
     )
     manager = client.create_kernel_manager()
-    if os.name == "posix":
-        manager.transport = "ipc"  # sockets are files; over TCP anyone on this machine could listen
-    try:
-        client.execute()
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        raise RuntimeError(COLOUR.sub("", str(error))) from None
-    finally:
-        del notebook.cells[0]
+    with tempfile.TemporaryDirectory() as sockets:
+        if os.name == "posix":
+            manager.transport = "ipc"  # sockets are files; over TCP anyone on this machine could listen
+            # Their names are relative without it, and kernel and client have different working folders.
+            manager.connection_file = os.path.join(sockets, "kernel.json")
+            manager.ip = os.path.join(sockets, "kernel-ipc")
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise RuntimeError(COLOUR.sub("", str(error))) from None
+        finally:
+            del notebook.cells[0]
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             found = WARNING_LINE.search(output.get("text", ""))
@@ -100,8 +105,8 @@ def main() -> int:
                 keep(notebook, path.stem, options.keep)
         seconds = time.perf_counter() - started
         total += seconds
-        print(f"{path.stem:<22}{seconds:6.1f} s  {'FAILED' if path.stem in failed else 'done'}", flush=True)
-    print(f"{'together':<22}{total:6.1f} s  {len(failed)} of {len(chosen)} failed")
+        print(f"{path.stem:<28}{seconds:6.1f} s  {'FAILED' if path.stem in failed else 'done'}", flush=True)
+    print(f"{'together':<28}{total:6.1f} s  {len(failed)} of {len(chosen)} failed")
     return 1 if failed else 0
 
 

@@ -194,6 +194,26 @@ def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
     ]
 
 
+def test_the_runner_runs_from_any_folder_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for needed in ("jupytext", "nbclient", "ipykernel"):
+        pytest.importorskip(needed, reason=f"{needed} is not installed")
+    runner = module("execute")
+    beside, away = tmp_path / "beside", tmp_path / "away"
+    beside.mkdir()
+    away.mkdir()
+    monkeypatch.chdir(away)
+    path = beside / "01_one.py"
+    path.write_text("# %%\nfrom pathlib import Path\nPath.cwd().name\n", encoding="utf-8")
+    notebook = runner.execute(path, timeout=60)
+    assert [output["data"]["text/plain"] for output in notebook.cells[0]["outputs"]] == ["'beside'"]
+    (beside / "02_two.py").write_text("# %%\n1 / 0\n", encoding="utf-8")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        runner.execute(beside / "02_two.py", timeout=60)
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["01_one.py", "02_two.py", "away", "beside"]
+
+
 def test_a_command_in_a_cell_prints_what_it_says_and_stops_where_it_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import secrets
@@ -70,6 +71,18 @@ def _refuse_existing(path: str, *, overwrite: bool) -> None:
         raise ParameterError(f"{path}: output must be a file, got a folder")
     if os.path.exists(path) and not overwrite:
         raise ParameterError(f"{path}: output must not exist (overwrite replaces it), got a file")
+
+
+def _require_folder(path: str) -> None:
+    """Refuse a file that could not be made: its folder is not there, or is closed."""
+    folder = os.path.dirname(path) or os.curdir
+    number = 0
+    if not os.path.isdir(folder):
+        number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        number = errno.EACCES
+    if number:
+        raise _unwritable(path, OSError(number, os.strerror(number)))
 
 
 def _new_file(path: str, suffix: str) -> str:
@@ -175,11 +188,12 @@ def quarantine_file(
     ParameterError
         If there is one already, and `overwrite` is not said.
     OutputError
-        If it cannot be written.
+        If it cannot be written, or `beside` cannot: before hours of work, and not after.
     """
     choice("on_error", on_error, ("stop", "quarantine"))
     path = f"{os.fspath(beside)}{_QUARANTINE}"
     _refuse_existing(path, overwrite=overwrite)
+    _require_folder(os.fspath(beside))
     quarantine = QuarantineFile(_new_file(path, _QUARANTINE)) if on_error == "quarantine" else None
     try:
         yield quarantine

@@ -156,8 +156,8 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         charts = {"large": band_chart(), "small": band_chart(small=True)}
         library = chart_library()
     except ImportError as error:
-        needed = f"{', '.join(_LIBRARIES)} (pip install 'corefsample[report]')"
-        raise ParameterError(f"report must have {needed} installed, got no {error.name}") from None
+        needed = f"{', '.join(_LIBRARIES)} installed (pip install 'corefsample[report]')"
+        raise ParameterError(f"report must have {needed}, got no {error.name}") from None
     style, script = _static("report.css"), _own_script()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True

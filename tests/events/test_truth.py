@@ -41,7 +41,9 @@ def news(gold: Any, doc_id: str = "a", date: str | None = "1991-02-03", **change
 
 @pytest.fixture(scope="module")
 def simulated() -> list[ScoredDocument]:
-    return [each.document for each in simulate_documents(60, seed=3, event_share=0.8, median_mentions=40)]
+    until = datetime.date(1991, 6, 30)
+    documents = simulate_documents(60, seed=3, end=until, event_share=0.8, median_mentions=40)
+    return [each.document for each in documents]
 
 
 @pytest.mark.parametrize(
