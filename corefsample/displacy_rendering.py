@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._spacy_posterior import posterior_of
+from corefsample._spacy.posterior import posterior_of
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

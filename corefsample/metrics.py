@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _metric_counts
-from corefsample._metric_alignment import Entities, Key, Labels, entity_labels, key_of_entities, key_over, label_codes
-from corefsample._metric_counts import METRICS, PARTS, Counts, Metric, Part
-from corefsample._metric_posterior import CorpusPosterior, MetricPosterior, corpus_posterior, metric_posterior
+from corefsample._metrics.alignment import Entities, Key, Labels, entity_labels, key_of_entities, key_over, label_codes
+from corefsample._metrics.counts import METRICS, PARTS, Counts, Metric, Part, counts_of, scores_of
+from corefsample._metrics.posterior import CorpusPosterior, MetricPosterior, corpus_posterior, metric_posterior
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -259,7 +258,7 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
 
 
 def _scored(key: Key, codes: npt.NDArray[np.int64], singletons: bool) -> ClusteringScores:
-    counts = _metric_counts.counts_of(key, key.responses(codes[None, :]), singletons=singletons)
+    counts = counts_of(key, key.responses(codes[None, :]), singletons=singletons)
     return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
 
 
@@ -267,5 +266,5 @@ def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScore
     for array in counts.values():
         array.flags.writeable = False
     table = {name: array[None, :] for name, array in counts.items()}
-    scores = (Score(*_metric_counts.scores_of(metric, table)[0].tolist()) for metric in METRICS)
+    scores = (Score(*scores_of(metric, table)[0].tolist()) for metric in METRICS)
     return ClusteringScores(*scores, counts=counts, singletons=singletons)

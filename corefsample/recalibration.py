@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corefsample._recalibration_fitter import RecalibrationFitter
-from corefsample._recalibration_losses import DocumentObjective, LinkScore, Objective
-from corefsample._recalibration_model import GoldCounts, Recalibration, RecalibrationFit
-from corefsample._recalibration_refits import CrossFit, RecalibrationDraws
+from corefsample._recalibration.fitter import RecalibrationFitter
+from corefsample._recalibration.losses import DocumentObjective, LinkScore, Objective
+from corefsample._recalibration.model import GoldCounts, Recalibration, RecalibrationFit
+from corefsample._recalibration.refits import CrossFit, RecalibrationDraws
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated
 

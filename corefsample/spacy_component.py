@@ -22,13 +22,13 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
-from corefsample._spacy_attaching import doc_id_of, set_posterior
-from corefsample._spacy_groups import write_groups
-from corefsample._spacy_model_files import packed_model, read_model, unpacked_model, write_model
-from corefsample._spacy_posterior import DocPosterior, posterior_of
-from corefsample._spacy_results import JoinProbability, SpanAntecedents
-from corefsample._spacy_settings import FROM_PARSE, Settings
-from corefsample._spacy_state import KEY, store
+from corefsample._spacy.attaching import doc_id_of, set_posterior
+from corefsample._spacy.groups import write_groups
+from corefsample._spacy.model_files import packed_model, read_model, unpacked_model, write_model
+from corefsample._spacy.posterior import DocPosterior, posterior_of
+from corefsample._spacy.results import JoinProbability, SpanAntecedents
+from corefsample._spacy.settings import FROM_PARSE, Settings
+from corefsample._spacy.state import KEY, store
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

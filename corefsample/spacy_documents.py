@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._checks import shown
-from corefsample._spacy_words import depths, is_spaced, require_parsed, word_offsets, word_tree
+from corefsample._spacy.words import depths, is_spaced, require_parsed, word_offsets, word_tree
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError

@@ -23,11 +23,11 @@ from corefsample import (
     AntecedentDistribution,
     ClusteringSamples,
     ParameterError,
-    _metric_counts,
     map_clustering,
     read_documents,
     sample_clusterings,
 )
+from corefsample._metrics import counts as metric_counts
 from corefsample.metrics import (
     METRICS,
     PARTS,
@@ -529,9 +529,9 @@ def test_posterior_values_are_the_scores_of_the_samples(metric: Metric, singleto
 
 def test_many_samples_are_scored_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = metric_posterior(GOLD, five_mentions(50)).values
-    monkeypatch.setattr(_metric_counts, "_BLOCK", 4 * 7)  # seven samples of the four annotated mentions
+    monkeypatch.setattr(metric_counts, "_BLOCK", 4 * 7)  # seven samples of the four annotated mentions
     assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
-    monkeypatch.setattr(_metric_counts, "_BLOCK", 1)
+    monkeypatch.setattr(metric_counts, "_BLOCK", 1)
     assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
 
 

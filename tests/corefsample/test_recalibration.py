@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from strategies import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample._recalibration_losses import GoldSet, Likelihood
-from corefsample._recalibration_surface import LossSurface, find_surface
+from corefsample._recalibration.losses import GoldSet, Likelihood
+from corefsample._recalibration.surface import LossSurface, find_surface
 from corefsample.recalibration import (
     CrossFit,
     DocumentObjective,

@@ -31,7 +31,7 @@ spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
 from spacy.tokens import Doc, DocBin  # noqa: E402
 from spacy.vocab import Vocab  # noqa: E402
 
-from corefsample import _spacy_state  # noqa: E402
+from corefsample._spacy import state  # noqa: E402
 from corefsample.displacy_rendering import clustering_markup, displacy_input  # noqa: E402
 from corefsample.spacy_component import is_scored, posterior_of  # noqa: E402
 
@@ -90,7 +90,7 @@ def stored(lists: strategies.Lists, *, n_samples: int = 200, seed: int = 0) -> A
     doc = Doc(VOCAB, words=[f"w{i}" for i in range(n)])
     rows = np.stack([np.arange(n), np.arange(n) + 1, np.arange(n)], axis=1).astype(np.int32)
     distribution = cs.AntecedentDistribution.from_lists(lists.antecedents, lists.scores)
-    _spacy_state.store(doc, rows, distribution, doc_id="a", seed=seed, n_samples=n_samples)
+    state.store(doc, rows, distribution, doc_id="a", seed=seed, n_samples=n_samples)
     return doc
 
 
@@ -607,9 +607,9 @@ def test_what_was_computed_is_kept_as_long_as_the_doc() -> None:
     assert doc._.coref.samples is doc._.coref.samples
     assert not doc._.coref.link_marginals.flags.writeable
     assert not doc._.coref.labels("map").flags.writeable
-    n_known = len(_spacy_state._KNOWN)
+    n_known = len(state._KNOWN)
     del doc
-    assert len(_spacy_state._KNOWN) == n_known - 1
+    assert len(state._KNOWN) == n_known - 1
 
 
 @pytest.mark.parametrize(
@@ -868,7 +868,7 @@ def test_an_extension_of_another_package_is_not_taken_over(
 
 
 def test_the_defaults_of_the_factory_are_those_of_the_settings() -> None:
-    from corefsample._spacy_settings import Settings
+    from corefsample._spacy.settings import Settings
 
     config = spacy.blank("en").get_factory_meta("corefsample").default_config
     assert Settings(**config) == Settings()
@@ -997,7 +997,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @with_page
 def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
-    from corefsample._spacy_settings import Settings
+    from corefsample._spacy.settings import Settings
     from corefsample.spacy_component import DocPosterior
 
     text = PAGE.read_text(encoding="utf-8")

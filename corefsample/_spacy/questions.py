@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._spacy_state import Content
+from corefsample._spacy.state import Content
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _metric_kernels as kernels
-from corefsample._metric_alignment import Key
+from corefsample._metrics import kernels
+from corefsample._metrics.alignment import Key
 
 Floats = npt.NDArray[np.float64]
 Ints32 = npt.NDArray[np.int32]

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._spacy_groups import write_groups
-from corefsample._spacy_posterior import DocPosterior, posterior_of
-from corefsample._spacy_settings import Settings
-from corefsample._spacy_state import store
-from corefsample._spacy_words import word_offsets
+from corefsample._spacy.groups import write_groups
+from corefsample._spacy.posterior import DocPosterior, posterior_of
+from corefsample._spacy.settings import Settings
+from corefsample._spacy.state import store
+from corefsample._spacy.words import word_offsets
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._spacy_questions import clustering_labels, entity_names, mention_number
-from corefsample._spacy_results import (
+from corefsample._spacy.questions import clustering_labels, entity_names, mention_number
+from corefsample._spacy.results import (
     MEMBERS,
     JoinProbability,
     Members,
@@ -21,7 +21,7 @@ from corefsample._spacy_results import (
     join_share,
     mention_table,
 )
-from corefsample._spacy_state import Content, content_of
+from corefsample._spacy.state import Content, content_of
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class DocPosterior:
 
         The group has every mention, in order; its label is its entity, as `entity_names` has it.
         """
-        from corefsample._spacy_groups import add_clustering
+        from corefsample._spacy.groups import add_clustering
 
         return add_clustering(self, clustering, key)
 
@@ -269,7 +269,7 @@ class DocPosterior:
         min_size
             Entities of fewer mentions are left out.
         """
-        from corefsample._spacy_groups import add_clusters
+        from corefsample._spacy.groups import add_clusters
 
         return add_clusters(self, clustering, prefix, min_size)
 

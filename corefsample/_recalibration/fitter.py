@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._recalibration_losses import GoldSet, Likelihood, Objective, make_losses
-from corefsample._recalibration_model import Recalibration, RecalibrationFit
-from corefsample._recalibration_refits import CrossFit, RecalibrationDraws
-from corefsample._recalibration_surface import LossSurface, find_surface, no_minimum, recalibration_at
+from corefsample._recalibration.losses import GoldSet, Likelihood, Objective, make_losses
+from corefsample._recalibration.model import Recalibration, RecalibrationFit
+from corefsample._recalibration.refits import CrossFit, RecalibrationDraws
+from corefsample._recalibration.surface import LossSurface, find_surface, no_minimum, recalibration_at
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
@@ -176,7 +176,7 @@ class RecalibrationFitter:
         """Refit on bootstrapped documents: as many, drawn with replacement.
 
         The refits are minima of polynomials through the losses near the fit, all documents' losses being computed
-        once on a lattice (`corefsample._recalibration_surface`).
+        once on a lattice (`corefsample._recalibration.surface`).
 
         Parameters
         ----------

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._spacy_settings import own_groups
+from corefsample._spacy.settings import own_groups
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, SpanGroup
 
-    from corefsample._spacy_posterior import DocPosterior
+    from corefsample._spacy.posterior import DocPosterior
 
 __all__ = ["add_clustering", "add_clusters", "labelled_spans", "write_groups"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._recalibration_losses import Losses
-from corefsample._recalibration_model import Recalibration
+from corefsample._recalibration.losses import Losses
+from corefsample._recalibration.model import Recalibration
 from corefsample.errors import ParameterError
 
 __all__ = ["LossSurface", "find_surface"]

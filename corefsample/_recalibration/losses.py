@@ -11,8 +11,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks, _recalibration_kernels
-from corefsample._recalibration_model import GoldCounts, Recalibration
+from corefsample import _checks
+from corefsample._recalibration import kernels
+from corefsample._recalibration.model import GoldCounts, Recalibration
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -89,8 +90,8 @@ class LinkScore(DocumentObjective):
         marginals = link_marginals(recalibration.apply(document.antecedents))
         entities = self._entities(document)
         if self._log:
-            return _recalibration_kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
-        return _recalibration_kernels.squared_link_loss(marginals, entities)
+            return kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
+        return kernels.squared_link_loss(marginals, entities)
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of annotated pairs."""
@@ -111,7 +112,7 @@ class GoldSet:
     bounds, indptr, scores
         Mentions of each document and candidates of each mention, all documents end to end.
     kinds, candidates
-        uint8, of each mention and each candidate: see `corefsample._recalibration_kernels.gold_antecedents`.
+        uint8, of each mention and each candidate: see `corefsample._recalibration.kernels.gold_antecedents`.
     """
 
     documents: tuple[ScoredDocument, ...]
@@ -141,24 +142,24 @@ class GoldSet:
             if not (entities >= 0).any():
                 continue
             kinds, candidates = _gold_antecedents(document.antecedents, entities)
-            n_missing += int(np.count_nonzero(kinds == _recalibration_kernels.MISSING))
+            n_missing += int(np.count_nonzero(kinds == kernels.MISSING))
             n_unannotated += sum(entity is None for entity in document.gold)
             if missing == "floor":
                 dist = document.antecedents
-                _recalibration_kernels.floor_missing(dist.indptr, dist.scores, kinds, candidates)
+                kernels.floor_missing(dist.indptr, dist.scores, kinds, candidates)
             kept.append(document)
             marks.append((kinds, candidates))
         if not kept:
             raise ParameterError(f"gold must annotate a mention of some document, got none in {n_documents} documents")
         kinds = np.concatenate([of_mentions for of_mentions, _ in marks])
-        floored = n_missing - int(np.count_nonzero(kinds == _recalibration_kernels.MISSING))
+        floored = n_missing - int(np.count_nonzero(kinds == kernels.MISSING))
         counts = GoldCounts(
             n_documents=len(kept),
             n_without_gold=n_documents - len(kept),
             n_mentions=int(kinds.shape[0]),
             n_unannotated=n_unannotated,
-            n_new=int(np.count_nonzero(kinds == _recalibration_kernels.IS_NEW)),
-            n_linked=int(np.count_nonzero(kinds == _recalibration_kernels.HAS_ANTECEDENT)) - floored,
+            n_new=int(np.count_nonzero(kinds == kernels.IS_NEW)),
+            n_linked=int(np.count_nonzero(kinds == kernels.HAS_ANTECEDENT)) - floored,
             n_missing=n_missing,
             n_floored=floored,
         )
@@ -185,7 +186,7 @@ def _gold_antecedents(
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     kinds = np.empty(antecedents.n_mentions, np.uint8)
     candidates = np.empty(antecedents.n_candidates, np.uint8)
-    _recalibration_kernels.gold_antecedents(antecedents.indptr, antecedents.antecedents, entities, kinds, candidates)
+    kernels.gold_antecedents(antecedents.indptr, antecedents.antecedents, entities, kinds, candidates)
     return kinds, candidates
 
 
@@ -209,7 +210,7 @@ class Likelihood:
 
     def __init__(self, gold: GoldSet) -> None:
         self._gold = gold
-        termed = (gold.kinds == _recalibration_kernels.IS_NEW) | (gold.kinds == _recalibration_kernels.HAS_ANTECEDENT)
+        termed = (gold.kinds == kernels.IS_NEW) | (gold.kinds == kernels.HAS_ANTECEDENT)
         self.n_terms: FloatArray = np.add.reduceat(termed, gold.bounds[:-1], dtype=np.float64)
 
     def at(self, recalibration: Recalibration) -> FloatArray:
@@ -221,7 +222,7 @@ class Likelihood:
         gold = self._gold
         losses = np.empty(len(gold.documents))
         gradients = np.empty((len(gold.documents), 2))
-        _recalibration_kernels.likelihood_losses(
+        kernels.likelihood_losses(
             gold.bounds,
             gold.indptr,
             gold.scores,

@@ -13,7 +13,7 @@ from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
-from corefsample._recalibration_model import GoldCounts, Recalibration
+from corefsample._recalibration.model import GoldCounts, Recalibration
 
 __all__ = ["CrossFit", "RecalibrationDraws"]
 

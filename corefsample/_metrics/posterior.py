@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._metric_alignment import Labels, key_over, label_codes
-from corefsample._metric_counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of
+from corefsample._metrics.alignment import Labels, key_over, label_codes
+from corefsample._metrics.counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of
 from corefsample.errors import ParameterError
 from corefsample.sampling import ClusteringSamples
 

@@ -116,7 +116,7 @@ def store(
     mentions
         int32 (n_mentions, 3): start, end and head in offsets of words.
     """
-    from corefsample._spacy_words import word_offsets
+    from corefsample._spacy.words import word_offsets
 
     offsets = word_offsets(doc)
     arrays = {
@@ -157,7 +157,7 @@ def content_of(doc: Doc) -> Content:
 
 
 def _read(doc: Doc, state: Any) -> Content:
-    from corefsample._spacy_words import word_offsets
+    from corefsample._spacy.words import word_offsets
     from corefsample.antecedents import AntecedentDistribution
 
     arrays = _arrays(state)

@@ -1,0 +1,1 @@
+"""Behind the spaCy component and the bridge to Docs."""
