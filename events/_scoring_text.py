@@ -34,6 +34,9 @@ PARAGRAPHS = ("blank-line", "line")
 # Components that the antecedent model reads nothing of.
 _NEEDLESS = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
+_PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # as spaCy names its own
+_SPACY_CODE = re.compile(r"^\[[EW]\d+\] ")
+_NO_SUCH = ("[E050]", "[E941]")  # no package and no folder of that name
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _CLASHING = (*FIELDS, "title")
 
@@ -61,9 +64,8 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     try:
         pipeline = spacy.load(name, exclude=list(_NEEDLESS))
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
         raise ParameterError(
-            f"pipeline must be an installed spaCy pipeline or the folder of one, got {name!r}: {reason}"
+            f"pipeline must be an installed spaCy pipeline or the folder of one, got {name!r}: {_unloaded(name, error)}"
         ) from None
     try:
         chosen_scheme(tokens_of_doc(pipeline(_PROBE)), scheme)
@@ -71,6 +73,17 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
         reason = " ".join(str(error).split())
         raise ParameterError(f"pipeline must parse text, got {name!r}: {reason}") from None
     return pipeline
+
+
+def _unloaded(name: str, error: Exception) -> str:
+    """Why a pipeline cannot be loaded, and how to get one: shorter than spaCy says it, where the case is plain."""
+    reason = " ".join(str(error).split())
+    if not reason.startswith(_NO_SUCH):
+        return _SPACY_CODE.sub("", reason)
+    if len(Path(name).parts) > 1:
+        return "there is no such folder"
+    package = name if _PACKAGE.fullmatch(name) else "en_core_web_sm"
+    return f"not installed (python -m spacy download {package} gets {'it' if package == name else 'one'})"
 
 
 def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:

@@ -227,7 +227,8 @@ class _Job:
             try:
                 self.lexicon.require(code)
             except ParameterError as error:
-                raise ParameterError(f"compare must name countries of the lexicon, got {key!r}: {error}") from None
+                hint = str(error).partition(": ")[2]
+                raise ParameterError(f"compare must name countries of the lexicon, got {code!r}: {hint}") from None
 
     def _set_aside(self, rejected: Rejected) -> None:
         self.n_quarantined += 1

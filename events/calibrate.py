@@ -202,16 +202,20 @@ class _Reader:
 
 def _measured(reader: _Reader, options: CalibrateOptions) -> LinkCalibration:
     tables = link_tables(reader, unannotated=options.unannotated)
+    names = ", ".join(reader.stream.paths)
     if not tables.n_documents:
-        raise InputError(f"gold must be there to calibrate, got none in {tables.n_without_gold} documents")
-    return calibrate_links(
-        tables,
-        bin_size=options.bin_size,
-        norm=options.norm,
-        level=options.level,
-        n_resamples=options.n_resamples,
-        seed=options.seed,
-    )
+        raise InputError(f"{names}: gold must be there to calibrate, got none in {tables.n_without_gold} documents")
+    try:
+        return calibrate_links(
+            tables,
+            bin_size=options.bin_size,
+            norm=options.norm,
+            level=options.level,
+            n_resamples=options.n_resamples,
+            seed=options.seed,
+        )
+    except InputError as error:
+        raise InputError(f"{names}: {error}") from None
 
 
 def _write(folder: CalibrationFolder, run: CalibrationRun) -> None:

@@ -83,7 +83,7 @@ class CorpusReport:
             ("tokens", f"{self.n_parsed:,} documents"),
             ("scheme", schemes or "none"),
             ("gold", f"{self.n_gold:,} documents"),
-            ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions"),
+            ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions" if self.n_mentions else "none"),
         ]
 
 

@@ -16,6 +16,8 @@ from events.commands.calibrating import calibrate, recalibrate
 from events.commands.counting import demo, events
 from events.commands.files import convert, doctor
 from events.commands.modelling import score, train
+from events.commands.next_steps import next_step
+from events.commands.options import Program
 from events.commands.reporting import report
 from events.commands.screen import complain
 from events.commands.status import BAD_INPUT, FAILURE, INTERRUPTED, USAGE
@@ -29,20 +31,28 @@ _PARAMETER = re.compile(
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=_CONTEXT)
+@click.group(cls=Program, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="corefsample")
 def cli() -> None:
     """Counts of events with credible intervals, from coreference uncertainty.
 
     \b
-    See it work on simulated news:      corefsample demo
-    Score mentions in dated news:       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
-    Check a file of scored mentions:    corefsample doctor scored.jsonl.gz
-    Count who attacks, by quarter:      corefsample events scored.jsonl.gz --out run
+    See it work on simulated news:
+      corefsample demo
+
+    \b
+    From dated news to counts, and to a page to explore:
+      corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
+      corefsample events scored.parquet --out run
+      corefsample report run
+
+    \b
+    Check a file of scored mentions, or a rule of your own:
+      corefsample doctor scored.parquet
     """
 
 
-for _command in (demo, events, report, calibrate, recalibrate, train, score, convert, doctor):
+for _command in (demo, score, events, report, doctor, calibrate, recalibrate, train, convert):
     cli.add_command(_command)
 
 
@@ -55,6 +65,21 @@ def _by_option(error: CorefsampleError) -> str:
         if isinstance(parameter, click.Option)
     }
     return _PARAMETER.sub(lambda found: options.get(found.group(), found.group()), str(error))
+
+
+def _complain_of(error: CorefsampleError) -> None:
+    """Tell an error in one line, with what to do next where that is plain."""
+    step = next_step(error)
+    complain(_by_option(error) + (f" ({step})" if step else ""))
+
+
+def _described(error: Exception) -> str:
+    """Describe what nobody foresaw; of a file that the system refuses, which one it is."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:
+            return f"a file, or standard output, must be accessible, got: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
+    return f"{type(error).__name__}: {error} (COREFSAMPLE_TRACEBACK=1 shows where)"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,22 +106,22 @@ def _status(arguments: Sequence[str] | None) -> int:
         error.show()
         return USAGE
     except ParameterError as error:
-        complain(_by_option(error))
+        _complain_of(error)
         return USAGE
     except InputError as error:
-        complain(_by_option(error))
+        _complain_of(error)
         return BAD_INPUT
     except BrokenPipeError:
         # The reader of a pipe left: point standard output elsewhere, so that closing it fails quietly.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except CorefsampleError as error:
-        complain(_by_option(error))
+        _complain_of(error)
         return FAILURE
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
-        complain(f"{type(error).__name__}: {error} (COREFSAMPLE_TRACEBACK=1 shows where)")
+        complain(_described(error))
         return FAILURE
     return 0
 

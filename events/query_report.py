@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from corefsample import _checks
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.schemes import scheme_names
 from events.gold_documents import GoldDocuments, Progress
 from events.output_folder import OutputFolder
 from events.queries import ROLES
 from events.query_score import OBJECTIVES
-from events.query_study import QueryStudy, study_queries
+from events.query_study import N_BINS, QueryStudy, study_queries
 from events.record import checksums, run_record
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
@@ -219,11 +219,17 @@ def _report(
         on_rejected=set_aside if options.on_error == "quarantine" else None,
         on_progress=on_progress,
     )
-    documents = list(reader)
+    documents, files = list(reader), ", ".join(reader.stream.paths)
     if not documents:
-        raise InputError(f"gold must be there for queries, got none in {reader.n_without_gold} documents")
+        raise InputError(f"{files}: gold must be there for queries, got none in {reader.n_without_gold} documents")
     chosen = {name: value for name, value in dataclasses.asdict(options).items() if name != "on_error"}
-    study = study_queries(documents, **chosen, on_step=on_step)
+    try:
+        study = study_queries(documents, **chosen, on_step=on_step)
+    except ParameterError as error:  # the options are checked: what is left to be wrong is in the files
+        raise InputError(f"{files}: {error}") from None
+    if study.table.n_pairs < N_BINS:
+        rule = f"gold must make at least {N_BINS} pairs of query and document"
+        raise InputError(f"{files}: {rule}, got {study.table.n_pairs}")
     seconds = round(time.time() - started, 3)
     return QueryReport(study, out, len(documents), reader.n_without_gold, rejected, seconds), reader.stream.paths
 

@@ -33,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 AS_SCORED = "as scored"
 GIVEN, UNCERTAIN = "given", "uncertain"  # the recalibration, in an interval
 _DRAW_SAMPLES = 200  # for each draw of a recalibration; their noise averages out over the draws
-_BINS = 20
+N_BINS = 20
 _NONE = Recalibration()
 
 
@@ -98,7 +98,7 @@ class QueryStudy:
         """One row a document and query: as `QueryTable.to_frame`, and P by each variant in a column of its name."""
         return self.table.to_frame().assign(**{each.name: each.probabilities for each in self.variants})
 
-    def reliability(self, *, n_bins: int = _BINS) -> dict[str, ReliabilityCurve]:
+    def reliability(self, *, n_bins: int = N_BINS) -> dict[str, ReliabilityCurve]:
         """Reliability curve of each variant's P over all pairs, with intervals by document."""
         from corefsample.calibration import reliability_curve
 
@@ -108,7 +108,7 @@ class QueryStudy:
             for each in self.variants
         }
 
-    def scores(self, *, n_bins: int = _BINS) -> pd.DataFrame:
+    def scores(self, *, n_bins: int = N_BINS) -> pd.DataFrame:
         """One row a variant: how P fares over all pairs.
 
         Returns

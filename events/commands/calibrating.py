@@ -119,8 +119,9 @@ def _print_calibration(run: CalibrationRun) -> None:
     simulated = overall.simulated
     click.echo()
     ends = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
+    tell("by document: interval of the true error. Chance adds to the measured one, which can so lie above it.")
+    tell("p: chance of such an error if all were right, by flipping signs of documents.")
     tell(f"All pairs by Algorithm 2, which takes pairs to be independent: {ends}.")
-    click.echo("p: chance of such an error if all were right, by flipping signs of documents.")
     if run.out is not None:
         click.echo()
         for title, name in (("Picture", "reliability.png"), ("Table", "calibration.csv"), ("Bins", "reliability.csv")):

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from events.commands.options import counting_options, json_option, on_error_option, overwrite_option
-from events.commands.screen import print_json, progress
+from events.commands.options import Command, counting_options, json_option, on_error_option, overwrite_option
+from events.commands.screen import print_json, progress, tell
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["demo", "events"]
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Count documents with an event, by country and period.",
+    sections={"Counting": ("n_samples", "level", "interval", "seed", "lexicon", "scheme", "threads")},
+)
 @click.argument("inputs", nargs=-1, required=True)
+@click.option("--out", required=True, metavar="FOLDER", help="Folder for tables, pictures and the record of the run.")
 @counting_options
-@click.option("--out", required=True, help="Folder for tables, pictures and the run record.")
-@click.option("--pictures/--no-pictures", default=True, help="Draw them as PNG and SVG, or not.")
+@click.option("--pictures/--no-pictures", default=True, show_default=True, help="Draw the bands as PNG and SVG.")
 @on_error_option
 @overwrite_option
 @json_option
 def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Count documents with an event, by country and period, with credible intervals.
 
-    INPUTS are pre-scored mention files (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input.
-    Every document needs a date and tokens.
+    INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
+    document needs a date and a parse; what `corefsample score` makes of news has both.
 
     \b
-    Example:
-      corefsample events scored.parquet --rule attack --preset paper --period quarter --out run
+    Examples:
+      corefsample events scored.parquet --out run
+      corefsample events scored.parquet --preset extended --period year --out run2
+      corefsample events scored.parquet --compare YUG X-NATO --out run3
     """
     from events.batch import EventsOptions, run_events
 
@@ -43,8 +52,14 @@ def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, a
         _print_run(summary)
 
 
-@click.command()
-@click.option("--out", default="corefsample-demo", show_default=True, help="Folder for the simulated news and the run.")
+@click.command(cls=Command, short_help="See it work: simulate news with known truth, and count.")
+@click.option(
+    "--out",
+    default="corefsample-demo",
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder for the simulated news and the run.",
+)
 @click.option("--documents", "n_documents", type=int, default=2000, show_default=True, help="Articles to simulate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same news, same samples.")
 @overwrite_option
@@ -66,9 +81,10 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
         return
     click.echo(f"Simulated news: {result.news}")
     _print_run(result.summary)
-    click.echo(
-        f"\nThe simulation knows the truth: it lies in {result.n_covered:,} of the {result.n_uncertain:,} intervals "
-        "that the posterior leaves open."
+    click.echo()
+    tell(
+        f"The simulation knows the true counts: of the {result.n_uncertain:,} that the posterior is uncertain of, "
+        f"{result.n_covered:,} lie in their interval."
     )
 
 
@@ -79,7 +95,7 @@ def _print_run(summary: Any) -> None:
     folder = summary.out
     with open(os.path.join(folder, "counts.csv"), encoding="utf-8") as stream:
         counts = pd.read_csv(stream, dtype={"country": str}, keep_default_na=False)
-    click.echo(
+    tell(
         f"{summary.n_documents:,} documents, {summary.periods[0]} to {summary.periods[1]}: {summary.n_sampled:,} could "
         f"hold an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
@@ -88,10 +104,7 @@ def _print_run(summary: Any) -> None:
     if counts.empty:
         click.echo("No document holds an event: the tables have headers and no rows.")
     else:
-        click.echo("\nHighest posterior means:")
-        columns = ["country", "period", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]
-        head = counts.sort_values("mean", ascending=False, kind="stable").head(8)[columns]
-        click.echo(head.to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
+        _print_head(counts)
     click.echo()
     files = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
     for title, name in files.items():
@@ -101,3 +114,12 @@ def _print_run(summary: Any) -> None:
         click.echo(f"Report   {os.path.join(folder, 'report.html')}")
     else:
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}")
+
+
+def _print_head(counts: pd.DataFrame) -> None:
+    """Print the rows with the highest means, in columns that fit 80 with weeks and pairs of countries."""
+    head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
+    first = head.iloc[0]
+    click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
+    columns = ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    click.echo(head[columns].to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))

@@ -7,29 +7,39 @@ from typing import Any
 
 import click
 
-from events.commands.modelling import entity_fields_option, mention_counts
-from events.commands.options import json_option, on_error_option, overwrite_option
+from corefsample.errors import InputError
+from events.commands.modelling import mention_counts
+from events.commands.next_steps import next_step
+from events.commands.options import Command, entity_fields_option, json_option, on_error_option, overwrite_option
 from events.commands.screen import complain, print_json, print_pairs, progress
 from events.commands.status import BAD_INPUT
 
 __all__ = ["convert", "doctor"]
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Copy documents to another file or format.",
+    sections={
+        "Writing annotated formats": ("clustering", "seed", "singletons", "on_unwritable", "entity_fields"),
+    },
+)
 @click.argument("inputs", nargs=-1, required=True)
 @click.argument("output")
 @click.option(
     "--clustering",
-    help="Entities of scored documents: gold, map (likeliest antecedents) or sample.  [default: gold]",
+    metavar="[gold|map|sample]",
+    help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
+    "clustering.  [default: gold]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sampled clustering.")
-@click.option("--singletons/--no-singletons", default=True, help="Write entities of one mention, or not.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sampled clustering.")
+@click.option("--singletons/--no-singletons", default=True, show_default=True, help="Write entities of one mention.")
 @click.option(
     "--on-unwritable",
     type=click.Choice(["refuse", "skip"]),
     default="refuse",
     show_default=True,
-    help="A document with mentions that brackets cannot hold, or only these mentions.",
+    help="Refuse a document with mentions that brackets cannot hold, or skip those mentions.",
 )
 @entity_fields_option
 @on_error_option
@@ -39,7 +49,7 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
     """Copy documents to another file or format, checked.
 
     INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
-    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores: corefsample score
+    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores: `corefsample score`
     gives them some. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
     \b
@@ -64,14 +74,14 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
         click.echo(f"{run.n_quarantined:,} bad documents set aside in {output}.quarantine.jsonl", err=True)
 
 
-@click.command()
+@click.command(cls=Command, short_help="Check a file, and say what is in it.")
 @click.argument("files", nargs=-1, required=True)
 @json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
     """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
 
-    FILES are pre-scored mention files (.jsonl, .jsonl.gz, .parquet, or - for standard input), or YAML files of rules
-    or lexicons, whose inline examples are checked.
+    FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
+    rules, whose examples are checked, or of lexicons.
 
     \b
     Examples:
@@ -88,8 +98,9 @@ def doctor(files: tuple[str, ...], as_json: bool) -> None:
         for report in reports:
             print_pairs(report.title, report.lines())
     problems = [problem for report in reports for problem in report.problems]
-    for problem in problems:
-        complain(problem)
+    for number, problem in enumerate(problems):
+        step = None if number else next_step(InputError(problem))
+        complain(problem + (f" ({step})" if step else ""))
     if problems:
         hidden = sum(report.n_problems for report in reports) - len(problems)
         if hidden:

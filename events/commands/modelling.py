@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corefsample.errors import ParameterError
-from events.commands.options import json_option, on_error_option, overwrite_option
-from events.commands.screen import complain, print_json
+from events.commands.options import (
+    Command,
+    entity_fields_option,
+    json_option,
+    on_error_option,
+    overwrite_option,
+    scheme_option,
+)
+from events.commands.screen import complain, print_json, tell
 from events.commands.watching import scoring_progress, training_progress
 
 if TYPE_CHECKING:
@@ -25,59 +32,74 @@ def mention_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
 
 
-entity_fields_option = click.option(
-    "--entity-fields",
-    metavar="FIELDS",
-    help="Fields of Entity= in CoNLL-U files that do not declare them; by custom eid-etype-head-other.",
+@click.command(
+    cls=Command,
+    short_help="Train a model of your own on annotated corpora.",
+    sections={
+        "Choosing and reading documents": (
+            "held_out_share",
+            "refit",
+            "where",
+            "scheme",
+            "entity_fields",
+            "attribution",
+            "note",
+        ),
+        "Training": (
+            *("l2", "epochs", "orders", "link_weight", "margin", "learning_rate", "templates", "bits", "min_count"),
+            *("seed", "threads"),
+        ),
+    },
 )
-
-
-@click.command()
 @click.argument("corpora", nargs=-1, required=True)
-@click.option("--out", required=True, help="File for the model.")
+@click.option("--out", required=True, metavar="FILE", help="File for the model, by custom .npz.")
 @click.option("--held-out", multiple=True, metavar="FILE", help="Documents to choose on; repeatable.")
 @click.option(
     "--held-out-share",
     type=float,
     default=0.1,
     show_default=True,
-    help="Share of the documents to choose on where no files are held out; 0: none.",
+    help="Share of the documents to choose on, where no --held-out is said; 0: none.",
 )
 @click.option("--refit", is_flag=True, help="In the end train on the held-out documents too, as was chosen.")
 @click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE[,VALUE]",
-    help="Only documents with this metadata, or doc_id; * and ? stand for other letters. All have to hold.",
+    help="Only documents with this metadata, or doc_id; * and ? are wildcards. Repeatable: all have to hold.",
+)
+@scheme_option
+@entity_fields_option
+@click.option("--attribution", metavar="TEXT", help="Whose texts these are: kept in the model.")
+@click.option("--note", metavar="TEXT", help="Anything else to keep in the model.")
+@click.option("--l2", type=float, multiple=True, help="Penalty to try; repeatable.  [default: 0.02 and 0.05]")
+@click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the documents, at most.")
+@click.option(
+    "--orders", type=int, default=3, show_default=True, help="Runs in different orders, whose weights are averaged."
 )
 @click.option(
-    "--l2", type=float, multiple=True, help="A penalty to try, may be said several times.  [default: 0.02 0.05]"
+    "--link-weight", type=float, default=10.0, show_default=True, help="Weight of the log loss of link marginals."
 )
-@click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the documents, at most.")
 @click.option(
     "--margin",
     type=float,
     nargs=3,
     default=(0.0, 0.0, 0.0),
-    metavar="FALSE_ANAPHOR FALSE_NEW WRONG_LINK",
-    help="Softmax-margin costs while training.  [default: 0 0 0]",
+    metavar="FA FN WL",
+    help="Softmax-margin costs: a false anaphor, a false NEW, a wrong link.  [default: 0 0 0]",
 )
-@click.option("--link-weight", type=float, default=10.0, show_default=True, help="Of the log loss of link marginals.")
-@click.option("--learning-rate", type=float, default=0.1, show_default=True, help="Of AdaGrad.")
-@click.option("--templates", metavar="FILE", help="YAML lists pronoun, phrase, new.  [default: the shipped ones]")
+@click.option("--learning-rate", type=float, default=0.1, show_default=True, help="Step size of AdaGrad.")
+@click.option(
+    "--templates",
+    metavar="FILE",
+    help="YAML file of features: lists pronoun, phrase, new.  [default: the shipped ones]",
+)
 @click.option("--bits", type=int, default=20, show_default=True, help="The model has 2 to this power weights.")
 @click.option(
     "--min-count", type=int, default=1, show_default=True, help="Words in fewer documents count by their endings."
 )
-@click.option(
-    "--orders", type=int, default=3, show_default=True, help="Runs in different orders, whose weights are averaged."
-)
-@click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]")
-@entity_fields_option
-@click.option("--attribution", metavar="TEXT", help="Whose texts these are: kept in the model.")
-@click.option("--note", metavar="TEXT", help="Anything else to keep in the model.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same model.")
-@click.option("--threads", type=int, default=2, show_default=True, help="More than two bring nothing.")
+@click.option("--threads", type=int, default=2, show_default=True, help="Threads; more than two bring nothing.")
 @on_error_option
 @overwrite_option
 @json_option
@@ -86,9 +108,9 @@ def train(
 ) -> None:
     """Train an antecedent model on annotated corpora.
 
-    CORPORA are CoNLL-U files with entities (CorefUD: .conllu), CoNLL-2012 files (.conll, _conll), both also with .gz,
-    or scored mentions with gold. Penalty and passes are chosen by the likelihood of the gold antecedents of held-out
-    documents, -log P in nats a mention. A record of the training goes beside the model.
+    CORPORA are CoNLL-U with entities (CorefUD: .conllu) or CoNLL-2012 (.conll, _conll), both also with .gz, or scored
+    mentions with gold. Penalty and passes are chosen by the likelihood of the gold antecedents of held-out documents,
+    -log P in nats a mention. A record of the training goes beside the model.
 
     \b
     Examples:
@@ -126,7 +148,7 @@ def _print_training(run: TrainingRun) -> None:
         if count:
             click.echo(f"{count:,} {what}.")
     if run.skipped:
-        click.echo(f"Mentions skipped: {mention_counts(run.skipped)}.")
+        tell(f"Mentions skipped: {mention_counts(run.skipped)}.")
     click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
     chosen = run.chosen
     for report in run.reports:
@@ -134,37 +156,70 @@ def _print_training(run: TrainingRun) -> None:
         figures = f"{'-':>9} {'-':>9}" if found is None else f"{found.loss:>9.4f} {found.link_loss:>9.4f}"
         mark = " chosen" if report is chosen and found is not None else ""
         click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {figures}{mark}")
-    click.echo("-log P of gold antecedents in nats a mention; links: log loss of link marginals a mention.")
-    click.echo(f"\nModel:  {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord: {run.record}")
+    tell("training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats a mention.")
+    click.echo(f"\nModel    {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord   {run.record}")
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Parse news, or read annotated documents, and score mentions.",
+    sections={
+        "Reading news": (
+            *("date_format", "date_column", "text_column", "id_column", "number_articles", "title_column"),
+            *("headline", "paragraphs"),
+        ),
+        "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields"),
+    },
+)
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("--out", required=True, help="File for the scored documents: .jsonl, .jsonl.gz or .parquet.")
-@click.option("--model", metavar="FILE", help="A trained model.  [default: the English one of the package]")
-@click.option("--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; needed for news alone.")
+@click.option("--out", required=True, metavar="FILE", help="File for the scored mentions: .jsonl, .jsonl.gz, .parquet.")
 @click.option(
-    "--mentions",
-    help="annotated (those of the file) or parse (found in the parse).  [default: annotated; of text: parse]",
+    "--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; for news, and for nothing else."
 )
-@click.option("--recalibration", metavar="FILE", help="Record of corefsample recalibrate to put the scores through.")
-@click.option("--min-prob", type=float, default=1e-4, show_default=True, help="Candidates below this are left out.")
-@click.option("--scheme", help="Dependency scheme: ud2, ud1, clearnlp.  [default: told by each document's labels]")
-@entity_fields_option
-@click.option("--headline/--no-headline", default=True, help="Parse the headline as the first paragraph, or not.")
 @click.option(
-    "--paragraphs", default="blank-line", show_default=True, help="What parts paragraphs of text: blank-line or line."
-)
-@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Of tables of news: the text.")
-@click.option("--date-column", default="date", show_default=True, metavar="NAME", help="Of tables of news: the date.")
-@click.option("--date-format", help="Of dates in tables, such as %d.%m.%Y.  [default: ISO dates]")
-@click.option("--title-column", default="title", show_default=True, metavar="NAME", help="The headline, if there.")
-@click.option("--id-column", default="doc_id", show_default=True, metavar="NAME", help="The name of each article.")
-@click.option("--number-articles", is_flag=True, help="Name articles by file and number instead: news.csv#1.")
-@click.option(
-    "--jobs", type=int, help="Processes; results do not depend on it.  [default: all processors for text, else 1]"
+    "--jobs", type=int, help="Processes; results do not depend on it.  [default: all processors for news, else 1]"
 )
 @click.option("--resume", is_flag=True, help="Go on from the finished parts of a run that ended early.")
+@click.option("--date-format", metavar="FORMAT", help="How tables write dates, such as %m/%d/%Y.  [default: ISO dates]")
+@click.option(
+    "--date-column", default="date", show_default=True, metavar="NAME", help="Column with the date of each article."
+)
+@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column with its text.")
+@click.option(
+    "--id-column",
+    default="doc_id",
+    show_default=True,
+    metavar="NAME",
+    help="Column with its name, unique in the corpus.",
+)
+@click.option("--number-articles", is_flag=True, help="Name articles by file and number instead: news.csv#1.")
+@click.option(
+    "--title-column",
+    default="title",
+    show_default=True,
+    metavar="NAME",
+    help="Column with its headline, if there is one.",
+)
+@click.option(
+    "--headline/--no-headline", default=True, show_default=True, help="Parse the headline as the first paragraph."
+)
+@click.option(
+    "--paragraphs",
+    default="blank-line",
+    show_default=True,
+    metavar="[blank-line|line]",
+    help="What parts the paragraphs of a text.",
+)
+@click.option("--model", metavar="FILE", help="A trained model.  [default: the English one of the package]")
+@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to put the scores through.")
+@click.option(
+    "--mentions",
+    metavar="[annotated|parse]",
+    help="Those of the file, or those found in the parse.  [default: annotated; for news: parse]",
+)
+@click.option("--min-prob", type=float, default=1e-4, show_default=True, help="Candidates below this are left out.")
+@scheme_option
+@entity_fields_option
 @on_error_option
 @overwrite_option
 @json_option
@@ -177,11 +232,12 @@ def score(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Score the antecedents of mentions, in annotated documents or in news: what events and calibrate read.
+    """Score the antecedents of mentions, in news or in annotated documents.
 
-    INPUTS are annotated corpora (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; scored
-    mentions, to be scored anew; or dated news, with --pipeline: JSON Lines, CSV, Parquet (columns text, date, doc_id,
-    title), NITF XML, archives (.tgz) and folders of it, or - for JSON Lines on standard input.
+    INPUTS are dated news, with --pipeline: CSV, JSON Lines or Parquet with the columns doc_id, date, text and title;
+    NITF XML, archives (.tgz) and folders of it; or - for JSON Lines on standard input. Or they are annotated corpora
+    (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; or scored mentions, to be scored anew.
+    The file --out is what the commands events and calibrate read.
 
     \b
     Examples:
@@ -210,14 +266,14 @@ def score(
 def _print_scoring(run: ScoringRun) -> None:
     tally = run.tally
     click.echo(f"{tally.n_documents:,} documents, {tally.n_mentions:,} mentions, {tally.n_candidates:,} candidates.")
-    click.echo(
+    tell(
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
     )
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:
-        click.echo(f"Mentions skipped: {mention_counts(run.skipped)}.")
+        tell(f"Mentions skipped: {mention_counts(run.skipped)}.")
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored before and not again.")
     if run.n_quarantined:
@@ -225,4 +281,4 @@ def _print_scoring(run: ScoringRun) -> None:
         for reason in run.reasons:
             click.echo(f"  {reason}")
     rate = tally.n_documents / run.seconds if run.seconds else 0.0
-    click.echo(f"\nWritten to {run.out} in {run.seconds:,.1f} s ({rate:,.1f} documents a second)\nRecord: {run.record}")
+    click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents a second)\nRecord   {run.record}")

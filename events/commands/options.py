@@ -52,7 +52,8 @@ class Command(click.Command):
         """Write the options, section by section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            # What arguments are, the text above says: click would list their bare names.
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(self._section_of.get(parameter.name or "", "Options"), []).append(record)
         for title, records in sections.items():
@@ -95,7 +96,7 @@ def entity_fields_option(command: F) -> F:
     return click.option(
         "--entity-fields",
         metavar="FIELDS",
-        help="Fields of Entity= in CoNLL-U files that do not declare them; by custom eid-etype-head-other.",
+        help="By custom eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.",
     )(command)
 
 
@@ -114,7 +115,7 @@ def counting_options(command: F) -> F:
             default="paper",
             show_default=True,
             metavar="NAME",
-            help="Of the rule: paper, extended, or one of your own.",
+            help="The rule's preset: paper, extended, or one of your own.",
         ),
         click.option(
             "--period",
@@ -127,19 +128,23 @@ def counting_options(command: F) -> F:
         click.option(
             "--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document."
         ),
-        click.option("--level", type=float, default=0.95, show_default=True, help="Of the credible intervals."),
+        click.option("--level", type=float, default=0.95, show_default=True, help="Level of the credible intervals."),
         click.option(
             "--interval",
             default="quantile",
             show_default=True,
             metavar="[quantile|hdi|normal]",
-            help="Exact with integer ends, the shortest, or mean +- z sd of the samples.",
+            help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
         ),
         click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same samples."),
-        click.option("--lexicon", metavar="FILE", help="YAML file of countries of your own.  [default: the shipped one]"),
+        click.option(
+            "--lexicon", metavar="FILE", help="YAML file of countries of your own.  [default: the shipped one]"
+        ),
         scheme_option,
         click.option(
-            "--threads", type=int, help="Of the sampler; results do not depend on it.  [default: all processors]"
+            "--threads",
+            type=int,
+            help="Threads of the sampler; results do not depend on it.  [default: all processors]",
         ),
     ]
     for option in reversed(options):

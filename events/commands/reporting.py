@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from events.commands.options import json_option, overwrite_option
-from events.commands.screen import print_json
+from events.commands.options import Command, json_option, overwrite_option
+from events.commands.screen import print_json, tell
 
 __all__ = ["report"]
 
 
-@click.command()
+@click.command(cls=Command, short_help="Make one HTML page of a run, to explore and to keep.")
 @click.argument("folder")
-@click.option("--out", help="The HTML file.  [default: report.html in FOLDER]")
-@click.option("--title", help="Of the page.  [default: the rule's name and the periods]")
+@click.option("--out", metavar="FILE", help="The page, .html.  [default: report.html in FOLDER]")
+@click.option("--title", metavar="TEXT", help="Title of the page.  [default: the rule's name and the periods]")
 @click.option(
     "--documents",
     "n_documents",
@@ -41,10 +41,10 @@ def report(folder: str, out: str | None, title: str | None, n_documents: int, ov
         print_json(summary.to_json())
         return
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
-    click.echo(
+    tell(
         f"{summary.n_countries:,} countries, {summary.n_periods:,} periods, {summary.n_documents:,} documents with "
         f"evidence, {summary.n_texts:,} of them with their text."
     )
     left_out = summary.n_documents - summary.n_texts
     if left_out:
-        click.echo(f"{left_out:,} texts left out: --documents {summary.n_documents} would hold them all.")
+        tell(f"{left_out:,} texts left out: --documents {summary.n_documents} would hold them all.")

@@ -32,7 +32,7 @@ def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     click.echo(title)
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
-        click.echo(_filled(value, f"  {name:<{width}}  ", " " * (width + 4)))
+        click.echo(_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)))
 
 
 def _filled(text: str, first: str = "", other: str = "") -> str:

@@ -85,7 +85,8 @@ def read_run(folder: str | os.PathLike[str]) -> FinishedRun:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise InputError(f"{folder}: input must be the folder of a finished events run, got none there")
+        found = "a file" if path.exists() else "none there"
+        raise InputError(f"{folder}: input must be the folder of a finished events run, got {found}")
     for name in _FILES:
         if not (path / name).is_file():
             raise InputError(f"{folder}: a finished events run must have {', '.join(_FILES)}, got no {name}")

@@ -20,7 +20,7 @@ import events.run_pictures
 from corefsample import __version__, read_documents
 from events.cli import _status
 
-COMMANDS = ("events", "demo", "train", "score", "convert", "doctor")
+COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "recalibrate", "train", "convert")
 PROJECT = Path(__file__).parents[2]
 
 
@@ -92,8 +92,19 @@ def test_help_loads_no_heavy_library() -> None:
 def test_a_run_is_told_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50)
     assert (status, err) == (0, "")
-    assert "10 documents, 1999Q1 to 2000Q2: 6 could hold an event and were sampled, 5 do with P > 0." in out
-    assert "IRQ" in out
+    told = "10 documents, 1999Q1 to 2000Q2: 6 could hold an event and were sampled, 5 do with P > 0."
+    assert told in " ".join(out.split())
+    lines = out.splitlines()
+    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
+    head = lines.index("Highest posterior means, with 95% quantile intervals:")
+    assert lines[head + 1].split() == ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    assert {tuple(line.split()[:3]) for line in lines[head + 2 : head + 4]} == {
+        ("IRQ", "1999Q1", "5"),
+        ("USA", "1999Q1", "5"),
+    }
+    means = [float(line.split()[3]) for line in lines[head + 2 : lines.index("", head)]]
+    assert means == sorted(means, reverse=True)
+    assert min(means) > 0.0
     assert str(tmp_path / "run" / "bands.png") in out
 
 
@@ -309,6 +320,8 @@ def test_the_demo_simulates_and_counts(capsys: pytest.CaptureFixture[str], tmp_p
     assert (status, err) == (0, "")
     assert f"Simulated news: {out / 'news.parquet'}" in text
     assert "30 documents" in text
+    assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
+    assert "The simulation knows the true counts: of the " in text
     assert len(list(read_documents(out / "news.parquet"))) == 30
     assert int(pd.read_csv(out / "run" / "counts.csv").groupby("period")["n_docs"].first().sum()) == 30
     status, _, err = called(capsys, "demo", "--out", out, "--documents", 30)
