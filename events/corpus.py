@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from corefsample.document_batch import Rejected
 from corefsample.errors import InputError
-from events._corpus_fields import Article, ArticleFault, FieldRules, Record
-from events._corpus_files import ARCHIVES, MARKUP, PathLike, Progress, corpus_paths, ending
-from events._corpus_markup import archive_records, xml_records
-from events._corpus_tables import Columns, csv_records, json_records, parquet_records
+from events._news.fields import Article, ArticleFault, FieldRules, Record
+from events._news.files import ARCHIVES, MARKUP, PathLike, Progress, corpus_paths, ending
+from events._news.markup import archive_records, xml_records
+from events._news.tables import Columns, csv_records, json_records, parquet_records
 
 __all__ = ["Article", "ArticleStream", "read_articles"]
 

@@ -21,11 +21,11 @@ from corefsample.formats._text_files import new_text_file
 from corefsample.formats.stream import file_suffix
 from corefsample.mention_ranking.model import ScoringTally
 from corefsample.recalibration import Recalibration
-from events._scoring_job import ScoringJob, documents_a_part
-from events._scoring_options import ScoreOptions
-from events._scoring_parts import PARTS_SUFFIX, Parts
-from events._scoring_text import pipeline_record
-from events._scoring_work import Scorer, Settings, processors
+from events._scoring.job import ScoringJob, documents_a_part
+from events._scoring.options import ScoreOptions
+from events._scoring.parts import PARTS_SUFFIX, Parts
+from events._scoring.text import pipeline_record
+from events._scoring.work import Scorer, Settings, processors
 from events.document_inputs import ANNOTATED, DocumentInputs
 from events.record import checksums, run_record
 

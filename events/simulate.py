@@ -17,10 +17,10 @@ from corefsample import _checks
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
-from events._simulated_countries import SimulatedCountry, Timeline, default_countries
-from events._simulated_scores import CandidateScores, candidate_scores
-from events._simulated_story import PhraseBook, Story, Uniform, pick, written
-from events._simulated_text import ATTACKS, OTHER_ATTACKS, TOPICS
+from events._simulated.countries import SimulatedCountry, Timeline, default_countries
+from events._simulated.scores import CandidateScores, candidate_scores
+from events._simulated.story import PhraseBook, Story, Uniform, pick, written
+from events._simulated.text import ATTACKS, OTHER_ATTACKS, TOPICS
 
 __all__ = ["SimulatedCountry", "SimulatedDocument", "default_countries", "simulate_documents"]
 

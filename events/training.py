@@ -18,10 +18,10 @@ from corefsample.mention_ranking.model import AntecedentModel
 from corefsample.mention_ranking.model_file import save_model
 from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.mention_ranking.training import EpochReport
-from events._training_corpus import TrainingCorpus
-from events._training_fit import TrainingFit
-from events._training_options import TrainOptions
-from events._training_selection import Selection
+from events._training.corpus import TrainingCorpus
+from events._training.fit import TrainingFit
+from events._training.options import TrainOptions
+from events._training.selection import Selection
 from events._yaml_file import read_yaml, typed
 from events.record import checksums, run_record
 

@@ -17,7 +17,7 @@ import pytest
 
 from corefsample import CorefsampleError, InputError, OutputError, ParameterError
 from corefsample.formats import write_documents
-from events._scoring_text import load_pipeline
+from events._scoring.text import load_pipeline
 from events.cli import _status
 from events.commands.next_steps import next_step
 from events.corpus import read_articles
@@ -335,7 +335,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
     def work(*args: Any, **keywords: Any) -> None:
         raise AssertionError("must not begin")
 
-    monkeypatch.setattr("events._training_fit.TrainingFit.model", work)
+    monkeypatch.setattr("events._training.fit.TrainingFit.model", work)
     monkeypatch.setattr("events.gold_documents.GoldDocuments.__iter__", work)
     command = missing(scored.parent)[number]
     before = sorted(scored.parent.rglob("*"))

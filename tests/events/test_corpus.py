@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from corefsample.document_batch import Rejected
 from corefsample.errors import InputError, ParameterError
-from events import _corpus_markup, _corpus_tables
+from events._news import markup, tables
 from events.corpus import Article, ArticleStream, read_articles
 
 DOCTYPE = '<!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">'
@@ -367,7 +367,7 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: bytes, rea
 
 
 def test_a_line_over_the_limit_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_corpus_tables, "LINE_LIMIT", 80)
+    monkeypatch.setattr(tables, "LINE_LIMIT", 80)
     good = one_json(tmp_path).read_bytes()
     (tmp_path / "long.jsonl").write_bytes(b'{"x": "' + b"y" * 500 + b'"}\n' + good)
     rejected: list[Rejected] = []
@@ -676,7 +676,7 @@ def test_archives_in_archives_are_read_as_streams(tmp_path: Path) -> None:
 
 
 def test_members_of_an_archive_are_named_and_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_corpus_markup, "XML_LIMIT", 2000)
+    monkeypatch.setattr(markup, "XML_LIMIT", 2000)
     members = [
         ("1.xml", nitf(date=None)),
         ("2.xml", b"<nitf>"),

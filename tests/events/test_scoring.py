@@ -22,13 +22,13 @@ import pandas as pd
 import pytest
 import scoring_references as sr
 
-import events._scoring_job as job
+import events._scoring.job as job
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
 from corefsample.annotated import AnnotatedDocument
 from corefsample.errors import CorefsampleError
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.mentions import mentions_from_parse
-from events._scoring_text import article_metadata, load_pipeline, paragraphs_of
+from events._scoring.text import article_metadata, load_pipeline, paragraphs_of
 from events.cli import _status
 from events.corpus import Article
 from events.document_inputs import DocumentInputs, named_kind
@@ -638,7 +638,7 @@ def test_a_process_that_ends_early_is_told_and_what_is_done_is_kept(
 
 def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
     program = (
-        "import sys, time, events._scoring_job as job, events._scoring_work as work\nfrom events.cli import main\n"
+        "import sys, time, events._scoring.job as job, events._scoring.work as work\nfrom events.cli import main\n"
         "job.DOCUMENTS_A_TASK = job.TASKS_A_PART = 1\nscore = work.Scorer.score\n"
         "work.Scorer.score = lambda self, items: (time.sleep(0.2), score(self, items))[1]\nmain(sys.argv[1:])\n"
     )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from corefsample.documents import Tokens
-from events._simulated_notation import Phrase, joined, parsed
-from events._simulated_text import ATTACKS, KINDS, OTHER_ATTACKS, TOPICS
+from events._simulated.notation import Phrase, joined, parsed
+from events._simulated.text import ATTACKS, KINDS, OTHER_ATTACKS, TOPICS
 from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.rules import load_rules

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
 from corefsample.annotated import AnnotatedDocument
 from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
-from events._training_selection import Selection, held_out_ids
+from events._training.selection import Selection, held_out_ids
 from events.cli import _status
 from events.training import TrainOptions, load_templates, run_train
 

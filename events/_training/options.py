@@ -23,7 +23,7 @@ class TrainOptions:
     Attributes
     ----------
     where
-        Conditions on documents, "key=value,value": see `events._training_selection.Selection`.
+        Conditions on documents, "key=value,value": see `events._training.selection.Selection`.
     held_out_share
         Share of documents, [0, 1), to hold out where no held-out files are given; 0: none.
     refit

@@ -13,11 +13,11 @@ from corefsample.documents import Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking.model import gold_entities
-from events._training_selection import Selection
+from events._training.selection import Selection
 from events.document_inputs import DocumentInputs, ReadDocument
 
 if TYPE_CHECKING:
-    from events._training_options import TrainOptions
+    from events._training.options import TrainOptions
 
 __all__ = ["GoldDocument", "TrainingCorpus"]
 

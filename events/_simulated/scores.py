@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from events._simulated_notation import NO_COUNTRY, Traits
+from events._simulated.notation import NO_COUNTRY, Traits
 
 __all__ = ["CandidateScores", "candidate_scores"]
 

@@ -12,12 +12,12 @@ from corefsample.errors import InputError
 from corefsample.mention_ranking.model import AntecedentModel
 from corefsample.mention_ranking.templates import TemplateSet
 from corefsample.mention_ranking.training import EpochReport, SoftmaxMargin, train
-from events._training_corpus import GoldDocument, TrainingCorpus
-from events._training_selection import held_out_ids
+from events._training.corpus import GoldDocument, TrainingCorpus
+from events._training.selection import held_out_ids
 from events.record import checksums
 
 if TYPE_CHECKING:
-    from events._training_options import TrainOptions
+    from events._training.options import TrainOptions
 
 __all__ = ["L2_ALONE", "L2_GRID", "TrainingFit"]
 

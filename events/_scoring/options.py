@@ -9,7 +9,7 @@ from typing import Any
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.schemes import scheme_names
-from events._scoring_text import PARAGRAPHS
+from events._scoring.text import PARAGRAPHS
 
 __all__ = ["ScoreOptions"]
 

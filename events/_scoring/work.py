@@ -42,7 +42,7 @@ class Settings:
     mentions, min_prob, scheme
         As of `corefsample.mention_ranking.score_documents`.
     headline, paragraphs
-        As of `events._scoring_text.parsed_article`.
+        As of `events._scoring.text.parsed_article`.
     recalibration
         What scores go through in the end, or None.
     """
@@ -102,7 +102,7 @@ class Scorer:
         self.model: AntecedentModel = english_model() if settings.model is None else load_model(settings.model)
         self.pipeline: Any = None
         if settings.pipeline is not None:
-            from events._scoring_text import load_pipeline
+            from events._scoring.text import load_pipeline
 
             self.pipeline = load_pipeline(settings.pipeline, settings.scheme)
 
@@ -140,7 +140,7 @@ class Scorer:
 
     def _parsed(self, article: Article) -> ScoredDocument:
         """The document of an article, without mentions yet."""
-        from events._scoring_text import article_metadata, parsed_article
+        from events._scoring.text import article_metadata, parsed_article
 
         settings = self.settings
         tokens = parsed_article(article, self.pipeline, headline=settings.headline, paragraphs=settings.paragraphs)

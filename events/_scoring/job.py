@@ -11,8 +11,8 @@ from corefsample.document_batch import Rejected
 from corefsample.errors import InputError
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking.model import ScoringTally
-from events._scoring_parts import FinishedPart, Parts
-from events._scoring_work import Scored, Scorer, Task, add_tally, in_order
+from events._scoring.parts import FinishedPart, Parts
+from events._scoring.work import Scored, Scorer, Task, add_tally, in_order
 from events.document_inputs import DocumentInputs
 
 __all__ = ["ScoringJob", "documents_a_part"]

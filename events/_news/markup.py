@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from corefsample.errors import InputError
-from events._corpus_fields import Record
-from events._corpus_files import ARCHIVES, MARKUP, Progress, ending, opened
-from events._nitf import NitfDocument, NitfError
+from events._news.fields import Record
+from events._news.files import ARCHIVES, MARKUP, Progress, ending, opened
+from events._news.nitf import NitfDocument, NitfError
 
 __all__ = ["archive_records", "xml_records"]
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from events._corpus_fields import Record
-from events._corpus_files import Progress, opened
+from events._news.fields import Record
+from events._news.files import Progress, opened
 
 __all__ = ["Columns", "csv_records", "json_records", "parquet_records"]
 

@@ -1,6 +1,6 @@
 """What simulated news says: kinds of entities, and sentences about them with their parse in UD v2.
 
-Every event is invented. The notation is that of `events._simulated_notation`.
+Every event is invented. The notation is that of `events._simulated.notation`.
 """
 
 from __future__ import annotations

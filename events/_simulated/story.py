@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from events._simulated_countries import SimulatedCountry
-from events._simulated_notation import NO_COUNTRY, Item, Mark, Phrase, Template, Traits, joined, parsed
-from events._simulated_text import KINDS, TOPICS
+from events._simulated.countries import SimulatedCountry
+from events._simulated.notation import NO_COUNTRY, Item, Mark, Phrase, Template, Traits, joined, parsed
+from events._simulated.text import KINDS, TOPICS
 
 __all__ = ["PhraseBook", "Story", "Uniform", "pick", "written"]
 

@@ -1,0 +1,1 @@
+"""Behind `events.corpus`: tables, fields, archives."""

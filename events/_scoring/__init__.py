@@ -1,0 +1,1 @@
+"""Behind `corefsample score`."""

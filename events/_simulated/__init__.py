@@ -1,0 +1,1 @@
+"""Behind `events.simulate`: story, text, parse notation, countries."""
