@@ -679,7 +679,7 @@ def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_pat
         ("x.jsonl", b'{"doc_id": "a", "tokens": {"text": ["a"]', "scored"),
         ("x.jsonl", b'{"doc_id":"a","mentions":[]', "scored"),
         ("x.jsonl", b'{"doc_id": "a", "text": "the \\"mentions\\": [1]", "tokens": 5}', "news"),
-        ("x.jsonl.gz", gzip.compress(b'{"text": "a"}'), "news"),
+        ("x.jsonl.gz", gzip.compress(b'{"text": "a"}', mtime=0), "news"),
         ("x.jsonl", b'{"body": "a"}', "scored"),
         ("x.jsonl.gz", b"\x1f\x8bbroken", "scored"),
         ("x.parquet", b"no Parquet", "scored"),
