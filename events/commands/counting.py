@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from events.commands.options import Command, counting_options, json_option, on_error_option, overwrite_option
-from events.commands.screen import print_json, progress, tell
+from events.commands.screen import counted, print_json, progress, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,11 +96,13 @@ def _print_run(summary: Any) -> None:
     with open(os.path.join(folder, "counts.csv"), encoding="utf-8") as stream:
         counts = pd.read_csv(stream, dtype={"country": str}, keep_default_na=False)
     tell(
-        f"{summary.n_documents:,} documents, {summary.periods[0]} to {summary.periods[1]}: {summary.n_sampled:,} could "
-        f"hold an event and were sampled, {summary.n_with_events:,} do with P > 0."
+        f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
+        f"{summary.n_sampled:,} could hold an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
     if summary.n_quarantined:
-        click.echo(f"{summary.n_quarantined:,} bad documents set aside in {os.path.join(folder, 'quarantine.jsonl')}")
+        click.echo(
+            f"{counted(summary.n_quarantined, 'bad document')} set aside in {os.path.join(folder, 'quarantine.jsonl')}"
+        )
     if counts.empty:
         click.echo("No document holds an event: the tables have headers and no rows.")
     else:

@@ -11,7 +11,7 @@ from corefsample.errors import InputError
 from events.commands.modelling import mention_counts
 from events.commands.next_steps import next_step
 from events.commands.options import Command, entity_fields_option, json_option, on_error_option, overwrite_option
-from events.commands.screen import complain, print_json, print_pairs, progress
+from events.commands.screen import complain, counted, print_json, print_pairs, progress
 from events.commands.status import BAD_INPUT
 
 __all__ = ["convert", "doctor"]
@@ -66,12 +66,12 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
     if as_json:
         print_json(run.to_json())
         return
-    click.echo(f"{run.n_documents:,} documents written to {output}")
+    click.echo(f"{counted(run.n_documents, 'document')} written to {output}")
     for what, counts in (("skipped", run.skipped), ("left out", run.left_out)):
         if counts:
             click.echo(f"Mentions {what}: {mention_counts(counts)}.", err=True)
     if run.n_quarantined:
-        click.echo(f"{run.n_quarantined:,} bad documents set aside in {output}.quarantine.jsonl", err=True)
+        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {output}.quarantine.jsonl", err=True)
 
 
 @click.command(cls=Command, short_help="Check a file, and say what is in it.")

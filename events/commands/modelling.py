@@ -17,7 +17,7 @@ from events.commands.options import (
     overwrite_option,
     scheme_option,
 )
-from events.commands.screen import complain, print_json, tell
+from events.commands.screen import complain, counted, print_json, tell
 from events.commands.watching import scoring_progress, training_progress
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def train(
 
 
 def _print_training(run: TrainingRun) -> None:
-    click.echo(f"Trained on {run.n_documents:,} documents, {run.n_mentions:,} annotated mentions.")
+    click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     for count, what in (
         (run.n_held_out, "documents held out"),
         (run.n_without_gold, "documents without annotated entities left out"),
@@ -265,7 +265,10 @@ def score(
 
 def _print_scoring(run: ScoringRun) -> None:
     tally = run.tally
-    click.echo(f"{tally.n_documents:,} documents, {tally.n_mentions:,} mentions, {tally.n_candidates:,} candidates.")
+    click.echo(
+        f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
+        f"{counted(tally.n_candidates, 'candidate')}."
+    )
     tell(
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
@@ -277,7 +280,7 @@ def _print_scoring(run: ScoringRun) -> None:
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored before and not again.")
     if run.n_quarantined:
-        click.echo(f"{run.n_quarantined:,} bad documents set aside in {run.out}.quarantine.jsonl, the first:")
+        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
         for reason in run.reasons:
             click.echo(f"  {reason}")
     rate = tally.n_documents / run.seconds if run.seconds else 0.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-__all__ = ["complain", "print_json", "print_pairs", "progress", "tell", "watched"]
+__all__ = ["complain", "counted", "print_json", "print_pairs", "progress", "tell", "watched"]
 
 COLUMNS = 80
 
@@ -20,6 +20,11 @@ COLUMNS = 80
 def tell(text: str) -> None:
     """Print prose in lines of at most 80 columns; words stay whole, however long."""
     click.echo(_filled(text))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 document", "2,000 documents"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def print_json(content: Any) -> None:

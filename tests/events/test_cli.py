@@ -163,7 +163,7 @@ def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_p
     arguments = ("events", mixed, "--samples", 20, "--on-error", "quarantine", "--out")
     status, out, _ = called(capsys, *arguments, tmp_path / "run")
     assert status == 0
-    assert f"1 bad documents set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
+    assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
     _, out, _ = called(capsys, *arguments, tmp_path / "json", "--json")
     assert json.loads(out)["n_quarantined"] == 1
 
@@ -212,7 +212,7 @@ def test_bad_documents_are_set_aside_beside_the_output(capsys: pytest.CaptureFix
     out = tmp_path / "good.jsonl"
     status, _, err = called(capsys, "convert", mixed, out, "--on-error", "quarantine")
     assert status == 0
-    assert err == f"1 bad documents set aside in {out}.quarantine.jsonl\n"
+    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
     assert len(list(read_documents(out))) == 10
     assert len(Path(f"{out}.quarantine.jsonl").read_text().splitlines()) == 1
 

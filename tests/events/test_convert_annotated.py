@@ -125,7 +125,7 @@ def test_mentions_that_are_skipped_are_counted_on_the_screen(
     (tmp_path / "a.conllu").write_text(SKIPPED)
     arguments = ("convert", tmp_path / "a.conllu", tmp_path / "b.conll")
     status, out, err = called(capsys, *arguments)
-    assert (status, out) == (0, f"1 documents written to {tmp_path / 'b.conll'}\n")
+    assert (status, out) == (0, f"1 document written to {tmp_path / 'b.conll'}\n")
     assert err == "Mentions skipped: 1 crossing sentences, 1 discontinuous.\n"
     status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
     assert json.loads(out)["skipped"] == {"crossing_sentences": 1, "discontinuous": 1}
@@ -158,7 +158,7 @@ def test_a_broken_document_may_be_set_aside(
     out = tmp_path / "b.conllu"
     status, text, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
     assert (status, text) == (0, f"4 documents written to {out}\n")
-    assert err == f"1 bad documents set aside in {out}.quarantine.jsonl\n"
+    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "a"
 
 
@@ -233,7 +233,7 @@ def test_gold_that_is_not_there_is_refused_or_set_aside(
         "sample), got none"
     )
     status, _, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
-    assert (status, err) == (0, f"1 bad documents set aside in {out}.quarantine.jsonl\n")
+    assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
     assert called(capsys, "convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
     assert len(list(read_corefud(out))) == 5
 
@@ -270,7 +270,7 @@ def test_what_brackets_cannot_hold_is_refused_or_left_out(
         status, _, err = called(capsys, "convert", path, out, "--on-unwritable", "skip")
         assert (status, err) == (0, "Mentions left out: 1 crossing mentions.\n")
         status, _, err = called(capsys, "convert", path, out, "--overwrite", "--on-error", "quarantine")
-        assert (status, err) == (0, f"1 bad documents set aside in {out}.quarantine.jsonl\n")
+        assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
 
 
 # --- what is refused ---------------------------------------------------------------------------------------

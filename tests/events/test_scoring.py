@@ -316,7 +316,7 @@ def test_text_without_a_date_is_refused_or_set_aside(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
     status, text, err = called(capsys, *arguments, "--on-error", "quarantine")
     assert (status, err) == (0, "")
-    assert f"1 bad documents set aside in {out}.quarantine.jsonl" in text
+    assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
     assert f"  {news}: line 2: doc_id 'x': date must be there, got none" in text.splitlines()
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
 
