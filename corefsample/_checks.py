@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import numbers
 from typing import Any
 
@@ -78,6 +80,33 @@ def at_most(name: str, value: int, limit: int) -> None:
     """Refuse a value over its limit."""
     if value > limit:
         raise ParameterError(f"{name} must be at most {limit}, got {value}")
+
+
+def finite(name: str, value: object) -> float:
+    """Return `value` as a finite float, or refuse it."""
+    number = float("nan")
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be a finite number, got {shown(value)}")
+    return number
+
+
+def at_least_zero(name: str, value: object) -> float:
+    """Return `value` as a finite float of at least 0, or refuse it."""
+    number = finite(name, value)
+    if number < 0:
+        raise ParameterError(f"{name} must be at least 0, got {value!r}")
+    return number
+
+
+def above_zero(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0, or refuse it."""
+    number = finite(name, value)
+    if number <= 0:
+        raise ParameterError(f"{name} must be above 0, got {value!r}")
+    return number
 
 
 def probability(name: str, value: object, *, below_one: bool = False, above_zero: bool = False) -> float:

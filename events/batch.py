@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corefsample import _checks
+from corefsample._processors import processors
 from corefsample.document_batch import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
@@ -242,7 +243,7 @@ class _Job:
 
     def run(self, on_progress: Progress | None) -> None:
         """Take in all documents."""
-        n_threads = self.options.threads or _processors()
+        n_threads = self.options.threads or processors()
         sampled: deque[tuple[DocumentBatch, list[int], list[Future[DocumentEvents]]]] = deque()
         with ThreadPoolExecutor(n_threads) as pool:
             try:
@@ -327,8 +328,3 @@ class _Job:
             periods=(index[0], index[1]),
             seconds=round(time.time() - started, 3),
         )
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -13,7 +11,7 @@ from typing import Any
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
-from corefsample.errors import InputError, OutputError, ParameterError
+from corefsample.errors import InputError, ParameterError
 from corefsample.formats import quarantine_file, write_documents
 from corefsample.formats.stream import file_suffix
 from corefsample.links import UNANNOTATED, Unannotated
@@ -30,7 +28,7 @@ from events.gold_documents import GoldDocuments, PathLike, Progress
 from events.queries import ROLES
 from events.query_score import OBJECTIVES, named_objective
 from events.recalibrated_documents import RecalibratedDocuments
-from events.record import checksums, run_record
+from events.record import checksums, free_outputs, paths_of, run_record, write_record
 
 __all__ = ["RECORD_SUFFIX", "RecalibrationRun", "run_recalibrate"]
 
@@ -175,10 +173,11 @@ def run_recalibrate(
     options |= {"role": role, "scheme": scheme, "unannotated": unannotated, "missing": missing, "on_error": on_error}
     options |= {"shrink": shrink}
     _check_options(options)
-    path, gold_names, names = os.fspath(out), _names(gold_inputs), _names(apply_inputs)
+    path, gold_names, names = os.fspath(out), paths_of(gold_inputs), paths_of(apply_inputs)
     if "-" in gold_names and "-" in names:
         raise ParameterError("apply_inputs must not be standard input where gold_inputs is, got - twice")
-    record = _checked_outputs(path, overwrite=overwrite)
+    file_suffix(path, ParameterError)
+    record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     query = {name: options[name] for name in ("role", "scheme", "unannotated", "n_samples", "seed")}
     with quarantine_file(path, on_error=on_error, overwrite=overwrite) as on_rejected:
         gold = GoldDocuments(
@@ -211,12 +210,8 @@ def run_recalibrate(
             n_quarantined=0 if on_rejected is None else on_rejected.count,
             seconds=round(time.time() - started, 3),
         )
-        _write_record(record, _record(run, {**options, "out": path}, inputs, started))
+        write_record(record, _record(run, {**options, "out": path}, inputs, started))
     return run
-
-
-def _names(inputs: Inputs) -> list[str]:
-    return [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -231,18 +226,6 @@ def _check_options(options: dict[str, Any]) -> None:
     _checks.choice("unannotated", options["unannotated"], UNANNOTATED)
     _checks.choice("missing", options["missing"], MISSING)
     _checks.choice("on_error", options["on_error"], ON_ERROR)
-
-
-def _checked_outputs(path: str, *, overwrite: bool) -> str:
-    """Refuse, before the fit, outputs that are there; return the name of the record."""
-    file_suffix(path, ParameterError)
-    record = path + RECORD_SUFFIX
-    for name in (path, record):
-        if os.path.isdir(name):
-            raise ParameterError(f"{name}: output must be a file, got a folder")
-        if os.path.exists(name) and not overwrite:
-            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
-    return record
 
 
 def _fitted(
@@ -279,17 +262,3 @@ def _record(
         folds=[each.to_json() for each in held_out.recalibrations],
         draws={"temperature": run.draws.temperature.tolist(), "new_bias": run.draws.new_bias.tolist()},
     )
-
-
-def _write_record(path: str, record: dict[str, Any]) -> None:
-    """Write the record so that it appears when it is whole."""
-    partial = os.path.join(os.path.dirname(path), f".partial-{secrets.token_hex(8)}.json")
-    try:
-        with open(partial, "x", encoding="utf-8") as stream:
-            stream.write(json.dumps(record, indent=2) + "\n")
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"{path}: output must be writable, got: {error.strerror or error}") from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(partial)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 import corefsample
+from corefsample.errors import ParameterError
+from corefsample.formats._text_files import new_text_file
 
-__all__ = ["checksums", "run_record"]
+__all__ = ["checksums", "free_outputs", "paths_of", "run_record", "write_record"]
+
+PathLike = str | os.PathLike[str]
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
@@ -55,3 +60,37 @@ def run_record(
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},
     }
+
+
+def paths_of(inputs: PathLike | Iterable[PathLike]) -> list[str]:
+    """One path, or several, as a list of strings."""
+    return [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
+
+
+def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
+    """Refuse, before the work, an output or its record that is there; return the name of the record.
+
+    Raises
+    ------
+    ParameterError
+        If one of them is a folder, or a file and overwrite is not said.
+    """
+    record = path + record_suffix
+    for name in (path, record):
+        if os.path.isdir(name):
+            raise ParameterError(f"{name}: output must be a file, got a folder")
+        if os.path.exists(name) and not overwrite:
+            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
+    return record
+
+
+def write_record(path: str, record: Mapping[str, Any]) -> None:
+    """Write a record as JSON, in place of an earlier one; it appears when it is whole.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with new_text_file(path, overwrite=True) as write:
+        write(json.dumps(record, indent=2) + "\n")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import corefsample
+from corefsample._processors import processors
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import convert, quarantine_file
-from corefsample.formats._text_files import new_text_file
 from corefsample.formats.stream import file_suffix
 from corefsample.mention_ranking.model import ScoringTally
 from corefsample.recalibration import Recalibration
@@ -25,9 +25,9 @@ from events._scoring.job import ScoringJob, documents_a_part
 from events._scoring.options import ScoreOptions
 from events._scoring.parts import PARTS_SUFFIX, Parts
 from events._scoring.text import pipeline_record
-from events._scoring.work import Scorer, Settings, processors
+from events._scoring.work import Scorer, Settings
 from events.document_inputs import ANNOTATED, DocumentInputs
-from events.record import checksums, run_record
+from events.record import checksums, free_outputs, run_record, write_record
 
 __all__ = ["PARTS_SUFFIX", "RECORD_SUFFIX", "ScoreOptions", "ScoringRun", "load_recalibration", "run_score"]
 
@@ -122,7 +122,8 @@ def run_score(
     started = time.time()
     options = options or ScoreOptions()
     path = os.fspath(out)
-    record = _checked_outputs(path, overwrite=overwrite)
+    file_suffix(path, ParameterError)
+    record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     read = DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
@@ -158,8 +159,7 @@ def run_score(
         provenance = dict(scorer.model.provenance)
         more = {"model": {**manifest["model"], "provenance": provenance}, "pipeline": manifest["pipeline"]}
         content = run_record(arguments, sources, started, **more, summary=run.to_json())
-        with new_text_file(record, overwrite=True) as write:
-            write(json.dumps(content, indent=2) + "\n")
+        write_record(record, content)
     return run
 
 
@@ -184,17 +184,6 @@ def load_recalibration(path: PathLike) -> Recalibration:
         return Recalibration.from_json(content["recalibration"])
     except ParameterError as error:
         raise InputError(f"{name}: {error}") from None
-
-
-def _checked_outputs(path: str, *, overwrite: bool) -> str:
-    """Refuse, before anything is read, outputs that are there; return the name of the record."""
-    file_suffix(path, ParameterError)
-    for name in (path, path + RECORD_SUFFIX):
-        if os.path.isdir(name):
-            raise ParameterError(f"{name}: output must be a file, got a folder")
-        if os.path.exists(name) and not overwrite:
-            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
-    return path + RECORD_SUFFIX
 
 
 def _require_pipeline_for_text(read: DocumentInputs, options: ScoreOptions) -> None:

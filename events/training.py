@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import time
 from collections import Counter
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import quarantine_file
-from corefsample.formats._text_files import new_text_file
 from corefsample.mention_ranking.model import AntecedentModel
 from corefsample.mention_ranking.model_file import save_model
 from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES, TemplateSet
@@ -23,7 +21,7 @@ from events._training.fit import TrainingFit
 from events._training.options import TrainOptions
 from events._training.selection import Selection
 from events._yaml_file import read_yaml, typed
-from events.record import checksums, run_record
+from events.record import checksums, free_outputs, paths_of, run_record, write_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,12 +156,14 @@ def run_train(
     started = time.time()
     options = options or TrainOptions()
     path = os.fspath(out)
-    record = _checked_outputs(path, overwrite=overwrite)
+    if not path:
+        raise ParameterError("out must name a file, got ''")
+    record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
     selection = Selection(options.where)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         corpus = TrainingCorpus(corpora, options, selection, on_rejected, on_progress)
-        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if _names(held_out) else None
+        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if paths_of(held_out) else None
         corpus.read()
         if others is not None:
             others.read()
@@ -214,22 +214,6 @@ def load_templates(path: PathLike) -> TemplateSet:
         raise InputError(f"{name}: {error}") from None
 
 
-def _names(inputs: PathLike | Iterable[PathLike]) -> list[str]:
-    return [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
-
-
-def _checked_outputs(path: str, *, overwrite: bool) -> str:
-    """Refuse, before anything is read, outputs that are there; return the name of the record."""
-    if not path:
-        raise ParameterError("out must name a file, got ''")
-    for name in (path, path + RECORD_SUFFIX):
-        if os.path.isdir(name):
-            raise ParameterError(f"{name}: output must be a file, got a folder")
-        if os.path.exists(name) and not overwrite:
-            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
-    return path + RECORD_SUFFIX
-
-
 def _write_record(run: TrainingRun, fitted: TrainingFit, options: TrainOptions, started: float) -> None:
     inputs = [{"part": "train", **row} for row in checksums(fitted.corpus.inputs.paths)]
     if fitted.others is not None:
@@ -242,5 +226,4 @@ def _write_record(run: TrainingRun, fitted: TrainingFit, options: TrainOptions, 
         documents=[document.doc_id for document in fitted.documents],
         held_out=[document.doc_id for document in fitted.held_out],
     )
-    with new_text_file(run.record, overwrite=True) as write:
-        write(json.dumps(content, indent=2) + "\n")
+    write_record(run.record, content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._processors import processors
 from corefsample._recalibration import kernels
 from corefsample._recalibration.model import GoldCounts, Recalibration
 from corefsample.antecedents import AntecedentDistribution
@@ -244,7 +244,7 @@ class _CalledLosses:
         self.sampled = objective.sampled
         self._documents: Sequence[ScoredDocument] = gold.documents
         self._objective = objective
-        self._n_threads = _processors() if objective.parallel else 1
+        self._n_threads = processors() if objective.parallel else 1
         self.n_terms: FloatArray = np.array([objective.n_terms(each) for each in gold.documents], np.float64)
 
     def at(self, recalibration: Recalibration) -> FloatArray:
@@ -283,8 +283,3 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
     return losses
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,9 +8,7 @@ chain of links, but the marginals are not.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import numbers
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -63,7 +61,7 @@ class SoftmaxMargin:
 
     def __post_init__(self) -> None:
         for name, cost in asdict(self).items():
-            _at_least_zero(name, cost)
+            _checks.at_least_zero(name, cost)
 
 
 def train(
@@ -145,9 +143,9 @@ def train(
     options = FitOptions(
         n_buckets=1 << bits,
         epochs=_checks.whole("epochs", epochs, 1),
-        rate=_above_zero("learning_rate", learning_rate),
+        rate=_checks.above_zero("learning_rate", learning_rate),
         costs=(margin.false_anaphor, margin.false_new, margin.wrong_link),
-        link_weight=_at_least_zero("link_weight", link_weight),
+        link_weight=_checks.at_least_zero("link_weight", link_weight),
         seed=_checks.seed(seed),
         orders=_checks.whole("orders", orders, 1),
     )
@@ -209,28 +207,4 @@ def _penalties(l2: float | Sequence[float]) -> tuple[float, ...]:
     values = tuple(l2) if isinstance(l2, Sequence) else (l2,)
     if not values:
         raise ParameterError("l2 must have a penalty, got none")
-    return tuple(_at_least_zero("l2", value) for value in values)
-
-
-def _number(name: str, value: object) -> float:
-    number = float("nan")
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        with contextlib.suppress(OverflowError):
-            number = float(value)
-    if not math.isfinite(number):
-        raise ParameterError(f"{name} must be a finite number, got {_checks.shown(value)}")
-    return number
-
-
-def _at_least_zero(name: str, value: object) -> float:
-    number = _number(name, value)
-    if number < 0:
-        raise ParameterError(f"{name} must be at least 0, got {value!r}")
-    return number
-
-
-def _above_zero(name: str, value: object) -> float:
-    number = _number(name, value)
-    if number <= 0:
-        raise ParameterError(f"{name} must be above 0, got {value!r}")
-    return number
+    return tuple(_checks.at_least_zero("l2", value) for value in values)

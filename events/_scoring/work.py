@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -24,7 +23,7 @@ from corefsample.recalibration import Recalibration
 from events.corpus import Article
 from events.document_inputs import ReadDocument
 
-__all__ = ["Scored", "Scorer", "Settings", "Task", "in_order", "processors"]
+__all__ = ["Scored", "Scorer", "Settings", "Task", "in_order"]
 
 _AHEAD = 3  # tasks a process, waiting or done, while the first is awaited
 
@@ -211,8 +210,3 @@ def _begin(settings: Settings) -> None:
 
 def _work(items: Sequence[ReadDocument | Rejected]) -> Scored:
     return _scorers[0].score(items)
-
-
-def processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

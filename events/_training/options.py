@@ -77,12 +77,10 @@ class TrainOptions:
         _checks.whole("min_count", self.min_count, 1)
         _checks.whole("orders", self.orders, 1)
         _checks.at_most("bits", _checks.whole("bits", self.bits, 8), int(math.log2(LARGEST_TABLE)))
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise ParameterError(f"learning_rate must be a finite number above 0, got {self.learning_rate!r}")
+        _checks.above_zero("learning_rate", self.learning_rate)
         weights = {"l2": self.l2, "margin": self.margin, "link_weight": (self.link_weight,)}
         for name, values in weights.items():
             for value in values:
-                if not math.isfinite(value) or value < 0:
-                    raise ParameterError(f"{name} must be a finite number of at least 0, got {value!r}")
+                _checks.at_least_zero(name, value)
         if len(self.margin) != 3:
             raise ParameterError(f"margin must be three costs, got {len(self.margin)}")

@@ -14,11 +14,11 @@ from typing import Any
 import event_references as er
 import pandas as pd
 import pytest
+from command_line import called
 
 import events.batch
 import events.run_pictures
 from corefsample import __version__, read_documents
-from events.cli import _status
 
 COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "recalibrate", "train", "convert")
 PROJECT = Path(__file__).parents[2]
@@ -33,16 +33,6 @@ def corpus(tmp_path: Path) -> Path:
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.run_pictures, "event_bands", lambda *args, **keywords: None)
     monkeypatch.setattr(events.run_pictures, "save_figure", lambda figure, path: Path(path).touch())
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command."""
-    try:
-        status = _status([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:

@@ -16,6 +16,7 @@ import click
 import event_references as er
 import pytest
 import strategies
+from command_line import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import BREAKAGES, Breakage
@@ -55,15 +56,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "rule.yaml").write_text(RULE % "IRQ")
     (tmp_path / "lexicon.yaml").write_text(LEXICON)
     return tmp_path
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    try:
-        status = _status([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def assert_refused(

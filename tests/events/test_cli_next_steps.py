@@ -14,11 +14,11 @@ from typing import Any
 
 import event_references as er
 import pytest
+from command_line import called
 
 from corefsample import CorefsampleError, InputError, OutputError, ParameterError
 from corefsample.formats import write_documents
 from events._scoring.text import load_pipeline
-from events.cli import _status
 from events.commands.next_steps import next_step
 from events.corpus import read_articles
 from events.document_inputs import DocumentInputs
@@ -27,15 +27,6 @@ PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
 CSV = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    try:
-        status = _status([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 def step_of_reading(path: Path) -> str | None:

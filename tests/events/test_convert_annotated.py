@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scoring_references as sr
+from command_line import called, refused
 
 from corefsample import (
     AntecedentDistribution,
@@ -25,23 +26,8 @@ from corefsample import (
 )
 from corefsample.annotated import AnnotatedDocument
 from corefsample.mention_ranking import train
-from events.cli import _status
 from events.conversion import ConvertOptions, run_convert
 from events.document_inputs import output_kind
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    status = _status([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """Status and the one line of a command that is refused."""
-    status, out, err = called(capsys, *arguments)
-    (line,) = err.splitlines()
-    assert out == ""
-    return status, line
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import scoring_references as sr
+from command_line import called, refused
 
 import events._scoring.job as job
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
@@ -29,27 +30,12 @@ from corefsample.errors import CorefsampleError
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.mentions import mentions_from_parse
 from events._scoring.text import article_metadata, load_pipeline, paragraphs_of
-from events.cli import _status
 from events.corpus import Article
 from events.document_inputs import DocumentInputs, named_kind
 from events.scoring import ScoreOptions, load_recalibration, run_score
 
 PROJECT = Path(__file__).parents[2]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    status = _status([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """Status and the one line of a command that is refused."""
-    status, out, err = called(capsys, *arguments)
-    (line,) = err.splitlines()
-    assert out == ""
-    return status, line
 
 
 @pytest.fixture(scope="module")

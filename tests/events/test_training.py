@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scoring_references as sr
+from command_line import called, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,24 +20,9 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, read
 from corefsample.annotated import AnnotatedDocument
 from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
 from events._training.selection import Selection, held_out_ids
-from events.cli import _status
 from events.training import TrainOptions, load_templates, run_train
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
-
-
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    status = _status([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """Status and the one line of a command that is refused."""
-    status, out, err = called(capsys, *arguments)
-    (line,) = err.splitlines()
-    assert out == ""
-    return status, line
 
 
 @pytest.fixture(scope="module")
@@ -310,14 +296,14 @@ def test_a_document_of_no_scheme_stops_the_run_or_is_set_aside(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--l2", -1), "--l2 must be a finite number of at least 0, got -1.0"),
-        (("--l2", "nan"), "--l2 must be a finite number of at least 0, got nan"),
+        (("--l2", -1), "--l2 must be at least 0, got -1.0"),
+        (("--l2", "nan"), "--l2 must be a finite number, got nan"),
         (("--epochs", 0), "--epochs must be a whole number of at least 1, got 0"),
-        (("--margin", 1, -2, 0), "--margin must be a finite number of at least 0, got -2.0"),
+        (("--margin", 1, -2, 0), "--margin must be at least 0, got -2.0"),
         (("--held-out-share", 1), "--held-out-share must lie in [0, 1), got 1.0"),
         (("--bits", 30), "--bits must be at most 22, got 30"),
-        (("--learning-rate", 0), "--learning-rate must be a finite number above 0, got 0.0"),
-        (("--link-weight", -1), "--link-weight must be a finite number of at least 0, got -1.0"),
+        (("--learning-rate", 0), "--learning-rate must be above 0, got 0.0"),
+        (("--link-weight", -1), "--link-weight must be at least 0, got -1.0"),
         (("--min-count", 0), "--min-count must be a whole number of at least 1, got 0"),
         (("--threads", 0), "--threads must be a whole number of at least 1, got 0"),
         (("--seed", -1), "--seed must be a whole number of at least 0, got -1"),
