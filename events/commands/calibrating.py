@@ -9,7 +9,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events.commands.options import Command, json_option, on_error_option, overwrite_option
-from events.commands.screen import print_json, progress, tell
+from events.commands.screen import print_json, progress, tell, tell_counts
 
 if TYPE_CHECKING:
     from events.calibrate import CalibrationRun
@@ -96,13 +96,11 @@ def _print_calibration(run: CalibrationRun) -> None:
         f"{tables.n_documents:,} documents with gold, {bins.n_pairs:,} pairs of mentions, "
         f"{100 * overall.share_true:.3g}% coreferent."
     )
-    for count, what in (
-        (tables.n_without_gold, "documents without gold left out"),
-        (tables.n_unannotated, "mentions without an annotated entity"),
-        (run.n_quarantined, "bad documents set aside"),
-    ):
-        if count:
-            click.echo(f"{count:,} {what}.")
+    tell_counts(
+        (tables.n_without_gold, "document", "without gold left out"),
+        (tables.n_unannotated, "mention", "without an annotated entity"),
+        (run.n_quarantined, "bad document", "set aside"),
+    )
     percent = f"{100 * calibration.level:g}%"
     click.echo(
         f"\nCalibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), {percent} intervals:"
@@ -259,11 +257,9 @@ def _print_recalibration(run: RecalibrationRun) -> None:
         f"Held out, {said['n_folds']} folds: {said['score_before']:.5f} before, {said['score_after']:.5f} after "
         f"(se of the change {said['score_change_se']:.5f}); lower is better."
     )
-    for count, what in (
-        (run.n_without_gold, "documents without gold left out of the fit"),
-        (run.n_quarantined, "bad documents set aside"),
-        (run.n_also_fitted, "of the documents written were fitted to as well"),
-    ):
-        if count:
-            click.echo(f"{count:,} {what}.")
+    tell_counts(
+        (run.n_without_gold, "document", "without gold left out of the fit"),
+        (run.n_quarantined, "bad document", "set aside"),
+        (run.n_also_fitted, "document", "fitted to as well, of those written"),
+    )
     click.echo(f"\nMended   {run.out} ({run.n_written:,} documents)\nRecord   {run.record}")

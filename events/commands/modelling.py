@@ -17,7 +17,7 @@ from events.commands.options import (
     overwrite_option,
     scheme_option,
 )
-from events.commands.screen import complain, counted, print_json, tell
+from events.commands.screen import complain, counted, print_json, tell, tell_counts
 from events.commands.watching import scoring_progress, training_progress
 
 if TYPE_CHECKING:
@@ -139,14 +139,12 @@ def train(
 
 def _print_training(run: TrainingRun) -> None:
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
-    for count, what in (
-        (run.n_held_out, "documents held out"),
-        (run.n_without_gold, "documents without annotated entities left out"),
-        (run.n_not_selected, "documents left out by --where"),
-        (run.n_quarantined, "bad documents set aside"),
-    ):
-        if count:
-            click.echo(f"{count:,} {what}.")
+    tell_counts(
+        (run.n_held_out, "document", "held out"),
+        (run.n_without_gold, "document", "without annotated entities left out"),
+        (run.n_not_selected, "document", "left out by --where"),
+        (run.n_quarantined, "bad document", "set aside"),
+    )
     if run.skipped:
         tell(f"Mentions skipped: {mention_counts(run.skipped)}.")
     click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")

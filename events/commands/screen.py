@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-__all__ = ["complain", "counted", "print_json", "print_pairs", "progress", "tell", "watched"]
+__all__ = ["complain", "counted", "print_json", "print_pairs", "progress", "tell", "tell_counts", "watched"]
 
 COLUMNS = 80
 
@@ -25,6 +25,13 @@ def tell(text: str) -> None:
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 document", "2,000 documents"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def tell_counts(*counts: tuple[int, str, str]) -> None:
+    """Print a line for each number of things and what is said of them, where there are any."""
+    for number, noun, said in counts:
+        if number:
+            click.echo(f"{counted(number, noun)} {said}.")
 
 
 def print_json(content: Any) -> None:

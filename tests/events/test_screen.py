@@ -7,6 +7,7 @@ import io
 import pytest
 
 from events.commands import screen
+from events.commands.screen import tell_counts
 from events.commands.watching import scoring_progress, training_progress
 
 
@@ -98,3 +99,8 @@ def test_progress_has_no_colours_where_they_are_not_wanted(monkeypatch: pytest.M
         advance(1, 2, 3)
     assert "counting" in screened.getvalue()
     assert "\x1b[3" not in screened.getvalue()  # colours of the foreground: ESC [ 3x m
+
+
+def test_numbers_of_things_are_told_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
+    assert capsys.readouterr().out == "1 bad document set aside.\n2,000 documents held out.\n"

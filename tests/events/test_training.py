@@ -289,7 +289,7 @@ def test_a_document_of_no_scheme_stops_the_run_or_is_set_aside(
     assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': dependency labels must be of one scheme")
     arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
     status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
-    assert (status, err, "1 bad documents set aside." in text) == (0, "", True)
+    assert (status, err, "1 bad document set aside." in text) == (0, "", True)
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
 
 
