@@ -22,6 +22,7 @@ from corefsample.formats.conll2012 import write_conll2012
 from corefsample.formats.corefud import write_corefud
 from corefsample.sampling import sample_clusterings
 from events.document_inputs import ANNOTATED, DocumentInputs, Kind, ReadDocument, annotated_kind, output_kind
+from events.record import paths_of, require_free
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
 
@@ -135,7 +136,7 @@ def run_convert(
     """
     options = options or ConvertOptions()
     path = os.fspath(output)
-    names = [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
+    names = paths_of(inputs)
     kind = output_kind(path)
     if kind == "scored":
         _require_scores(names, path, options)
@@ -151,7 +152,7 @@ def run_convert(
                 else lambda stream, done: on_progress(stream.bytes_read, stream.total_bytes, done),
             )
             return ConversionRun(path, n_documents, 0 if on_rejected is None else on_rejected.count)
-        _refuse_existing(path, overwrite=overwrite)
+        require_free(path, overwrite=overwrite)
         documents = _Documents(names, options, on_rejected, on_progress)
         written = _written(documents, path, kind, options)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
@@ -168,13 +169,6 @@ def _require_scores(names: list[str], path: str, options: ConvertOptions) -> Non
         raise ParameterError(
             f"clustering must be left out where scores are written ({path}), got {options.clustering!r}"
         )
-
-
-def _refuse_existing(path: str, *, overwrite: bool) -> None:
-    if os.path.isdir(path):
-        raise ParameterError(f"{path}: output must be a file, got a folder")
-    if os.path.exists(path) and not overwrite:
-        raise ParameterError(f"{path}: output must not exist (overwrite replaces it), got a file")
 
 
 def _written(documents: _Documents, path: str, kind: Kind, options: ConvertOptions) -> Written:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._monte_carlo import agreement_bound
 from corefsample.antecedents import AntecedentDistribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -33,7 +34,6 @@ __all__ = [
 ]
 
 Predicate = Callable[[ScoredDocument, npt.NDArray[np.int32]], Mapping[str, npt.ArrayLike]]
-_BOUND_CONFIDENCE = 0.95
 
 
 def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.float64]:
@@ -51,7 +51,7 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.
     """
     hits = np.asarray(n_hits)
     share = hits / n_samples
-    bound = 1.0 - (1.0 - _BOUND_CONFIDENCE) ** (1.0 / n_samples)
+    bound = agreement_bound(n_samples)
     errors: npt.NDArray[np.float64] = np.where(
         (hits == 0) | (hits == n_samples), bound, np.sqrt(share * (1.0 - share) / n_samples)
     )

@@ -15,7 +15,7 @@ import corefsample
 from corefsample.errors import ParameterError
 from corefsample.formats._text_files import new_text_file
 
-__all__ = ["checksums", "free_outputs", "paths_of", "run_record", "write_record"]
+__all__ = ["checksums", "free_outputs", "paths_of", "require_free", "run_record", "write_record"]
 
 PathLike = str | os.PathLike[str]
 
@@ -67,6 +67,20 @@ def paths_of(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     return [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(each) for each in inputs]
 
 
+def require_free(path: str, *, overwrite: bool) -> None:
+    """Refuse, before the work, an output that is there.
+
+    Raises
+    ------
+    ParameterError
+        If it is a folder, or a file and overwrite is not said.
+    """
+    if os.path.isdir(path):
+        raise ParameterError(f"{path}: output must be a file, got a folder")
+    if os.path.exists(path) and not overwrite:
+        raise ParameterError(f"{path}: output must not exist (overwrite replaces it), got a file")
+
+
 def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
     """Refuse, before the work, an output or its record that is there; return the name of the record.
 
@@ -75,13 +89,9 @@ def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
     ParameterError
         If one of them is a folder, or a file and overwrite is not said.
     """
-    record = path + record_suffix
-    for name in (path, record):
-        if os.path.isdir(name):
-            raise ParameterError(f"{name}: output must be a file, got a folder")
-        if os.path.exists(name) and not overwrite:
-            raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
-    return record
+    for name in (path, path + record_suffix):
+        require_free(name, overwrite=overwrite)
+    return path + record_suffix
 
 
 def write_record(path: str, record: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._metrics.alignment import Labels, key_over, label_codes
 from corefsample._metrics.counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of
+from corefsample._monte_carlo import agreement_bound
 from corefsample.errors import ParameterError
 from corefsample.sampling import ClusteringSamples
 
@@ -23,7 +24,6 @@ __all__ = ["CorpusPosterior", "MetricPosterior", "corpus_posterior", "metric_pos
 Floats = npt.NDArray[np.float64]
 
 # Confidence of the bound that stands for the Monte Carlo standard error where all samples agree.
-_BOUND_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +100,7 @@ class MetricPosterior:
         """
         first = float(self.values[0])
         if (self.values == first).all():
-            return float(1.0 - (1.0 - _BOUND_CONFIDENCE) ** (1.0 / self.n_samples)) * max(first, 1.0 - first)
+            return agreement_bound(self.n_samples) * max(first, 1.0 - first)
         return self.sd / float(np.sqrt(self.n_samples))
 
     def to_frame(self) -> pd.DataFrame:

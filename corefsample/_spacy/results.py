@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._monte_carlo import agreement_bound
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = ["MEMBERS", "JoinProbability", "Members", "SpanAntecedents", "antecede
 
 Members = Literal["any", "all", "together"]
 MEMBERS: tuple[Members, ...] = ("any", "all", "together")
-_BOUND_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _share(hits: npt.NDArray[np.bool_]) -> JoinProbability:
     n_samples = len(hits)
     share = float(np.mean(hits))
     if share in (0.0, 1.0):
-        return JoinProbability(share, 1.0 - (1.0 - _BOUND_CONFIDENCE) ** (1.0 / n_samples), n_samples)
+        return JoinProbability(share, agreement_bound(n_samples), n_samples)
     return JoinProbability(share, float(np.sqrt(share * (1.0 - share) / n_samples)), n_samples)
 
 
