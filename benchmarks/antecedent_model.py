@@ -20,7 +20,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
-from corefsample.annotated import AnnotatedDocument
 from corefsample.calibration import (
     HistogramBinning,
     IsotonicRecalibration,
@@ -28,10 +27,11 @@ from corefsample.calibration import (
     ScalingBinning,
     calibration_error,
 )
-from corefsample.documents import Tokens
-from corefsample.formats.corefud import read_corefud
-from corefsample.link_calibration import calibrate_links
+from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.formats.annotated import read_corefud
+from corefsample.links import calibrate_links
 from corefsample.mention_ranking import (
+    ENGLISH_GENRES,
     AntecedentModel,
     EpochReport,
     ScoringTally,
@@ -42,7 +42,6 @@ from corefsample.mention_ranking import (
     score_documents,
     train,
 )
-from corefsample.mention_ranking.english import ENGLISH_GENRES
 from corefsample.metrics import ClusteringScores, clustering_scores, corpus_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 
@@ -172,7 +171,7 @@ def parsed_again(documents: Iterable[AnnotatedDocument], pipeline: str) -> list[
     import spacy
     from spacy.tokens import Doc
 
-    from corefsample.spacy_documents import tokens_of_doc
+    from corefsample.spacy_bridge.documents import tokens_of_doc
 
     nlp = spacy.load(pipeline)
     made = []

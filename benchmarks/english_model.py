@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from corefsample.formats.corefud import read_corefud
-from corefsample.mention_ranking.english import ENGLISH_GENRES
+from corefsample.formats.annotated import read_corefud
+from corefsample.mention_ranking import ENGLISH_GENRES
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"

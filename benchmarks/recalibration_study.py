@@ -15,11 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from corefsample import ScoredDocument, read_documents, sample_clusterings
-from corefsample.link_calibration import calibrate_links
-from corefsample.links import link_tables
+from corefsample.links import calibrate_links, link_tables
 from corefsample.recalibration import CrossFit, Recalibration, RecalibrationFitter
-from events.query_score import named_objective
-from events.query_study import AS_SCORED, study_queries
+from events.queries import AS_SCORED, named_objective, study_queries
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")

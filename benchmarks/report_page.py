@@ -19,12 +19,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corefsample import write_documents
-from events.batch import EventsOptions, run_events
-from events.demo import run_demo
+from events.jobs.count_events import EventsOptions, run_events
+from events.jobs.demo import run_demo
 from events.lexicon import load_lexicon
 from events.report import write_report
 from events.report.charts import chart_library
-from events.simulate import SimulatedCountry, default_countries, simulate_documents
+from events.simulation import SimulatedCountry, default_countries, simulate_documents
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

@@ -23,20 +23,14 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 
-from corefsample import (
-    AntecedentDistribution,
-    _kernels,
-    link_marginals,
-    read_documents,
-    sample_clusterings,
-    write_documents,
-)
+from corefsample import AntecedentDistribution, link_marginals, read_documents, sample_clusterings, write_documents
 from corefsample.calibration import bootstrap_interval, simulated_interval
+from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
 from corefsample.mention_ranking import english_model
-from events.batch import run_events
-from events.simulate import simulate_documents
+from events.jobs.count_events import run_events
+from events.simulation import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"

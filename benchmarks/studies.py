@@ -19,14 +19,15 @@ from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from corefsample.calibration.binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.studies import (
-    INTERVALS,
+    Design,
     bin_size_study,
     coverage_study,
     noise_study,
     rejection_study,
     sample_size_study,
+    synthetic_pairs,
 )
-from corefsample.calibration.synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies._studies import INTERVALS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,21 +16,13 @@ from matplotlib.figure import Figure
 
 import corefsample as cs
 from corefsample import plots
-from corefsample.calibration import (
-    ReliabilityCurve,
-    TagScores,
-    curve_of_bins,
-    tag_calibration_errors,
-)
-from corefsample.document_links import document_links
+from corefsample.calibration import ReliabilityCurve, TagScores, curve_of_bins, tag_calibration_errors
 from corefsample.documents import ScoredDocument
-from corefsample.entity_counts import entity_count_law
-from corefsample.link_calibration import calibrate_links
-from corefsample.links import link_tables
+from corefsample.links import calibrate_links, link_tables
+from corefsample.summaries import document_links, entity_count_law
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events import plots as event_plots
-from events.count_posterior import count_posterior
-from events.counts import EventCounts
+from events.counting import EventCounts, count_posterior
 
 N_DOCUMENTS = 1500
 PAIR = ("YUG", "X-NATO")

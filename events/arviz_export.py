@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import __version__
 from corefsample.errors import ParameterError
-from events.count_samples import CountSamples
+from events.counting import CountSamples
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -25,7 +25,7 @@ def to_arviz(samples: CountSamples) -> DataTree:
     Parameters
     ----------
     samples
-        From `events.count_samples.count_samples`.
+        From `events.counting.count_samples`.
 
     Returns
     -------

@@ -31,7 +31,7 @@ from IPython.display import Image
 from terminal import run
 
 from events import load_lexicon
-from events.count_posterior import read_count_posterior
+from events.counting import read_count_posterior
 from events.plots import count_bars, event_bands
 
 temporary = tempfile.TemporaryDirectory()  # goes when the notebook is closed

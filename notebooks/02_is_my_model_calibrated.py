@@ -27,8 +27,7 @@ import pandas as pd
 
 from corefsample import read_documents
 from corefsample.calibration import curve_of_bins
-from corefsample.link_calibration import calibrate_links
-from corefsample.links import link_tables
+from corefsample.links import calibrate_links, link_tables
 from corefsample.plots import calibration_error_dots, reliability_figure
 from corefsample.recalibration import LinkScore, fit_recalibration
 from events import simulate_documents

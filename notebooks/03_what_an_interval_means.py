@@ -32,8 +32,7 @@ from scipy.stats import binomtest
 from corefsample.calibration import reliability_curve
 from corefsample.plots import COLOURS, LINE_STYLES, MARKERS, reliability_axes
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.poisson_binomial import count_pmf, hdi_interval, quantile_interval
-from events.truth import TrueEvents
+from events.counting import TrueEvents, count_pmf, hdi_interval, quantile_interval
 
 # %% [markdown]
 # ## News, truth, and three models

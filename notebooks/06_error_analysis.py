@@ -29,8 +29,8 @@ from matplotlib.ticker import PercentFormatter
 
 from corefsample.plots import COLOURS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events.counting import true_events
 from events.plots import event_band
-from events.truth import true_events
 
 # %% [markdown]
 # ## Count, and keep the truth

@@ -29,21 +29,13 @@ import pandas as pd
 import spacy
 from IPython.display import HTML
 
-from corefsample import (
-    clustering_scores,
-    link_marginals,
-    link_pairs,
-    map_clustering,
-    metric_posterior,
-    read_corefud,
-)
-from corefsample.displacy_rendering import side_by_side_markup
-from corefsample.document_links import document_links
-from corefsample.entity_counts import entity_count_law
+from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
 from corefsample.mention_ranking import english_model
 from corefsample.plots import entity_count_bars, link_heat_map, link_network
-from corefsample.spacy_component import set_posterior
-from corefsample.spacy_documents import doc_of_scored_document
+from corefsample.spacy_bridge.component import set_posterior
+from corefsample.spacy_bridge.displacy import side_by_side_markup
+from corefsample.spacy_bridge.documents import doc_of_scored_document
+from corefsample.summaries import document_links, entity_count_law
 
 # %% [markdown]
 # ## The article

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from events.cli import _status
+from events.cli._program import _status
 
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

@@ -8,12 +8,11 @@ from pathlib import Path
 import hypothesis
 import numba
 import pytest
+from places import GUM_SCORED
 
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
-
-GUM = Path(__file__).parents[2] / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +27,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def gum_path() -> Path:
     """237 real documents with scores."""
-    if not GUM.exists():
-        pytest.skip(f"the real corpus is not there: {GUM.name}")
-    return GUM
+    if not GUM_SCORED.exists():
+        pytest.skip(f"the real corpus is not there: {GUM_SCORED.name}")
+    return GUM_SCORED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-import event_references as er
 import numpy as np
+from references import events as er
 
 from corefsample import AntecedentDistribution, ScoredDocument
 from corefsample.documents import Tokens

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from events.evaluation import DocumentEvents
-from events.periods import Calendar
-from events.tally import CountTally
+from events.counting import Calendar, CountTally, DocumentEvents
 
 QUARTER = Calendar("quarter")
 DAY = datetime.date(2000, 1, 1)

@@ -8,14 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from places import PROJECT
 
-from corefsample.schemes import SCHEMES
-from events import _lexicon_file, rules
-from events.checkup import FileReport, examine
+from corefsample.syntax import SCHEMES
+from events.jobs.examine import FileReport, examine
+from events.lexicon import _file as _lexicon_file
 from events.lexicon import load_lexicon
+from events.rules import _rules as rules
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "rules.md"
+PAGE = PROJECT / "docs" / "rules.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
@@ -66,7 +67,7 @@ def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
 
 
 def test_the_rule_of_the_readme_passes_the_doctor(tmp_path: Path) -> None:
-    (rule,) = yaml_blocks(ROOT / "README.md")
+    (rule,) = yaml_blocks(PROJECT / "README.md")
     report = examined(rule, tmp_path)
     assert report.problems == []
     assert dict(report.pairs)["preset paper"].startswith("examples hold (1)")
@@ -104,7 +105,7 @@ def test_every_key_of_a_lexicon_file_has_a_row() -> None:
 
 
 def test_the_notation_of_the_page_is_that_of_the_module() -> None:
-    from corefsample import paths
+    from corefsample.syntax import _paths as paths
 
     for row in rows("The notation of paths"):
         for code in codes(row[0]):

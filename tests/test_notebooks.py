@@ -101,7 +101,7 @@ def test_a_notebook_imports_public_names_alone(path: Path) -> None:
 
 @each_notebook
 def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None:
-    from events.cli import cli
+    from events.cli._program import cli
 
     for command in commands(path):
         _, name, *arguments = shlex.split(command)
@@ -164,7 +164,7 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
 
     from corefsample import read_corefud
     from events import load_lexicon, load_rules
-    from events.evaluation import evaluate_clustering
+    from events.counting import evaluate_clustering
     from events.matching import match_document
 
     rule, lexicon = load_rules("attack"), load_lexicon()
@@ -186,9 +186,9 @@ def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
     assert not runner.WARNING_LINE.search(said.replace("events/tally", "pandas/core/frame"))
     ours = re.compile(runner.OURS)
     assert [
-        name for name in ("corefsample.exact", "events", "__main__", "eventstream", "pandas") if ours.match(name)
+        name for name in ("corefsample.coreference", "events", "__main__", "eventstream", "pandas") if ours.match(name)
     ] == [
-        "corefsample.exact",
+        "corefsample.coreference",
         "events",
         "__main__",
     ]

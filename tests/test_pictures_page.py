@@ -8,10 +8,10 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from places import PROJECT
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "pictures.md"
-SCRIPT = ROOT / "docs" / "make_pictures.py"
+PAGE = PROJECT / "docs" / "pictures.md"
+SCRIPT = PROJECT / "docs" / "make_pictures.py"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
@@ -23,7 +23,7 @@ def test_every_picture_is_shown_and_every_one_shown_is_there() -> None:
 
 
 def test_the_command_of_the_page_makes_the_pictures() -> None:
-    assert f"python {SCRIPT.relative_to(ROOT)}" in PAGE.read_text(encoding="utf-8")
+    assert f"python {SCRIPT.relative_to(PROJECT)}" in PAGE.read_text(encoding="utf-8")
     keys = {
         key.value
         for node in ast.walk(ast.parse(SCRIPT.read_text(encoding="utf-8")))

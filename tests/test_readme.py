@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from places import PROJECT
 
-ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
-PIPELINE, UD_PIPELINE = "en_core_web_sm", ROOT / ".." / "shared" / "models" / "en_gum_ud"
+README = PROJECT / "README.md"
+PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
 
@@ -30,14 +29,14 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_every_command_of_the_readme_is_one_that_exists() -> None:
-    from events.cli import cli
+    from events.cli._program import cli
 
     named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z]+)", block)}
     assert {"demo", "events", "doctor"} <= named <= set(cli.commands)
 
 
 def test_every_option_of_the_readme_is_one_that_exists() -> None:
-    from events.cli import cli
+    from events.cli._program import cli
 
     known = {option for command in cli.commands.values() for p in command.params for option in p.opts}
     known |= {"--help", "--quick", "--json", "--only", "--screenshot"}  # of all commands, and of scripts
@@ -47,4 +46,4 @@ def test_every_option_of_the_readme_is_one_that_exists() -> None:
 def test_every_link_of_the_readme_leads_somewhere() -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
     assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for link in links if not (PROJECT / link).exists()] == []

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.adapters._arrays import Floats, Ints
 from corefsample.adapters._links import Links
-from corefsample.antecedents import AntecedentDistribution
+from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 

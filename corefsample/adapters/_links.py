@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample.adapters._arrays import Floats, Ints, is_masked
-from corefsample.antecedents import AntecedentDistribution
+from corefsample.coreference import AntecedentDistribution
 from corefsample.errors import ParameterError
 
 __all__ = ["Links"]

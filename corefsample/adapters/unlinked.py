@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.adapters._arrays import Floats
-from corefsample.antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 

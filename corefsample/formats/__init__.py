@@ -3,17 +3,6 @@
 The format, version 1, is described in the README.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from corefsample.formats.stream import DocumentStream, input_paths, read_documents
-from corefsample.formats.writing import QuarantineFile, convert, quarantine_file, write_documents
-
-__all__ = [
-    "DocumentStream",
-    "QuarantineFile",
-    "convert",
-    "input_paths",
-    "quarantine_file",
-    "read_documents",
-    "write_documents",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

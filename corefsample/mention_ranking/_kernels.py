@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._jit import kernel
-from corefsample.mention_ranking import _encoding_kernels as enc
-from corefsample.mention_ranking._encoding_kernels import U32, U64, Ints, Words, mix
-from corefsample.mention_ranking._pair_kernels import N_PAIR_ATOMS, P_SENTENCES, Encoded, fill_pair
+from corefsample.mention_ranking.features import _encoding_kernels as enc
+from corefsample.mention_ranking.features._encoding_kernels import U32, U64, Ints, Words, mix
+from corefsample.mention_ranking.features._pair_kernels import N_PAIR_ATOMS, P_SENTENCES, Encoded, fill_pair
 
 Floats = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float32]

@@ -7,25 +7,6 @@ Text is drawn in Matplotlib's font, with a box for every character that it lacks
 ``matplotlib.rcParams["font.family"]``.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from corefsample.plots.calibration_errors import calibration_error_dots
-from corefsample.plots.clusterings import entity_count_bars, link_heat_map
-from corefsample.plots.costs import cost_curves
-from corefsample.plots.networks import link_network
-from corefsample.plots.reliability import reliability_axes, reliability_figure
-from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, save_figure
-
-__all__ = [
-    "COLOURS",
-    "LINE_STYLES",
-    "MARKERS",
-    "calibration_error_dots",
-    "cost_curves",
-    "entity_count_bars",
-    "link_heat_map",
-    "link_network",
-    "reliability_axes",
-    "reliability_figure",
-    "save_figure",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

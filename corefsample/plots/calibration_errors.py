@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from corefsample.calibration.error import CalibrationError
-    from corefsample.calibration.grouping import GroupErrors, TagErrors
-    from corefsample.link_calibration import LinkCalibration
+    from corefsample.calibration.measures import CalibrationError
+    from corefsample.calibration.tags import GroupErrors, TagErrors
+    from corefsample.links import LinkCalibration
 
     Errors = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
 

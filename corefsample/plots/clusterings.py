@@ -11,8 +11,7 @@ from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible, say_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.document_links import DocumentLinks
-    from corefsample.entity_counts import EntityCountLaw
+    from corefsample.summaries import DocumentLinks, EntityCountLaw
 
 __all__ = ["entity_count_bars", "link_heat_map"]
 
@@ -28,7 +27,7 @@ def link_heat_map(
     Parameters
     ----------
     links
-        From `corefsample.document_links.document_links`.
+        From `corefsample.summaries.document_links`.
     ax
         Where to draw; a bar of the colours goes beside it. By default a new figure.
     most_labels
@@ -82,7 +81,7 @@ def entity_count_bars(law: EntityCountLaw, *, ax: Axes | None = None, title: str
     Parameters
     ----------
     law
-        From `corefsample.entity_counts.entity_count_law`.
+        From `corefsample.summaries.entity_count_law`.
     ax
         Where to draw; by default a new figure.
     title

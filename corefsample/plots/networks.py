@@ -14,7 +14,7 @@ from corefsample.plots.style import COLOURS, MARKERS, axes_of, legible, say_inst
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.document_links import DocumentLinks
+    from corefsample.summaries import DocumentLinks
 
 __all__ = ["link_network"]
 
@@ -37,7 +37,7 @@ def link_network(
     Parameters
     ----------
     links
-        From `corefsample.document_links.document_links`; its `smallest` leaves small entities out.
+        From `corefsample.summaries.document_links`; its `smallest` leaves small entities out.
     ax
         Where to draw; by default a new figure.
     floor

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from corefsample.calibration.reliability import ReliabilityCurve
+    from corefsample.calibration.measures import ReliabilityCurve
 
 __all__ = ["reliability_axes", "reliability_figure"]
 

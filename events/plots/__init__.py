@@ -3,11 +3,6 @@
 The manner is that of `corefsample.plots`.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from events.plots.bands import event_band, event_bands
-from events.plots.comparisons import country_comparison
-from events.plots.posteriors import count_bars
-from events.plots.queries import query_coverage
-
-__all__ = ["count_bars", "country_comparison", "event_band", "event_bands", "query_coverage"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -82,7 +82,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax
         Where to draw.
     counts
-        Rows of one country of `events.counts.EventCounts.to_frame`, or of counts.csv; without a row, the axes say so.
+        Rows of one country of `events.counting.EventCounts.to_frame`, or of counts.csv; without a row, the axes say so.
     title
         Above the panel.
 
@@ -130,7 +130,7 @@ def event_bands(
     Parameters
     ----------
     counts
-        As `events.counts.EventCounts.to_frame` returns them, or counts.csv.
+        As `events.counting.EventCounts.to_frame` returns them, or counts.csv.
     countries
         Which to draw, in this order; by default a page of all, those with most documents first.
     names

@@ -40,9 +40,9 @@ def country_comparison(
     Parameters
     ----------
     counts
-        As `events.counts.EventCounts.to_frame` returns them, or counts.csv.
+        As `events.counting.EventCounts.to_frame` returns them, or counts.csv.
     comparison
-        As `events.counts.EventCounts.compare` returns it, or comparisons.csv.
+        As `events.counting.EventCounts.compare` returns it, or comparisons.csv.
     names
         Names for the legend, by code.
     fig

@@ -11,7 +11,7 @@ from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from events.count_posterior import CountPosterior
+    from events.counting import CountPosterior
 
 __all__ = ["count_bars"]
 
@@ -27,7 +27,7 @@ def count_bars(posterior: CountPosterior, *, ax: Axes | None = None, title: str 
     Parameters
     ----------
     posterior
-        From `events.count_posterior.count_posterior`.
+        From `events.counting.count_posterior`.
     ax
         Where to draw; by default a new figure.
     title

@@ -26,7 +26,7 @@ def query_coverage(
     Parameters
     ----------
     coverage
-        As `events.query_study.QueryStudy.coverage` returns it.
+        As `events.queries.QueryStudy.coverage` returns it.
     interval, level
         Of the intervals to draw.
     fig

@@ -1,7 +1,5 @@
 """One self-contained HTML page of a finished events run, to explore and to keep."""
 
-from __future__ import annotations
+import lazy_loader
 
-from events.report.page import ReportSummary, can_report, write_report
-
-__all__ = ["ReportSummary", "can_report", "write_report"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample.errors import InputError
-from events.periods import Calendar
+from events.counting import Calendar
 from events.report.texts import DocumentTexts, Places
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def read_run(folder: str | os.PathLike[str]) -> FinishedRun:
     Parameters
     ----------
     folder
-        That `events.batch.run_events` wrote.
+        That `events.jobs.count_events.run_events` wrote.
 
     Raises
     ------

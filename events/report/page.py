@@ -74,7 +74,7 @@ def write_report(
     Parameters
     ----------
     folder
-        That `events.batch.run_events` wrote.
+        That `events.jobs.count_events.run_events` wrote.
     out
         The file; report.html in the folder by default.
     title

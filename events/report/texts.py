@@ -25,11 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from corefsample.antecedents import AntecedentDistribution
-from corefsample.document_batch import DocumentBatch
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.coreference import AntecedentDistribution, map_clustering
+from corefsample.documents import DocumentBatch, ScoredDocument, Tokens
 from corefsample.errors import InputError
-from corefsample.exact import map_clustering
 from corefsample.formats import DocumentStream
 
 __all__ = ["DocumentTexts", "Places"]
@@ -136,7 +134,7 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
     Raises
     ------
     ValueError, TypeError, KeyError
-        If it is not what `events.evidence` writes for a document of this size.
+        If it is not what `events.counting` writes for a document of this size.
     """
     held = json.loads(text)
     instances = [[trigger, mentions, _thousandths(p)] for trigger, mentions, p in held["instances"]]

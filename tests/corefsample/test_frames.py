@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import Lists, antecedent_lists
+from strategies.documents import Lists, antecedent_lists
 
 from corefsample import AntecedentDistribution, ScoredDocument
 from corefsample.calibration import Design, block_bin_pairs, synthetic_pairs

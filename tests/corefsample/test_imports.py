@@ -11,30 +11,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from places import PROJECT
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("corefsample", "events")
 COMPILER = {"numba", "scipy"}  # numba loads SciPy, to call its linear algebra
 HEAVY = ("numba", "pandas", "pyarrow", "matplotlib", "networkx", "scipy", "spacy", "dask")
 
 
 def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {module_name(path): path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+MODULES = {module_name(path): path for package in PACKAGES for path in sorted((PROJECT / package).rglob("*.py"))}
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-
-
-def import_nodes(node: ast.AST, *, into_functions: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Imports that run; those for type checkers do not."""
+def import_nodes(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All imports, those for type checkers included; without `into_functions` those that run with the module."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child
-        elif is_type_checking(child):
+        elif not into_functions and isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             continue
         elif into_functions or not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             yield from import_nodes(child, into_functions=into_functions)
@@ -65,49 +61,108 @@ def of(package: str) -> list[str]:
 
 # --- direction ---------------------------------------------------------------------------------------------
 
+# Packages from the bottom up; one may import those of lower levels only. Within a level there is no import.
+LEVELS: list[list[str]] = [
+    ["corefsample.errors", "corefsample._jit"],
+    ["corefsample._checks", "corefsample._monte_carlo", "corefsample._processors", "corefsample._random_kernels"],
+    ["corefsample._random", "corefsample.files"],
+    ["corefsample.calibration.binning"],
+    ["corefsample.calibration.tables", "corefsample.calibration.intervals", "corefsample.calibration.recalibrators"],
+    ["corefsample.calibration.measures"],
+    ["corefsample.calibration.tags", "corefsample.calibration.studies"],
+    ["corefsample.calibration"],
+    ["corefsample.coreference"],
+    ["corefsample.documents", "corefsample.metrics"],
+    ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
+    ["corefsample.formats"],
+    ["corefsample.links", "corefsample.mention_ranking.features"],
+    ["corefsample.mention_ranking"],
+    ["corefsample.recalibration", "corefsample.summaries"],
+    ["corefsample.plots", "corefsample.spacy_bridge"],
+    ["corefsample"],
+    ["events._yaml_file", "events.news", "events.simulation"],
+    ["events.lexicon", "events.rules"],
+    ["events.matching"],
+    ["events.counting"],
+    ["events.queries", "events.plots", "events.arviz_export"],
+    ["events.report"],
+    ["events"],
+    ["events.jobs.scoring", "events.jobs.training"],
+    ["events.jobs"],
+    ["events.cli"],
+]
+LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 
-@pytest.mark.parametrize("name", ["corefsample._kernels", "corefsample._check_kernels", "corefsample._jit"])
-def test_kernels_import_nothing_of_ours_but_their_compiler(name: str) -> None:
-    assert ours(imported(name)) <= {"corefsample._jit"}
+
+def package_of(name: str) -> str:
+    """The package, or the module above all packages, that the direction of imports is about."""
+    while name not in LEVEL_OF:
+        name = name.rpartition(".")[0]
+    return name
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith("._kernels")])
-def test_every_kernel_module_knows_only_the_compiler_and_other_kernels(name: str) -> None:
-    assert all(other == "corefsample._jit" or other.endswith("kernels") for other in ours(imported(name)))
+def importing(name: str) -> set[str]:
+    """Modules of ours that a module imports, for type checkers too; of a package's face, what it exports counts."""
+    return ours(imported(name))
 
 
-@pytest.mark.parametrize("name", of("corefsample"))
-def test_the_engine_never_imports_events(name: str) -> None:
-    assert not [other for other in imported(name) if other.split(".")[0] == "events"]
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_go_down(name: str) -> None:
+    own = package_of(name)
+    found = {package_of(other) for other in importing(name)} - {own}
+    if name.startswith("corefsample."):
+        found.discard("corefsample")  # its version
+    assert {other for other in found if LEVEL_OF[other] >= LEVEL_OF[own]} == set()
 
 
-OUTER = ("corefsample.formats", "corefsample.adapters", "corefsample.spacy_component", "corefsample.plots")
-ENGINE = ("errors", "_checks", "_faults", "antecedents", "sampling", "exact", "graphs", "documents", "annotated")
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_a_private_module_is_imported_within_its_package_alone(name: str) -> None:
+    """Kernels may call kernels of another package; all else goes through a package's face."""
+    own = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+    strangers = set()
+    for other in importing(name) & set(MODULES):
+        home, _, last = other.rpartition(".")
+        private = last.startswith("_") and home not in PACKAGES
+        if private and not (own == home or (last.endswith("kernels") and name.endswith("kernels"))):
+            strangers.add(other)
+    assert strangers == set()
 
 
-@pytest.mark.parametrize("name", [f"corefsample.{name}" for name in ENGINE])
-def test_the_core_knows_no_file_format_adapter_or_picture(name: str) -> None:
-    assert not [other for other in imported(name) if other.startswith((*OUTER, "corefsample.document_batch"))]
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_no_private_name_is_imported_from_another_module(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    nodes = (node for node in import_nodes(tree) if isinstance(node, ast.ImportFrom))
+    names = {alias.name for node in nodes if str(node.module).split(".")[0] in PACKAGES for alias in node.names}
+    modules = {module.rpartition(".")[2] for module in MODULES}
+    assert {name for name in names if name.startswith("_") and not name.startswith("__")} <= modules
 
 
-@pytest.mark.parametrize("name", of("corefsample.calibration"))
-def test_calibration_knows_nothing_of_coreference(name: str) -> None:
-    general = tuple(f"corefsample.{name}" for name in ("calibration", "errors", "_checks", "_jit", "_lazy"))
-    assert not [other for other in ours(imported(name)) if not other.startswith(general)]
+FACES = [name for name, path in MODULES.items() if path.name == "__init__.py"]
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "events.cli"])
-def test_nothing_imports_the_command_line(name: str) -> None:
-    assert "events.cli" not in imported(name)
+@pytest.mark.parametrize("name", FACES)
+def test_the_face_of_a_package_exports_and_defines_nothing(name: str) -> None:
+    statements = ast.parse(MODULES[name].read_text(encoding="utf-8")).body[1:]  # after the docstring
+    texts = [ast.unparse(statement) for statement in statements if not isinstance(statement, (ast.Import,))]
+    version = [text for text in texts if text.startswith("__version__")]
+    assert texts == [*version, "__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)"]
+    stub = ast.parse(MODULES[name].with_suffix(".pyi").read_text(encoding="utf-8"))
+    assert all(isinstance(node, (ast.ImportFrom, ast.AnnAssign)) for node in stub.body)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith("kernels")])
+def test_kernels_import_only_the_compiler_other_kernels_and_codes(name: str) -> None:
+    allowed = ("_jit", "kernels", "_codes")
+    assert [other for other in ours(imported(name)) & set(MODULES) if not other.endswith(allowed)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if ".plots" in name])
 def test_pictures_compute_nothing(name: str) -> None:
-    assert not [other for other in imported(name) if other.endswith(("kernels", ".sampling", ".exact"))]
+    assert not [other for other in imported(name) if other.endswith(("kernels", "._sampling", "._exact"))]
 
 
-def test_imports_have_no_circle() -> None:
-    graph = {name: ours(imported(name, into_functions=False)) & set(MODULES) for name in MODULES}
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {name: importing(name) & set(MODULES) - set(FACES) for name in MODULES if name not in FACES}
     done: set[str] = set()
     while ready := {name for name in graph if name not in done and graph[name] <= done}:
         done |= ready
@@ -120,9 +175,9 @@ def test_imports_have_no_circle() -> None:
 @pytest.mark.parametrize("name", of("corefsample"))
 def test_heavy_libraries_load_where_they_are_used(name: str) -> None:
     allowed = {"numba"} if name == "corefsample._jit" else set()
-    if name.startswith("corefsample.formats") or name in ("corefsample.document_batch", "corefsample.batch_checks"):
+    if name.startswith("corefsample.formats") or name in ("corefsample.documents", "corefsample.documents"):
         allowed = {"pyarrow"}
-    if name == "corefsample.spacy_component":  # spaCy registers a factory while its module loads
+    if name == "corefsample.spacy_bridge.component":  # spaCy registers a factory while its module loads
         allowed = {"spacy"}
     roots = {other.split(".")[0] for other in imported(name, into_functions=False)}
     assert roots & set(HEAVY) <= allowed
@@ -131,7 +186,7 @@ def test_heavy_libraries_load_where_they_are_used(name: str) -> None:
 def loaded_by(statement: str) -> set[str]:
     """Heavy libraries in memory after a statement in a new process."""
     program = f"import sys; {statement}; print(*(name for name in {HEAVY!r} if name in sys.modules))"
-    finished = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    finished = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     return set(finished.stdout.split())
 
 
@@ -141,7 +196,7 @@ def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
 
 
 def test_exact_inference_and_sampling_load_the_compiler_alone() -> None:
-    assert loaded_by("import corefsample.exact, corefsample.sampling") == COMPILER
+    assert loaded_by("import corefsample.coreference, corefsample.coreference") == COMPILER
 
 
 def test_public_names_load_at_their_first_use() -> None:
@@ -189,6 +244,6 @@ def test_the_examples_of_docstrings_run(name: str) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("name", ["corefsample.antecedents", "corefsample.exact", "corefsample.sampling"])
+@pytest.mark.parametrize("name", ["corefsample.coreference", "corefsample.coreference", "corefsample.coreference"])
 def test_the_core_has_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).attempted > 0

@@ -6,8 +6,7 @@ import datetime
 
 import numpy as np
 
-from events.evaluation import DocumentEvents
-from events.poisson_binomial import compare_counts
+from events.counting import DocumentEvents, compare_counts
 
 
 def test_a_documents_events_have_a_row_each() -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
+from places import PROJECT
 
 from corefsample import adapters
 from corefsample.adapters._assembly import Description, Spans, assemble
 from corefsample.adapters._links import Links
 
-PAGE = Path(__file__).parents[3] / "docs" / "adapters.md"
+PAGE = PROJECT / "docs" / "adapters.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 

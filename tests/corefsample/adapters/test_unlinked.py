@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Lists, antecedent_lists, mild_scores
+from strategies.documents import Lists, antecedent_lists, mild_scores
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, link_marginals
 from corefsample.adapters import drop_unlinked, linked_probabilities

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import calibration_references as references
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import calibration_bins as references
 
 from corefsample.calibration import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
-from corefsample.calibration import _kernels as kernels
+from corefsample.calibration.binning import _kernels as kernels
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import calibration_references as references
 import numpy as np
 import numpy.typing as npt
 import pytest
 import tolerance
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import calibration_bins as references
 
 from corefsample.calibration import (
     CalibrationTable,

@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calibration_references_c import bins_by_number, equal_groups, kranzlein_error, kranzlein_groups, mean, rms
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references.calibration_recalibrators_and_tags import (
+    bins_by_number,
+    equal_groups,
+    kranzlein_error,
+    kranzlein_groups,
+    mean,
+    rms,
+)
 
 from corefsample import ParameterError
-from corefsample.calibration.error import calibration_error
-from corefsample.calibration.grouping import (
+from corefsample.calibration.measures import calibration_error
+from corefsample.calibration.recalibrators import GroupedRecalibrator, HistogramBinning, IsotonicRecalibration
+from corefsample.calibration.tags import (
     TagGroups,
     TagScores,
     grouped_calibration_errors,
@@ -22,7 +30,6 @@ from corefsample.calibration.grouping import (
     tag_calibration_errors,
     tag_frequency_groups,
 )
-from corefsample.calibration.recalibrators import GroupedRecalibrator, HistogramBinning, IsotonicRecalibration
 
 scores = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 rows = st.lists(st.tuples(scores, st.integers(0, 1), st.sampled_from("abcd")), min_size=1, max_size=24)

@@ -9,19 +9,19 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import calibration_references_b as references
 import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import poisson_binomial_pmf
+from references import calibration_intervals as references
+from references.coreference import poisson_binomial_pmf
 from tolerance import plausible_counts, plausible_means, plausible_table
 
-from corefsample.calibration import _draws
-from corefsample.calibration.bins import BlockBins, ReliabilityBins
+from corefsample.calibration.binning import BlockBins, ReliabilityBins
 from corefsample.calibration.intervals import (
+    _draws,
     bin_intervals,
     bootstrap_draws,
     bootstrap_errors,
@@ -31,7 +31,7 @@ from corefsample.calibration.intervals import (
     simulated_errors,
     simulated_interval,
 )
-from corefsample.calibration.synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies import Design, synthetic_pairs
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

@@ -7,16 +7,16 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import calibration_references_b as references
 import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import calibration_intervals as references
 
-from corefsample.calibration.monte_carlo import SplitSampleError, split_sample_error
-from corefsample.calibration.synthetic import Design, SyntheticPairs, synthetic_pairs
+from corefsample.calibration.measures import SplitSampleError, split_sample_error
+from corefsample.calibration.studies import Design, SyntheticPairs, synthetic_pairs
 from corefsample.errors import ParameterError
 
 Counts = npt.NDArray[np.int64]

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calibration_references_c import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references.calibration_recalibrators_and_tags import (
     Pair,
     bins_by_number,
     bins_of_equal_width,
@@ -19,13 +21,11 @@ from calibration_references_c import (
     softmax_loss,
     weighted_mean,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tolerance import plausible_means
 
 from corefsample import ParameterError
 from corefsample.calibration import bin_pairs
-from corefsample.calibration.corp import corp_decomposition
+from corefsample.calibration.measures import corp_decomposition
 from corefsample.calibration.recalibrators import (
     FittedModel,
     GroupedRecalibrator,

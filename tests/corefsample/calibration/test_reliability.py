@@ -7,7 +7,7 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.calibration import bin_intervals, bin_pairs, block_bin_pairs
-from corefsample.calibration.reliability import curve_of_bins, reliability_curve
+from corefsample.calibration.measures import curve_of_bins, reliability_curve
 
 
 def test_points_and_intervals_are_those_of_the_bins() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import calibration_references as references
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import calibration_bins as references
 
 from corefsample.calibration import (
     CalibrationTable,

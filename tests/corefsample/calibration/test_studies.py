@@ -11,16 +11,17 @@ from tolerance import plausible_counts, plausible_means
 
 from corefsample.calibration.binning import bin_pairs
 from corefsample.calibration.studies import (
-    BIN_SIZES,
-    INTERVALS,
-    SAMPLE_SIZES,
+    Design,
     bin_size_study,
     coverage_study,
     noise_study,
     rejection_study,
     sample_size_study,
+    shifted,
+    synthetic_pairs,
+    tempered,
 )
-from corefsample.calibration.synthetic import Design, shifted, synthetic_pairs, tempered
+from corefsample.calibration.studies._studies import BIN_SIZES, INTERVALS, SAMPLE_SIZES
 from corefsample.errors import ParameterError
 
 # --- pairs -------------------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import calibration_references as references
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import calibration_bins as references
 
 from corefsample.calibration import (
     BlockBins,
@@ -26,7 +26,7 @@ from corefsample.calibration import (
     binned_error,
     block_bin_pairs,
 )
-from corefsample.calibration import _table_kernels as kernels
+from corefsample.calibration.tables import _kernels as kernels
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

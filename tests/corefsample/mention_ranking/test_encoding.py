@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import encoding_references as reference
 import numpy as np
-import pair_references
 import pytest
-import ranking_references
-import ranking_strategies as strategies
 from hypothesis import given, settings
+from references import mention_atoms as reference
+from references import mention_ranking as ranking_references
+from references import pair_atoms as pair_references
+from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.documents import Tokens
-from corefsample.mention_ranking import _encoding_kernels as enc
-from corefsample.mention_ranking import _pair_kernels as pairs
-from corefsample.mention_ranking._pair_kernels import Encoded
-from corefsample.mention_ranking.features import encode
-from corefsample.mention_ranking.words import word_hash
+from corefsample.mention_ranking.features import _encoding_kernels as enc
+from corefsample.mention_ranking.features import _pair_kernels as pairs
+from corefsample.mention_ranking.features import encode, word_hash
+from corefsample.mention_ranking.features._pair_kernels import Encoded
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
@@ -78,7 +77,7 @@ def test_atoms_of_longer_texts_of_many_styles_are_those_of_plain_python(seed: in
 
 @pytest.mark.kernels
 def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
-    from corefsample.mentions import mentions_from_parse
+    from corefsample.syntax import mentions_from_parse
 
     for parse in ranking_references.PARSES.values():
         tokens = ranking_references.parsed(parse)
@@ -87,7 +86,7 @@ def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
 
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, split: str) -> None:
-    from corefsample.formats.corefud import read_corefud
+    from corefsample.formats.annotated import read_corefud
 
     document = next(iter(read_corefud(gum_path.parent / f"en_gum-ud-{split}.conllu.gz")))
     spans = [tuple(span) for span in document.mentions[:150].tolist()]

@@ -6,12 +6,11 @@ from importlib import resources
 
 import neutral_sentences
 import pytest
-import ranking_references as reference
+from references import mention_ranking as reference
 
 import corefsample as cs
-from corefsample.mention_ranking import english_model
-from corefsample.mention_ranking.english import ENGLISH_GENRES
-from corefsample.mentions import mentions_from_parse
+from corefsample.mention_ranking import ENGLISH_GENRES, english_model
+from corefsample.syntax import mentions_from_parse
 
 
 def test_the_model_is_loaded_once_and_is_small() -> None:

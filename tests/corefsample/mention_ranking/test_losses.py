@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import ranking_references as reference
-import ranking_strategies as strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import mention_ranking as reference
+from strategies import parses as strategies
 
-from corefsample.mention_ranking import _kernels, _training_kernels
-from corefsample.mention_ranking.features import encode, hashed
-from corefsample.mention_ranking.model_file import on_grid
-from corefsample.mention_ranking.templates import TemplateSet
+from corefsample.mention_ranking import _kernels, _training_kernels, on_grid
+from corefsample.mention_ranking.features import TemplateSet, encode, hashed
 
 pytestmark = pytest.mark.kernels
 

@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 
 from corefsample import InputError, OutputError, ParameterError
 from corefsample.mention_ranking import AntecedentModel, TemplateSet, load_model, save_model
-from corefsample.mention_ranking import model_file as module
-from corefsample.mention_ranking.features import features_hash
-from corefsample.mention_ranking.fitting import rounded
-from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
+from corefsample.mention_ranking import _model_file as module
+from corefsample.mention_ranking._fitting import rounded
+from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, features_hash
 
 SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
 PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}

@@ -7,23 +7,21 @@ import math
 import zlib
 from collections.abc import Sequence
 
-import encoding_references
 import numpy as np
-import pair_references
 import pytest
-import ranking_references as reference
-import ranking_strategies as strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from references import mention_atoms as encoding_references
+from references import mention_ranking as reference
+from references import pair_atoms as pair_references
+from strategies import parses as strategies
 
 import corefsample as cs
 from corefsample import ParameterError
-from corefsample.annotated import AnnotatedDocument
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
 from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, score_documents
-from corefsample.mention_ranking.features import encode, hashed
-from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
-from corefsample.mentions import mentions_from_parse
+from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, hashed
+from corefsample.syntax import mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(

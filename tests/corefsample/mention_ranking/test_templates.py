@@ -8,9 +8,9 @@ import zlib
 import pytest
 
 from corefsample import ParameterError
-from corefsample.mention_ranking import TemplateSet, _encoding_kernels, _pair_kernels
-from corefsample.mention_ranking import templates as module
-from corefsample.mention_ranking.templates import DEFAULT_TEMPLATES
+from corefsample.mention_ranking import TemplateSet
+from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, _encoding_kernels, _pair_kernels
+from corefsample.mention_ranking.features import _templates as module
 
 GOOD = {"pronoun": ["i.any"], "phrase": ["pair.match"], "new": ["i.kind"]}
 

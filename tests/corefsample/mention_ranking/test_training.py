@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import ranking_references as reference
+from references import mention_ranking as reference
 
 import corefsample as cs
 from corefsample import ParameterError
-from corefsample.annotated import AnnotatedDocument
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
 from corefsample.mention_ranking import (
     AntecedentModel,
     EpochReport,
@@ -29,8 +28,8 @@ from corefsample.mention_ranking import (
     held_out_figures,
     train,
 )
-from corefsample.mention_ranking import fitting as module
-from corefsample.mention_ranking.words import word_hash
+from corefsample.mention_ranking import _fitting as module
+from corefsample.mention_ranking.features import word_hash
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],
@@ -368,7 +367,7 @@ def test_documents_that_cannot_be_encoded_are_refused_by_name() -> None:
 def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
     from itertools import islice
 
-    from corefsample.formats.corefud import read_corefud
+    from corefsample.formats.annotated import read_corefud
 
     documents = list(islice(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz"), 7))
     model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)

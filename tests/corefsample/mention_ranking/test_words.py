@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 
 from corefsample import ParameterError
-from corefsample._roles import UPOS
 from corefsample.documents import Tokens
-from corefsample.mention_ranking import words as module
-from corefsample.mention_ranking.words import Column, Gender, Kind, Meaning, Number, word_hash, word_lists, word_table
+from corefsample.mention_ranking.features import (
+    Column,
+    Gender,
+    Kind,
+    Meaning,
+    Number,
+    word_hash,
+    word_lists,
+    word_table,
+)
+from corefsample.mention_ranking.features import _words as module
+from corefsample.syntax import UPOS
 
 LISTS = 568140985
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
@@ -160,7 +169,7 @@ def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() ->
 
 
 def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
-    from corefsample.formats.corefud import read_corefud
+    from corefsample.formats.annotated import read_corefud
 
     document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
     tokens = document.tokens

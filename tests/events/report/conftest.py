@@ -9,8 +9,8 @@ import pytest
 from page_documents import LEXICON, crossing, hostile
 
 from corefsample import write_documents
-from events.batch import EventsOptions, run_events
-from events.simulate import simulate_documents
+from events.jobs.count_events import EventsOptions, run_events
+from events.simulation import simulate_documents
 
 
 @pytest.fixture(scope="session")

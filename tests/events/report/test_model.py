@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import event_references as er
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
+from references import events as er
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
 from corefsample.documents import Tokens
-from events.evaluation import evaluate_matches
-from events.evidence import evidence_rows
+from events.counting import evaluate_matches, evidence_rows
 from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.report.model import read_report, read_run

@@ -15,15 +15,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import event_references as er
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
+from references import events as er
 
 from corefsample import OutputError, ParameterError
-from events.batch import EventsOptions, run_events
-from events.cli import _status
+from events.cli._program import _status
+from events.jobs.count_events import EventsOptions, run_events
 from events.report import write_report
 from events.report.model import read_report
 from events.report.page import embedded_json, rendered_page

@@ -1,0 +1,32 @@
+from .coreference import AntecedentDistribution as AntecedentDistribution
+from .coreference import ClusteringSamples as ClusteringSamples
+from .coreference import Pruned as Pruned
+from .coreference import clustering_log_prob as clustering_log_prob
+from .coreference import entity_count_pmf as entity_count_pmf
+from .coreference import link_marginals as link_marginals
+from .coreference import map_clustering as map_clustering
+from .coreference import poisson_binomial_pmf as poisson_binomial_pmf
+from .coreference import root_posterior as root_posterior
+from .coreference import sample_clusterings as sample_clusterings
+from .coreference import to_networkx as to_networkx
+from .documents import AnnotatedDocument as AnnotatedDocument
+from .documents import ScoredDocument as ScoredDocument
+from .documents import Tokens as Tokens
+from .errors import CorefsampleError as CorefsampleError
+from .errors import InputError as InputError
+from .errors import OutputError as OutputError
+from .errors import ParameterError as ParameterError
+from .formats.annotated import read_conll2012 as read_conll2012
+from .formats.annotated import read_corefud as read_corefud
+from .formats.annotated import write_conll2012 as write_conll2012
+from .formats.annotated import write_corefud as write_corefud
+from .formats.scored import read_documents as read_documents
+from .formats.scored import write_documents as write_documents
+from .links import link_pairs as link_pairs
+from .links import link_tables as link_tables
+from .metrics import clustering_scores as clustering_scores
+from .metrics import metric_posterior as metric_posterior
+from .recalibration import Recalibration as Recalibration
+from .recalibration import fit_recalibration as fit_recalibration
+
+__version__: str

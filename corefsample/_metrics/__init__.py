@@ -1,1 +1,0 @@
-"""Behind `corefsample.metrics`."""

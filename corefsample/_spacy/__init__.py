@@ -1,1 +1,0 @@
-"""Behind the spaCy component and the bridge to Docs."""

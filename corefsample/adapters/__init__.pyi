@@ -1,0 +1,12 @@
+from .berkeley import from_berkeley as from_berkeley
+from .corpipe import from_corpipe as from_corpipe
+from .e2e import from_e2e as from_e2e
+from .fastcoref import from_fastcoref as from_fastcoref
+from .refused import REFUSED as REFUSED
+from .refused import refuse as refuse
+from .spacy_experimental import from_spacy_experimental as from_spacy_experimental
+from .stanza import StanzaScores as StanzaScores
+from .stanza import from_stanza as from_stanza
+from .stanza import recorded_stanza_scores as recorded_stanza_scores
+from .unlinked import drop_unlinked as drop_unlinked
+from .unlinked import linked_probabilities as linked_probabilities

@@ -1,0 +1,15 @@
+from ._draws import Norm as Norm
+from ._error_intervals import BinMethod as BinMethod
+from ._error_intervals import BootstrapMethod as BootstrapMethod
+from ._error_intervals import CalibrationTest as CalibrationTest
+from ._error_intervals import Interval as Interval
+from ._error_intervals import SimulationMethod as SimulationMethod
+from ._error_intervals import bin_intervals as bin_intervals
+from ._error_intervals import bootstrap_draws as bootstrap_draws
+from ._error_intervals import bootstrap_errors as bootstrap_errors
+from ._error_intervals import bootstrap_interval as bootstrap_interval
+from ._error_intervals import calibration_test as calibration_test
+from ._error_intervals import simulated_draws as simulated_draws
+from ._error_intervals import simulated_errors as simulated_errors
+from ._error_intervals import simulated_interval as simulated_interval
+from ._interval import interval_of_draws as interval_of_draws

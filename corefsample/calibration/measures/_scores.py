@@ -1,0 +1,163 @@
+"""Proper scores of predictions, and the parts of the Brier score that a binning tells apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample.calibration.binning import ReliabilityBins, sorted_pairs
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BrierDecomposition", "brier_decomposition", "brier_score", "log_loss"]
+
+
+def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Mean squared distance of predictions from labels.
+
+    Parameters
+    ----------
+    q
+        Predictions in [0, 1], (n_pairs,).
+    y
+        Labels 0 or 1, (n_pairs,).
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better. The order of the rows changes nothing, not even in the last bit.
+
+    Raises
+    ------
+    ParameterError
+        If a prediction or a label breaks its rule, both are not of one length, or there is no pair.
+
+    References
+    ----------
+    Brier (1950); Nguyen & O'Connor (2015), section 2.1.
+
+    Examples
+    --------
+    >>> brier_score([0.5, 1.0], [0, 1])
+    0.125
+    """
+    predictions, labels = sorted_pairs(q, y)
+    predictions -= labels
+    return float(np.mean(np.square(predictions, out=predictions)))
+
+
+def log_loss(q: npt.ArrayLike, y: npt.ArrayLike, *, floor: float = 0.0) -> float:
+    """Mean of -log of the probability that was given to what came true, in nats.
+
+    Parameters
+    ----------
+    q
+        Predictions in [0, 1], (n_pairs,).
+    y
+        Labels 0 or 1, (n_pairs,).
+    floor
+        Least probability, in [0, 0.5): predictions count as lying in [floor, 1 - floor].
+
+    Returns
+    -------
+    float
+        At least 0; infinite where, the floor being 0, a certain prediction is wrong. The order of the rows changes
+        nothing, not even in the last bit.
+
+    Raises
+    ------
+    ParameterError
+        If a prediction, a label or the floor breaks its rule, lengths differ, or there is no pair.
+
+    Examples
+    --------
+    >>> round(log_loss([0.5, 1.0], [0, 1]), 6)  # log(2) / 2
+    0.346574
+    """
+    least = _checks.probability("floor", floor)
+    if least >= 0.5:
+        raise ParameterError(f"floor must lie in [0, 0.5), got {floor!r}")
+    predictions, labels = sorted_pairs(q, y)
+    np.clip(predictions, least, 1.0 - least, out=predictions)
+    with np.errstate(divide="ignore"):
+        losses = np.where(labels == 1, -np.log(predictions), -np.log1p(-predictions))
+    return float(losses.mean()) + 0.0  # no -0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BrierDecomposition:
+    """The Brier score as a sum of parts: brier = calibration + refinement + within_bins.
+
+    Attributes
+    ----------
+    brier
+        Mean squared distance of predictions from labels.
+    calibration
+        Mean squared distance of a bin's mean prediction from its share p of positive labels: the "mse" error.
+    refinement
+        Mean of p (1 - p): what calibration cannot mend. With `calibration` it is the Brier score of the forecast that
+        says a bin's mean prediction throughout the bin.
+    within_bins
+        What that forecast leaves out: the spread of predictions within bins, less twice their covariance with the
+        labels. Negative where predictions tell labels apart within bins.
+    uncertainty
+        p (1 - p) of the labels altogether: the Brier score of saying the base rate always.
+    """
+
+    brier: float
+    calibration: float
+    refinement: float
+    within_bins: float
+    uncertainty: float
+
+    @property
+    def resolution(self) -> float:
+        """How far bins lie apart in their shares of positive labels: uncertainty - refinement, at least 0."""
+        return self.uncertainty - self.refinement
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of one row: brier, calibration, refinement, within_bins, uncertainty, resolution."""
+        import pandas as pd
+
+        names = ("brier", "calibration", "refinement", "within_bins", "uncertainty", "resolution")
+        return pd.DataFrame({name: [getattr(self, name)] for name in names})
+
+
+def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
+    """Parts of the Brier score of binned pairs; the identity holds to rounding.
+
+    Parameters
+    ----------
+    bins
+        Pairs summed by bin, of `bin_pairs` or of a table.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Eq. 1; DeGroot & Fienberg (1983); Stephenson, Coelho & Jolliffe (2008), "Two extra
+    components in the Brier score decomposition", of the part within bins.
+
+    Examples
+    --------
+    >>> from corefsample.calibration import bin_pairs
+    >>> parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
+    >>> [round(part, 6) for part in (parts.brier, parts.calibration, parts.refinement, parts.within_bins)]
+    [0.22, 0.09, 0.125, 0.005]
+    """
+    total = bins.n_pairs
+    p = bins.mean_y
+    spread = bins.sum_q2 - bins.sum_q * bins.mean_q
+    covariance = bins.sum_qy - bins.sum_q * p
+    base_rate = float(bins.sum_y.sum()) / total
+    return BrierDecomposition(
+        brier=float((bins.sum_q2 - 2.0 * bins.sum_qy + bins.sum_y).sum()) / total,
+        calibration=float(bins.n @ (bins.mean_q - p) ** 2) / total,
+        refinement=float(bins.n @ (p * (1.0 - p))) / total,
+        within_bins=float((spread - 2.0 * covariance).sum()) / total,
+        uncertainty=base_rate * (1.0 - base_rate),
+    )

@@ -1,0 +1,9 @@
+from ._from_json import FittedModel as FittedModel
+from ._from_json import GroupedRecalibrator as GroupedRecalibrator
+from ._from_json import HistogramBinning as HistogramBinning
+from ._from_json import IsotonicRecalibration as IsotonicRecalibration
+from ._from_json import PlattScaling as PlattScaling
+from ._from_json import Recalibrator as Recalibrator
+from ._from_json import ScalingBinning as ScalingBinning
+from ._from_json import TemperatureScaling as TemperatureScaling
+from ._from_json import recalibrator_from_json as recalibrator_from_json

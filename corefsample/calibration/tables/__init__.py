@@ -1,0 +1,5 @@
+"""Calibration tables: counts of pairs by predicted probability that can be merged."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

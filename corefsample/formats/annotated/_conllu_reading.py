@@ -1,0 +1,204 @@
+"""CoNLL-U: sentences as columns of words, with what is said of them kept beside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corefsample._checks import shown
+from corefsample.documents import FIELDS, SentenceNotes, Tokens
+from corefsample.formats.annotated._brackets import DocumentFaultError, Place
+from corefsample.formats.annotated._stream import Lines
+
+__all__ = ["COMMENT", "META", "NEWDOC", "ConlluRows", "blocks", "metadata_name"]
+
+META = "meta::"
+NEWDOC = re.compile(r"#\s*newdoc(?:\s+id\s*=\s?(.*))?\s*")
+COMMENT = re.compile(r"#\s*([^=]*?)\s*=\s?(.*)")
+_RANGE = re.compile(r"([0-9]+)-([0-9]+)")
+_EMPTY = re.compile(r"([0-9]+)\.([0-9]+)")
+_ID, _FORM, _LEMMA, _UPOS, _XPOS, _FEATS, _HEAD, _DEPREL, _DEPS, _MISC = range(10)
+_N_COLUMNS = 10
+_ENTITY = "Entity="
+
+
+def metadata_name(key: str) -> str:
+    """Name in a document's metadata of what a comment calls `key`: without meta::, save where a field has the name."""
+    bare = key.removeprefix(META)
+    return key if bare in FIELDS else bare
+
+
+def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
+    """Yield the lines between blank lines."""
+    block: Lines = []
+    for numbered in lines:
+        if numbered[1] and not numbered[1].isspace():
+            block.append(numbered)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+@dataclass
+class _Sentence:
+    """How far a sentence is read."""
+
+    first: int  # its first word, as an offset in the document
+    numbers: list[int] = field(default_factory=list)  # line of each word
+    further: list[tuple[int, str]] = field(default_factory=list)
+    within: int = 0  # the last word of the multiword token that came last
+    spaced: bool = True  # whether a blank follows that token
+    n_empty: int = 0  # empty nodes since the last word
+
+
+@dataclass
+class ConlluRows:
+    """The words of a document, read sentence by sentence.
+
+    Attributes
+    ----------
+    sentences
+        Each sentence in words, for messages.
+    notes
+        What else is said of each sentence.
+    annotations
+        Values of Entity= in MISC with their places, in order.
+    words
+        Token offset of each node, -1 for an empty one.
+    """
+
+    sentences: list[str] = field(default_factory=list)
+    notes: list[SentenceNotes] = field(default_factory=list)
+    annotations: list[tuple[str, Place]] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    _columns: dict[int, list[str]] = field(default_factory=lambda: {c: [] for c in range(_N_COLUMNS)})
+    _heads: list[int] = field(default_factory=list)
+    _sent: list[int] = field(default_factory=list)
+    _space_after: list[bool] = field(default_factory=list)
+
+    def add(self, block: Lines, comments: tuple[str, ...], name: str) -> None:
+        """Read one sentence; `comments` are those to keep, `name` is the sentence in words."""
+        self.sentences.append(name)
+        sentence = _Sentence(len(self._sent))
+        for number, line in block:
+            if not line.startswith("#"):
+                self._add_row(sentence, number, line)
+            elif sentence.numbers or sentence.further:
+                raise self._fault(number, f"comments must come before the words, got {shown(line)}")
+        n_words = len(sentence.numbers)
+        if not n_words:
+            raise self._fault(block[-1][0], "a sentence must have a word, got none")
+        if sentence.within > n_words:
+            rule = f"a multiword token must end in its sentence (of {n_words} words)"
+            raise self._fault(block[-1][0], f"ID: {rule}, got it up to {sentence.within}")
+        self._add_heads(sentence)
+        self.notes.append(SentenceNotes(comments, tuple(sentence.further)))
+
+    def tokens(self) -> Tokens:
+        """Return all words; further columns are xpos, feats, deps, misc (without Entity) and space_after."""
+        extra: dict[str, list[Any]] = {
+            "xpos": self._columns[_XPOS],
+            "feats": self._columns[_FEATS],
+            "deps": self._columns[_DEPS],
+            "misc": self._columns[_MISC],
+            "space_after": self._space_after,
+        }
+        return Tokens(
+            text=self._columns[_FORM],
+            lemma=self._columns[_LEMMA],
+            upos=self._columns[_UPOS],
+            dep=self._columns[_DEPREL],
+            head=np.array(self._heads, np.int32),
+            sent=np.array(self._sent, np.int32),
+            extra=extra,
+        )
+
+    def _add_row(self, sentence: _Sentence, number: int, line: str) -> None:
+        columns = line.split("\t")
+        if len(columns) != _N_COLUMNS or "" in columns:
+            found = "an empty one" if len(columns) == _N_COLUMNS else len(columns)
+            raise self._fault(number, f"a row must have {_N_COLUMNS} columns, tabs between them, got {found}")
+        n_words = len(sentence.numbers)
+        if columns[_ID] == str(n_words + 1):
+            self._add_word(sentence, number, columns)
+        elif match := _RANGE.fullmatch(columns[_ID]):
+            start, end = int(match[1]), int(match[2])
+            if start != n_words + 1 or end < start or n_words < sentence.within:
+                rule = f"a multiword token must start at the next word ({n_words + 1}), after the one before it"
+                raise self._fault(number, f"ID: {rule}, got {columns[_ID]}")
+            if any(part.startswith(_ENTITY) for part in columns[_MISC].split("|")):
+                raise self._fault(number, f"Entity: must not stand on a multiword token, got it on {columns[_ID]}")
+            sentence.within, sentence.spaced = end, _is_spaced(columns)
+            sentence.further.append((n_words, line))
+        elif match := _EMPTY.fullmatch(columns[_ID]):
+            sentence.n_empty += 1
+            if (int(match[1]), int(match[2])) != (n_words, sentence.n_empty):
+                raise self._fault(number, f"ID: must be {n_words}.{sentence.n_empty}, got {columns[_ID]}")
+            self._annotate(columns, number, is_word=False)
+            sentence.further.append((n_words, "\t".join(columns)))
+        else:
+            raise self._fault(number, f"ID: must be {n_words + 1}, got {shown(columns[_ID])}")
+
+    def _add_word(self, sentence: _Sentence, number: int, columns: list[str]) -> None:
+        self._annotate(columns, number, is_word=True)
+        for c, value in enumerate(columns):
+            self._columns[c].append(value)
+        self._sent.append(len(self.sentences) - 1)
+        sentence.numbers.append(number)
+        sentence.n_empty = 0
+        n_words = len(sentence.numbers)
+        joined = n_words <= sentence.within
+        self._space_after.append(n_words == sentence.within and sentence.spaced if joined else _is_spaced(columns))
+
+    def _annotate(self, columns: list[str], number: int, *, is_word: bool) -> None:
+        """Count the node, and take Entity= out of its MISC."""
+        token, node = len(self._sent), len(self.words)
+        self.words.append(token if is_word else -1)
+        if _ENTITY not in columns[_MISC]:
+            return
+        parts = columns[_MISC].split("|")
+        values = [part.removeprefix(_ENTITY) for part in parts if part.startswith(_ENTITY)]
+        if len(values) > 1:
+            raise self._fault(number, f"Entity: must be there once, got it {len(values)} times")
+        if values:
+            place = Place(token, token + is_word, node, len(self.sentences) - 1, number)
+            self.annotations.append((values[0], place))
+            columns[_MISC] = "|".join(part for part in parts if not part.startswith(_ENTITY)) or "_"
+
+    def _add_heads(self, sentence: _Sentence) -> None:
+        """Turn heads within the sentence into token offsets; they must form trees."""
+        first, numbers = sentence.first, sentence.numbers
+        n_words = len(numbers)
+        offsets = {str(i + 1): first + i for i in range(n_words)} | {"0": -1}
+        for i in range(n_words):
+            written = self._columns[_HEAD][first + i]
+            head = offsets.get(written)
+            if head is None:
+                rule = f"must be 0 or a word of the sentence (1 to {n_words})"
+                raise self._fault(numbers[i], f"HEAD: {rule}, got {shown(written)}")
+            if head == first + i:
+                raise self._fault(numbers[i], f"HEAD: must not be the word itself, got {written}")
+            self._heads.append(head)
+        reached_from = [-1] * n_words  # the word whose walk to the root first met this one
+        for i in range(n_words):
+            word = first + i
+            while word >= 0 and reached_from[word - first] < 0:
+                reached_from[word - first] = i
+                word = self._heads[word]
+            if word >= 0 and reached_from[word - first] == i:
+                raise self._fault(
+                    numbers[word - first], f"HEAD: must form trees, got a cycle through {word - first + 1}"
+                )
+
+    def _fault(self, number: int, reason: str) -> DocumentFaultError:
+        return DocumentFaultError(number, self.sentences[-1], reason)
+
+
+def _is_spaced(columns: list[str]) -> bool:
+    return "SpaceAfter=No" not in columns[_MISC].split("|")

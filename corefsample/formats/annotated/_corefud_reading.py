@@ -1,0 +1,243 @@
+"""CorefUD: from the lines of a CoNLL-U file to annotated documents."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+
+from corefsample._checks import shown
+from corefsample.documents import AnnotatedDocument
+from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
+from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
+from corefsample.formats.annotated._stream import Lines
+
+__all__ = ["DEFAULT_FIELDS", "IDS", "CorefudOptions", "attribute_name", "fault_of_fields", "split_corefud"]
+
+DEFAULT_FIELDS = "eid-etype-head-other"
+IDS = ("eid", "GRP")
+_DECLARATION = "global.Entity"
+_CHUNK = re.compile(r"\([^()]*\)?|[^()]+\)")
+_PART = re.compile(r"(.+)\[([0-9]+)/([0-9]+)\]", re.DOTALL)
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class CorefudOptions:
+    """How to read: fields where the file declares none, comments that hold the date, what to refuse."""
+
+    entity_fields: str | None
+    date_keys: Sequence[str]
+    on_fault: Mapping[str, OnFault]
+
+
+@dataclass
+class _RawDocument:
+    """The blocks of one document, and what the file said before them."""
+
+    doc_id: str
+    declared: str | None
+    options: CorefudOptions
+    blocks: list[Lines] = field(default_factory=list)
+
+    @property
+    def lines(self) -> Lines:
+        """Its lines, a blank one after each sentence."""
+        return [numbered for block in self.blocks for numbered in [*block, (block[-1][0] + 1, "")]]
+
+    def document(self) -> AnnotatedDocument:
+        """Read it."""
+        comments = _Comments(self.options.date_keys, self.declared)
+        rows = ConlluRows()
+        for k, block in enumerate(self.blocks):
+            name, kept = comments.of_sentence(k, block)
+            rows.add(block, kept, name)
+        fields = self._fields(comments, rows)
+        found, skipped = _mentions(rows, fields, self.options.on_fault) if fields else ([], {})
+        tokens = rows.tokens()
+        heads = tokens.head.tolist()
+        spans = [(each.start, each.end, _head(each, fields, rows, heads)) for each in found]
+        values = [each.bracket.values for each in found]
+        return AnnotatedDocument(
+            doc_id=self.doc_id,
+            tokens=tokens,
+            mentions=np.array(spans, np.int32).reshape(-1, 3),
+            entities=[_decoded(each.bracket.entity) for each in found],
+            date=comments.date,
+            attributes={
+                attribute_name(name): [row[i] if i < len(row) else "" for row in values]
+                for i, name in enumerate(fields)
+                if name not in IDS and name != "head"
+            },
+            metadata=comments.metadata,
+            skipped=skipped,
+            entity_fields=fields or None,
+            sentences=tuple(rows.notes),
+        )
+
+    def _fields(self, comments: _Comments, rows: ConlluRows) -> tuple[str, ...]:
+        """Fields of Entity= in order, none where the document has neither them nor a declaration."""
+        declared = comments.declared or self.options.entity_fields
+        if declared is None and not rows.annotations:
+            return ()
+        if declared is None:
+            place = rows.annotations[0][1]
+            rule = f"must be declared where there is Entity= (entity_fields={DEFAULT_FIELDS!r} does it, the custom)"
+            raise DocumentFaultError(place.line, rows.sentences[place.sentence], f"{_DECLARATION}: {rule}, got none")
+        fault = fault_of_fields(declared)
+        if fault is not None:
+            raise DocumentFaultError(comments.declared_line or self.lines[0][0], "", f"{_DECLARATION}: {fault}")
+        return tuple(declared.split("-"))
+
+
+def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudOptions) -> Iterator[_RawDocument]:
+    """Yield the documents of a file: each begins at ``# newdoc``, the first one at the latest with the file."""
+    stem = os.path.basename(path).removesuffix(".gz").removesuffix(".conllu") if path != "-" else "stdin"
+    raw: _RawDocument | None = None
+    declared: str | None = None
+    count = 0
+    for block in blocks(lines):
+        matches = [NEWDOC.fullmatch(text) for _, text in block if text.startswith("#")]
+        newdoc = next((match for match in matches if match), None)
+        if raw is None or newdoc:
+            if raw is not None:
+                yield raw
+            count += 1
+            unnamed = stem if newdoc is None else f"{stem}-{count}"
+            raw = _RawDocument((newdoc and newdoc[1]) or unnamed, declared, options)
+        raw.blocks.append(block)
+        for _, text in block:
+            match = COMMENT.fullmatch(text) if text.startswith("#") and _DECLARATION in text else None
+            declared = match[2].strip() if match and match[1] == _DECLARATION else declared
+    if raw is not None:
+        yield raw
+
+
+def attribute_name(name: str) -> str:
+    """Name of a document's attribute of a field; early files call the entity's type ``entity``."""
+    return "etype" if name == "entity" else name
+
+
+@dataclass
+class _Comments:
+    """What comments say of a document."""
+
+    date_keys: Sequence[str]
+    declared: str | None
+    declared_line: int = 0
+    metadata: dict[str, str] = field(default_factory=dict)
+    date: datetime.date | None = None
+
+    def of_sentence(self, k: int, block: Lines) -> tuple[str, tuple[str, ...]]:
+        """Take in the comments of sentence `k`; return its name in words, and the comments that are its own."""
+        own: list[str] = []
+        name = f"sentence {k + 1}"
+        dates: dict[str, tuple[int, str]] = {}
+        for number, text in block:
+            if not text.startswith("#"):
+                break
+            match = COMMENT.fullmatch(text)
+            key, value = (match[1], match[2]) if match else ("", "")
+            if key == "sent_id":
+                name = f"sent_id {shown(value.strip())}"
+            if key == _DECLARATION:
+                self._declare(value.strip(), k, number, name)
+            elif key.startswith(META) and k == 0 and metadata_name(key) not in self.metadata:
+                self.metadata[metadata_name(key)] = value
+            elif not NEWDOC.fullmatch(text):
+                own.append(text)
+            if k == 0 and key in self.date_keys:
+                dates.setdefault(key, (number, value.strip()))
+        for key in self.date_keys:
+            if key in dates and self.date is None:
+                self.date = _date(key, *dates[key])
+        return name, tuple(own)
+
+    def _declare(self, value: str, k: int, number: int, name: str) -> None:
+        if k > 0 and value != self.declared:
+            rule = f"must stay what it is within a document ({self.declared or 'not there'})"
+            raise DocumentFaultError(number, name, f"{_DECLARATION}: {rule}, got {shown(value)}")
+        self.declared, self.declared_line = value, number
+
+
+def _date(key: str, number: int, value: str) -> datetime.date:
+    try:
+        if _ISO_DATE.fullmatch(value):
+            return datetime.date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise DocumentFaultError(number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(value)}")
+
+
+def fault_of_fields(declared: str) -> str | None:
+    """Describe what is wrong with a declaration of fields, or return None."""
+    names = [attribute_name(name) for name in declared.split("-")]
+    if len(set(names)) == len(names) and sum(name in IDS for name in names) == 1 and "" not in names:
+        return None
+    return f"must be distinct fields, hyphens between them, one of them eid or GRP, got {shown(declared)}"
+
+
+def _mentions(
+    rows: ConlluRows, fields: Sequence[str], on_fault: Mapping[str, OnFault]
+) -> tuple[list[Found], Mapping[str, int]]:
+    """Match the brackets of a document."""
+    collector = MentionCollector("Entity", on_fault, rows.sentences)
+    id_field = next(i for i, name in enumerate(fields) if name in IDS)
+    for value, place in rows.annotations:
+        chunks = _CHUNK.findall(value)
+        if not value or "".join(chunks) != value:
+            _refuse(rows, place, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
+        for chunk in chunks:
+            if chunk[0] != "(":
+                collector.close(chunk[:-1], place, chunk)
+                continue
+            values = tuple(chunk[1:].rstrip(")").split("-", len(fields) - 1))
+            name = values[id_field] if id_field < len(values) else ""
+            part = _PART.fullmatch(name)
+            entity, i, n = (part[1], int(part[2]), int(part[3])) if part else (name, 1, 1)
+            if not entity or not 1 <= i <= n:
+                rule = f"an opening bracket must hold an id in field {id_field + 1}, parts as [1/2]"
+                _refuse(rows, place, f"{rule}, got {shown(chunk)}")
+            collector.open(name, Bracket(entity, place, chunk, values, i, n))
+            if chunk.endswith(")"):
+                collector.close(name, place, chunk)
+    return collector.finish(), dict(collector.skipped)
+
+
+def _head(found: Found, fields: Sequence[str], rows: ConlluRows, heads: Sequence[int]) -> int:
+    """The token that the field head names, or else the first whose syntactic head lies outside the span."""
+    values = dict(zip(fields, found.bracket.values, strict=False))
+    written = values.get("head")
+    if written:
+        number = int(written) if re.fullmatch("[0-9]{1,9}", written) else 0
+        if not 1 <= number <= len(found.nodes):
+            rule = f"head must be a word of the mention (1 to {len(found.nodes)})"
+            _refuse(rows, found.bracket.place, f"{rule}, got {shown(written)} in {shown(found.bracket.text)}")
+        token = rows.words[found.nodes[number - 1]]
+        if token >= 0:
+            return token
+    return next(t for t in range(found.start, found.end) if not found.start <= heads[t] < found.end)
+
+
+def _refuse(rows: ConlluRows, place: Place, reason: str) -> NoReturn:
+    raise DocumentFaultError(place.line, rows.sentences[place.sentence], f"Entity: {reason}")
+
+
+def _decoded(name: str) -> str:
+    """An id without its percent codes; what is no code stays."""
+    if "%" not in name:
+        return name
+
+    def character(match: re.Match[str]) -> str:
+        try:
+            return bytes.fromhex(match[0].replace("%", "")).decode()
+        except UnicodeDecodeError:
+            return match[0]
+
+    return _PERCENT.sub(character, name)

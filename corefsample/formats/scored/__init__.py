@@ -1,0 +1,5 @@
+"""Pre-scored mention files: JSON Lines and Parquet."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

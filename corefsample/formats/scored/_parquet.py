@@ -1,0 +1,191 @@
+"""Pre-scored mention files as Parquet: one document a row, lists in list columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corefsample.documents import SCHEMA, VERSION, DocumentBatch, Rejected, shown
+from corefsample.errors import InputError
+
+__all__ = ["ParquetReader", "ParquetWriter"]
+
+_VERSION_KEY = b"corefsample.version"
+_REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+_BATCH_BYTES = 32 * 2**20  # decoded
+_READ_AHEAD = 2**20  # bytes a column; without a bound, pyarrow keeps all that it has read until the end
+_ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
+
+
+class ParquetReader:
+    """Stream of record batches from one Parquet file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        Names of the columns to read, None for all; the others come out as absent.
+
+    Attributes
+    ----------
+    bytes_read
+        How far the file is read, in bytes of the file, going by its rows.
+    """
+
+    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+        self.path = path
+        self.bytes_read = 0
+        try:
+            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: file must be Parquet, got: {_one_line(error)}") from None
+        schema = self._file.schema_arrow
+        version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
+        if version != str(VERSION).encode():
+            raise InputError(f"{path}: schema metadata: corefsample.version must be {VERSION}, got {shown(version)}")
+        for name in SCHEMA.names:
+            if schema.names.count(name) > 1:
+                raise InputError(f"{path}: column {name} must be there once, got it {schema.names.count(name)} times")
+        for name in _REQUIRED:
+            if name not in schema.names:
+                raise InputError(f"{path}: column {name} must be there, got {', '.join(schema.names)}")
+        foreign = [name for name in schema.names if name not in SCHEMA.names]
+        if "tokens" in schema.names and pa.types.is_struct(schema.field("tokens").type):
+            own = {field.name for field in SCHEMA.field("tokens").type}
+            foreign += [f"tokens.{field.name}" for field in schema.field("tokens").type if field.name not in own]
+        if foreign:
+            rule = "columns must be those of the format (what is more goes into metadata or tokens_extra, as JSON)"
+            raise InputError(f"{path}: {rule}, got {', '.join(foreign[:5])}")
+        self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
+
+    def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
+        """Yield record batches of up to `size` documents, fewer where they are long, with their places."""
+        n_bytes, row = os.path.getsize(self.path), 0
+        about = self._file.metadata
+        n_rows = max(about.num_rows, 1)
+        decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+        size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
+        try:
+            for table in self._file.iter_batches(batch_size=size, columns=self._columns):
+                table.validate(full=True)  # strings that are no UTF-8, offsets that lead outside
+                places = [f"row {row + i + 1}" for i in range(table.num_rows)]
+                row += table.num_rows
+                self.bytes_read = n_bytes * row // n_rows
+                yield self._canonical(table, places)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.path}: row {row + 1}: data must be readable, got: {_one_line(error)}") from None
+
+    def _canonical(self, table: pa.RecordBatch, places: list[str]) -> tuple[pa.RecordBatch, list[str], list[Rejected]]:
+        """Cast to the schema, leaving out rows with a number that does not fit; columns not read are null."""
+        absent = [field for field in SCHEMA if field.name not in table.schema.names]
+        for field in absent:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        try:
+            return self._cast(table), places, []
+        except pa.ArrowInvalid:
+            reasons = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
+        found = DocumentBatch(self.path, table, places)
+        rejected = [found.rejected(row, reason) for row, reason in reasons.items()]
+        kept = [row for row in range(table.num_rows) if row not in reasons]
+        return self._cast(table.take(pa.array(kept, pa.int64()))), [places[row] for row in kept], rejected
+
+    def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
+        columns = []
+        for field in SCHEMA:
+            column = table.column(field.name)
+            if not _alike(column.type, field.type):
+                raise InputError(f"{self.path}: column {field.name} must be {field.type}, got {column.type}")
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+    def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
+        """Say which value keeps a row from being cast, or None."""
+        alone = table.take(pa.array([row], pa.int64()))  # a slice will not do: the cast looks at what is beside it too
+        try:
+            self._cast(alone)
+        except pa.ArrowInvalid as error:
+            content = alone.to_pylist()[0]
+            faults = (_number_fault(content[field.name], field.type, field.name) for field in SCHEMA)
+            return next(filter(None, faults), _one_line(error))
+        return None
+
+
+def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
+    """Say where in a value a number does not fit the integers of its type, or None."""
+    if pa.types.is_struct(kind) and value is not None:
+        faults = (_number_fault(value[field.name], field.type, f"{path}.{field.name}") for field in kind)
+    elif pa.types.is_list(kind) and value is not None:
+        faults = (_number_fault(each, kind.value_type, f"{path}[{i}]") for i, each in enumerate(value))
+    elif pa.types.is_integer(kind) and value is not None and not -(2**31) <= value < 2**31:
+        return f"{path} must fit into 32 bits, got {value}"
+    elif pa.types.is_integer(kind) and value is not None and value != int(value):
+        return f"{path} must be a whole number, got {value}"
+    else:
+        return None
+    return next(filter(None, faults), None)
+
+
+class ParquetWriter:
+    """Writes batches to a new Parquet file, in row groups of a few hundred documents."""
+
+    def __init__(self, path: str) -> None:
+        # Scores hardly repeat: a dictionary of them would cost time and save nothing.
+        strings = [f"tokens.{name}.list.element" for name in ("text", "lemma", "upos", "dep")]
+        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
+        self._pending: list[pa.RecordBatch] = []
+        self._n_pending = self._pending_bytes = 0
+
+    def write(self, batch: DocumentBatch) -> None:
+        """Append the documents of one batch."""
+        self._pending.append(batch.table)
+        self._n_pending += len(batch)
+        self._pending_bytes += batch.table.nbytes
+        if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * _BATCH_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._n_pending:
+            self._writer.write_table(pa.Table.from_batches(self._pending, SCHEMA), row_group_size=_ROW_GROUP)
+        self._pending, self._n_pending, self._pending_bytes = [], 0, 0
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._flush()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Give the file up."""
+        abandon(self._writer)
+
+
+def abandon(writer: pq.ParquetWriter) -> None:
+    """Keep a writer whose file is given up from trying, and failing, to finish it when it is deleted."""
+    writer.is_open = False
+
+
+def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast changes the width of the data alone, not its kind: text stays text, a number a number."""
+    kinds = pa.types
+    if kinds.is_dictionary(found):
+        return _alike(found.value_type, wanted)
+    if kinds.is_null(found):
+        return True
+    if kinds.is_list(wanted):
+        is_list = kinds.is_list(found) or kinds.is_large_list(found) or kinds.is_fixed_size_list(found)
+        return bool(is_list and _alike(found.value_type, wanted.value_type))
+    if kinds.is_struct(wanted):
+        names = {field.name for field in found} if kinds.is_struct(found) else set()
+        return all(field.name in names and _alike(found.field(field.name).type, field.type) for field in wanted)
+    if kinds.is_string(wanted):  # and dates, which become ISO dates
+        return bool(kinds.is_string(found) or kinds.is_large_string(found) or kinds.is_date(found))
+    # A float that is not whole is refused by the cast itself.
+    return bool(kinds.is_integer(found) or kinds.is_floating(found))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,5 @@
+"""Link probabilities of documents, paired with gold links for calibration."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,28 @@
+"""The English model that ships with the package; data/README.md says what it was trained on, and how."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from corefsample.mention_ranking._model import AntecedentModel
+from corefsample.mention_ranking._model_file import load_model
+
+__all__ = ["ENGLISH_GENRES", "english_model"]
+
+# GUM's genres whose texts are CC BY or in the public domain: what the model may be trained on.
+ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "speech", "textbook", "vlog")
+
+
+@cache
+def english_model() -> AntecedentModel:
+    """Load the English model, once a process.
+
+    Raises
+    ------
+    InputError
+        If the file in the package is not that of this version.
+    """
+    place = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz")
+    with resources.as_file(place) as path:
+        return load_model(path)

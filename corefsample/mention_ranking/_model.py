@@ -1,0 +1,282 @@
+"""The antecedent model: scores of antecedents from hashed features, as distributions and scored documents."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample.coreference import AntecedentDistribution, Pruned
+from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+from corefsample.mention_ranking import _kernels
+from corefsample.mention_ranking.features import TemplateSet, encode, hashed
+from corefsample.syntax import mentions_from_parse
+
+__all__ = ["AntecedentModel", "MentionDocument", "MentionSource", "ScoringTally", "score_documents"]
+
+MIN_PROB = 1e-4
+LARGEST_TABLE = 1 << 22
+
+MentionSource = Literal["annotated", "parse"]
+MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
+
+
+class MentionDocument(Protocol):
+    """What scoring and training need of a document: `ScoredDocument` and `AnnotatedDocument` have it."""
+
+    @property
+    def doc_id(self) -> str:
+        """Name of the document."""
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Its words with their parse."""
+
+    @property
+    def mentions(self) -> npt.NDArray[np.int32]:
+        """int32 (n_mentions, 3): start, end and head of each mention."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AntecedentModel:
+    """A log-linear model of each mention's antecedent.
+
+    P(a_i = k) is proportional to exp(w . f(i, k)), P(a_i = NEW) to exp(w . f(i, NEW)); each feature is a template with
+    the values of its atoms, and has its weight where its hash says. Arrays are read-only.
+
+    Attributes
+    ----------
+    weights
+        float32 (n_buckets,): n_buckets is a power of two.
+    vocabulary
+        uint32, ascending: hashes of the words that features may name; others stand as their endings.
+    templates
+        What features there are.
+    provenance
+        What the model was made of: data, options, held-out figures; anything that JSON can hold.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if weights or vocabulary break their rules.
+
+    References
+    ----------
+    Durrett & Klein (2013); Nguyen & O'Connor (2015), section 5.1.
+    """
+
+    weights: npt.NDArray[np.float32]
+    vocabulary: npt.NDArray[np.uint32]
+    templates: TemplateSet
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wide = _checks.floats("weights", self.weights)
+        if not 2 <= wide.size <= LARGEST_TABLE or wide.size & (wide.size - 1):
+            raise ParameterError(f"weights must be a power of two many, from 2 to {LARGEST_TABLE}, got {wide.size}")
+        outside = ~(np.abs(wide) <= np.finfo(np.float32).max)
+        if outside.any():
+            raise ParameterError(f"weights must be finite in 32 bits, got {wide[outside][0]}")
+        hashes = _checks.integers("vocabulary", self.vocabulary)
+        outside = (hashes < 0) | (hashes > np.iinfo(np.uint32).max)
+        if outside.any():
+            raise ParameterError(f"vocabulary must be whole numbers of 32 bits, got {hashes[outside][0]}")
+        falls = np.flatnonzero(hashes[1:] <= hashes[:-1])
+        if falls.size:
+            place = int(falls[0])
+            raise ParameterError(f"vocabulary must ascend, got {hashes[place + 1]} after {hashes[place]}")
+        for name, array in (("weights", wide.astype(np.float32)), ("vocabulary", hashes.astype(np.uint32))):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def pruned_score(
+        self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
+    ) -> Pruned:
+        """Score the antecedents of mentions, leave out the unlikely, and say what that cost.
+
+        Parameters
+        ----------
+        tokens
+            Words with their parse, in UD v2, UD v1 or ClearNLP.
+        mentions
+            int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
+        min_prob
+            In [0, 1): candidates below it are left out.
+        scheme
+            ud2, ud1 or clearnlp; None: told from the labels.
+
+        Returns
+        -------
+        Pruned
+            The distribution, with scores relative to NEW, and the probability left out of each mention.
+
+        Raises
+        ------
+        ParameterError
+            If the labels fit no scheme, or mentions break their rules.
+        """
+        _checks.probability("min_prob", min_prob, below_one=True)
+        doc = encode(tokens, mentions, self.vocabulary, scheme=scheme)
+        n = len(doc.mentions)
+        indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
+        candidates, scores = _kernels.score_kept(
+            doc, hashed(doc, self.templates), self.weights, float(min_prob), indptr, dropped
+        )
+        dropped.flags.writeable = False
+        distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
+        return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
+
+    def score(
+        self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
+    ) -> AntecedentDistribution:
+        """Score the antecedents of mentions: `pruned_score` without the account of what was left out."""
+        return self.pruned_score(tokens, mentions, min_prob=min_prob, scheme=scheme).distribution
+
+    def score_document(
+        self, document: MentionDocument, *, min_prob: float = MIN_PROB, scheme: str | None = None
+    ) -> ScoredDocument:
+        """Score the mentions that a document has; its annotated entities, date and metadata are carried over.
+
+        Parameters
+        ----------
+        document
+            A `ScoredDocument`, whose scores are replaced, or an `AnnotatedDocument`.
+        min_prob, scheme
+            As of `pruned_score`.
+
+        Raises
+        ------
+        ParameterError
+            If the document has no tokens, or as of `pruned_score`; the text begins with the doc_id.
+        """
+        return next(score_documents(self, [document], min_prob=min_prob, scheme=scheme))
+
+
+@dataclass(slots=True)
+class ScoringTally:
+    """What scoring a corpus came to so far.
+
+    Attributes
+    ----------
+    n_documents, n_mentions, n_candidates
+        Documents, their mentions, candidates kept.
+    n_dropped
+        Candidates left out.
+    dropped_mass
+        Their probability, summed over mentions; `mean_dropped_mass` is a mention's.
+    n_without_gold
+        Mentions that were found in the parse of an annotated document and have no annotated entity.
+    """
+
+    n_documents: int = 0
+    n_mentions: int = 0
+    n_candidates: int = 0
+    n_dropped: int = 0
+    dropped_mass: float = 0.0
+    n_without_gold: int = 0
+
+    @property
+    def mean_dropped_mass(self) -> float:
+        """Probability left out of a mention on average; 0 without mentions."""
+        return self.dropped_mass / self.n_mentions if self.n_mentions else 0.0
+
+    def add(self, scored: Pruned, gold: list[int | str | None] | None) -> None:
+        """Count one document."""
+        self.n_documents += 1
+        self.n_mentions += scored.distribution.n_mentions
+        self.n_candidates += scored.distribution.n_candidates
+        self.n_dropped += scored.n_dropped
+        self.dropped_mass += float(scored.dropped_mass.sum())
+        self.n_without_gold += gold.count(None) if gold is not None else 0
+
+
+def score_documents(
+    model: AntecedentModel,
+    documents: Iterable[MentionDocument],
+    *,
+    mentions: MentionSource = "annotated",
+    min_prob: float = MIN_PROB,
+    scheme: str | None = None,
+    tally: ScoringTally | None = None,
+) -> Iterator[ScoredDocument]:
+    """Score the documents of a corpus one by one.
+
+    Parameters
+    ----------
+    model
+        What scores.
+    documents
+        `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
+    mentions
+        "annotated": those that the document has. "parse": those found in its parse; one whose span is annotated keeps
+        the annotated entity, the others have None.
+    min_prob, scheme
+        As of `AntecedentModel.pruned_score`.
+    tally
+        Counts what is scored.
+
+    Raises
+    ------
+    ParameterError
+        If a document has no tokens, labels of no scheme, or mentions that break their rules; the text begins with the
+        doc_id.
+    """
+    _checks.choice("mentions", mentions, MENTION_SOURCES)
+    for document in documents:
+        try:
+            if document.tokens is None:
+                raise ParameterError("tokens must be there to score mentions, got none")
+            spans, gold = np.asarray(document.mentions), gold_entities(document)
+            if mentions == "parse":
+                found = mentions_from_parse(document.tokens, scheme=scheme)
+                gold = None if gold is None else _gold_of_spans(spans, gold, found)
+                spans = found
+            scored = model.pruned_score(document.tokens, spans, min_prob=min_prob, scheme=scheme)
+        except ParameterError as error:
+            raise ParameterError(f"doc_id {document.doc_id!r}: {error}") from None
+        if tally is not None:
+            tally.add(scored, gold)
+        yield _scored_document(document, spans, scored.distribution, gold)
+
+
+def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
+    """Annotated entity of each mention, or None where the document has no annotation."""
+    if isinstance(document, AnnotatedDocument):
+        return list(document.entities)
+    gold = getattr(document, "gold", None)
+    return None if gold is None else list(gold)
+
+
+def _gold_of_spans(
+    spans: npt.NDArray[Any], gold: list[int | str | None], found: npt.NDArray[np.int32]
+) -> list[int | str | None]:
+    """Entity of each mention found, by the first annotated mention of that very span."""
+    entities: dict[tuple[int, int], int | str | None] = {}
+    for (start, end), entity in zip(spans[:, :2].tolist(), gold, strict=True):
+        entities.setdefault((start, end), entity)
+    return [entities.get((start, end)) for start, end in found[:, :2].tolist()]
+
+
+def _scored_document(
+    document: MentionDocument,
+    mentions: npt.NDArray[Any],
+    antecedents: AntecedentDistribution,
+    gold: list[int | str | None] | None,
+) -> ScoredDocument:
+    if isinstance(document, ScoredDocument):
+        return dataclasses.replace(document, mentions=mentions, antecedents=antecedents, gold=gold)
+    return ScoredDocument(
+        doc_id=document.doc_id,
+        mentions=mentions,
+        antecedents=antecedents,
+        date=getattr(document, "date", None),
+        tokens=document.tokens,
+        gold=gold,
+        metadata=getattr(document, "metadata", {}),
+    )

@@ -1,0 +1,17 @@
+from ._encoding import encode as encode
+from ._encoding import features_hash as features_hash
+from ._encoding import hashed as hashed
+from ._grammar import LISTED as LISTED
+from ._grammar import PRONOUNS as PRONOUNS
+from ._grammar import Gender as Gender
+from ._grammar import Kind as Kind
+from ._grammar import Number as Number
+from ._grammar import by_features as by_features
+from ._templates import DEFAULT_TEMPLATES as DEFAULT_TEMPLATES
+from ._templates import CompiledTemplates as CompiledTemplates
+from ._templates import TemplateSet as TemplateSet
+from ._words import Column as Column
+from ._words import Meaning as Meaning
+from ._words import word_hash as word_hash
+from ._words import word_lists as word_lists
+from ._words import word_table as word_table

@@ -1,0 +1,288 @@
+"""What is known of a word by itself: hashes, kind of pronoun or article, person, number, gender, meaning.
+
+Morphology comes from the parse where it is there (``feats``, ``xpos``), and from word lists, the lemma and the part of
+speech where it is not, so that a model trained on one sort of parse reads the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from functools import cache
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._checks import shown
+from corefsample.documents import Tokens
+from corefsample.errors import ParameterError
+from corefsample.mention_ranking.features._grammar import LISTED, PRONOUNS, Gender, Kind, Number, by_features
+from corefsample.syntax import UPOS
+
+__all__ = ["Column", "Gender", "Kind", "Meaning", "Number", "word_hash", "word_lists", "word_table"]
+
+Words = npt.NDArray[np.uint32]
+
+
+class Column(IntEnum):
+    """Columns of a word table."""
+
+    FORM = 0
+    LEMMA = 1
+    ENDING = 2
+    STEM = 3
+    ACRONYM = 4
+    INITIAL = 5
+    UPOS = 6
+    KIND = 7
+    PERSON = 8
+    NUMBER = 9
+    GENDER = 10
+    MEANING = 11
+    QUOTE = 12
+    QUESTION = 13
+
+
+class Meaning(IntEnum):
+    """What sort of thing a noun names, by word lists and endings."""
+
+    UNKNOWN = 0
+    PERSON = 1
+    GROUP = 2
+    PLACE = 3
+    TIME = 4
+    BODY = 5
+    ANIMAL = 6
+    PLANT = 7
+    SUBSTANCE = 8
+    OBJECT = 9
+    WORK = 10
+    EVENT = 11
+    ABSTRACT = 12
+    GIVEN_NAME = 13
+    YEAR = 14
+    NUMERAL = 15
+    PERHAPS_EVENT = 16
+    PERHAPS_ABSTRACT = 17
+    PERHAPS_PERSON = 18
+
+
+_UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
+_PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
+_NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}
+_PLURAL_NOUNS = frozenset(
+    (
+        *("people", "police", "children", "men", "women", "folks", "cattle"),
+        *("feet", "teeth", "geese", "mice", "data", "media"),
+    )
+)
+_QUOTES = frozenset(['"', "“", "”", "``", "''", "„", "«", "»"])
+_ENDINGS = (
+    ("ology ness ity ism ship hood ance ence ics ure", Meaning.PERHAPS_ABSTRACT),
+    ("tion sion ment ing al", Meaning.PERHAPS_EVENT),
+    ("ist ian eer er or ee", Meaning.PERHAPS_PERSON),
+)
+_PERSON_CLASSES = {"male": Gender.MALE, "female": Gender.FEMALE, "person": Gender.ANIMATE}
+_STEM = 5  # letters that lemmas of one family are taken to share (attack, attacker)
+
+
+def word_hash(text: str) -> int:
+    """CRC-32 of a word in UTF-8, never 0; half a surrogate pair counts as it stands."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) or 1
+
+
+def _resource(name: str) -> str:
+    return resources.files("corefsample.mention_ranking").joinpath("data", name).read_text(encoding="utf-8")
+
+
+@cache
+def word_lists() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Classes of nouns and genders of given names, by word, as the package's lists have them."""
+    lists = []
+    for name in ("nouns.txt", "given_names.txt"):
+        classes: dict[str, str] = {}
+        for line in _resource(name).splitlines():
+            if line.startswith("#"):
+                continue
+            label, _, words = line.partition(":")
+            for word in words.split():
+                classes.setdefault(word, label)
+        lists.append(classes)
+    return lists[0], lists[1]
+
+
+@cache
+def word_lists_hash() -> int:
+    """CRC-32 of everything that decides a word's row besides the parse."""
+    texts = [_resource(name) for name in ("nouns.txt", "given_names.txt")]
+    return zlib.crc32("\n".join([*texts, repr(PRONOUNS), repr(_ENDINGS), repr(sorted(_PLURAL_NOUNS))]).encode())
+
+
+def _noun_class(form: str, lemma: str) -> str:
+    nouns, _ = word_lists()
+    return nouns.get(lemma) or nouns.get(form, "")
+
+
+def _meaning(form: str, lemma: str, upos: str) -> Meaning:
+    if upos == "NUM":
+        year = len(form) in (4, 5) and form[:4].isdigit() and form[0] in "12" and form[4:] in ("", "s")
+        return Meaning.YEAR if year else Meaning.NUMERAL
+    if upos not in ("NOUN", "PROPN"):
+        return Meaning.UNKNOWN
+    label = _noun_class(form, lemma)
+    if label:
+        return Meaning.PERSON if label in _PERSON_CLASSES else Meaning[label.upper()]
+    if upos == "PROPN":
+        return Meaning.GIVEN_NAME if form in word_lists()[1] else Meaning.UNKNOWN
+    if len(lemma) > _STEM:
+        for endings, meaning in _ENDINGS:
+            if lemma.endswith(tuple(endings.split())):
+                return meaning
+    return Meaning.UNKNOWN
+
+
+def _gender(form: str, lemma: str, upos: str) -> Gender:
+    if upos not in ("NOUN", "PROPN"):
+        return Gender.UNKNOWN
+    label = _noun_class(form, lemma)
+    if label in _PERSON_CLASSES:
+        return _PERSON_CLASSES[label]
+    if upos == "NOUN":
+        return Gender.NEUTER
+    return {"male": Gender.MALE, "female": Gender.FEMALE}.get(word_lists()[1].get(form, ""), Gender.UNKNOWN)
+
+
+def _number(form: str, lemma: str, upos: str, xpos: str) -> Number:
+    if upos not in ("NOUN", "PROPN"):
+        return Number.UNKNOWN
+    if xpos in ("NNS", "NNPS"):
+        return Number.PLURAL
+    if xpos in ("NN", "NNP"):
+        return Number.SINGULAR
+    if upos == "NOUN":
+        return Number.PLURAL if form in _PLURAL_NOUNS or form != lemma else Number.SINGULAR
+    return Number.PLURAL if form != lemma and form.endswith("s") else Number.SINGULAR
+
+
+def _grammar(form: str, lemma: str, upos: str, xpos: str, feats: str) -> tuple[int, int, int, int]:
+    """Kind, person, number and gender: of English pronouns by the list, else by features, else by guess."""
+    if upos in _PRONOUN_UPOS and form in LISTED:
+        return LISTED[form]
+    if form == "the" and upos == "DET":
+        return Kind.DEFINITE_ARTICLE, 0, 0, 0
+    if form in ("a", "an") and upos == "DET":
+        return Kind.INDEFINITE_ARTICLE, 0, 0, 0
+    if form == "there" and upos == "PRON":
+        return Kind.EXISTENTIAL, 3, 0, Gender.NEUTER
+    if upos not in _NOMINAL_UPOS:
+        return Kind.NONE, 0, 0, 0
+    kind, person, number, gender = by_features(feats)
+    if upos not in _PRONOUN_UPOS:
+        kind = Kind.NONE
+    if upos in ("NOUN", "PROPN"):
+        person = person or 3
+        number = number or _number(form, lemma, upos, xpos)
+        gender = gender or _gender(form, lemma, upos)
+    return kind, person, number, gender
+
+
+def _shape(text: str) -> str:
+    if text[:1].isupper():
+        return "AA" if text.isupper() and len(text) > 1 else "Aa"
+    return "aa" if text.isalpha() else "00" if text.isdigit() else "a0" if any(c.isdigit() for c in text) else "--"
+
+
+def _acronym(text: str) -> int:
+    """Rolling hash of the letters of an acronym, as the kernels hash initials; 0 of other words."""
+    letters = text.replace(".", "")
+    if not (2 <= len(letters) <= 6 and letters.isupper() and letters.isalpha()):
+        return 0
+    code = 5381
+    for letter in letters:
+        code = (code * 33 + ord(letter)) & 0xFFFFFFFF
+    return code
+
+
+def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> list[int]:
+    form, base = text.lower(), lemma.lower()
+    return [
+        word_hash(form),
+        word_hash(base),
+        word_hash(f"-{form[-3:]}{_shape(text)}"),
+        word_hash(f"~{base[:_STEM]}"),
+        _acronym(text),
+        ord(text[0]) if text[:1].isupper() else 0,
+        _UPOS_CODES.get(upos, 0),
+        *_grammar(form, base, upos, xpos, feats),
+        _meaning(form, base, upos),
+        int(form in _QUOTES),
+        int("?" in form),
+    ]
+
+
+class _WordCache:
+    """Rows of the words met so far; emptied when it holds too many."""
+
+    LARGEST = 1 << 18
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[tuple[str, ...], int] = {}
+        self._values = np.zeros((1 << 12, len(Column)), np.uint32)
+
+    def table(self, words: Iterable[tuple[str, ...]]) -> Words:
+        with self._lock:
+            if len(self._rows) > self.LARGEST:
+                self._rows.clear()
+            known = self._rows
+            rows = [known[word] if word in known else self._added(word) for word in words]
+            return self._values[rows] if rows else np.zeros((0, len(Column)), np.uint32)
+
+    def _added(self, word: tuple[str, ...]) -> int:
+        row = len(self._rows)
+        if row == len(self._values):
+            self._values = np.concatenate((self._values, np.zeros_like(self._values)))
+        self._values[row] = _row(*word)
+        self._rows[word] = row
+        return row
+
+
+_CACHE = _WordCache()
+
+
+def word_table(tokens: Tokens) -> Words:
+    """Look up every token.
+
+    Parameters
+    ----------
+    tokens
+        Words; ``extra`` may hold ``xpos`` (Penn tags) and ``feats`` (UD features), as strings, None for none.
+
+    Returns
+    -------
+    array of shape (n_tokens, n_columns), uint32
+        A row a token; columns by `Column`.
+
+    Raises
+    ------
+    ParameterError
+        If ``xpos`` or ``feats`` hold what is no string.
+    """
+    xpos, feats = _extra_strings(tokens, "xpos"), _extra_strings(tokens, "feats")
+    return _CACHE.table(zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, strict=True))
+
+
+def _extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
+    """Return a further list of the tokens as strings; readers keep such lists as they came."""
+    column = tokens.extra.get(name)
+    if column is None:
+        return [""] * len(tokens)
+    if set(map(type, column)) <= {str}:
+        return column
+    for t, value in enumerate(column):
+        if value is not None and not isinstance(value, str):
+            raise ParameterError(f"tokens.{name}[{t}] must be a string, got {shown(value)}")
+    return [value or "" for value in column]

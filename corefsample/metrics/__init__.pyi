@@ -1,0 +1,15 @@
+from ._scores import METRICS as METRICS
+from ._scores import PARTS as PARTS
+from ._scores import ClusteringScores as ClusteringScores
+from ._scores import CorpusPosterior as CorpusPosterior
+from ._scores import CorpusScores as CorpusScores
+from ._scores import Metric as Metric
+from ._scores import MetricPosterior as MetricPosterior
+from ._scores import Part as Part
+from ._scores import Score as Score
+from ._scores import Scores as Scores
+from ._scores import clustering_scores as clustering_scores
+from ._scores import corpus_posterior as corpus_posterior
+from ._scores import corpus_scores as corpus_scores
+from ._scores import entity_scores as entity_scores
+from ._scores import metric_posterior as metric_posterior

@@ -1,0 +1,181 @@
+"""What each clustering metric counts, by sample, and the scores that counts make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.metrics import _kernels as kernels
+from corefsample.metrics._alignment import Key
+
+Floats = npt.NDArray[np.float64]
+Ints32 = npt.NDArray[np.int32]
+Counts = Mapping[str, Floats]
+Metric = Literal["muc", "b3", "ceafe", "ceafm", "lea", "blanc", "conll"]
+Part = Literal["recall", "precision", "f1"]
+
+CONLL: tuple[Metric, ...] = ("muc", "b3", "ceafe")
+COUNTED: tuple[Metric, ...] = ("muc", "b3", "ceafe", "ceafm", "lea", "blanc")
+METRICS: tuple[Metric, ...] = (*COUNTED, "conll")
+PARTS: tuple[Part, ...] = ("recall", "precision", "f1")
+
+# Mentions times samples at a time, so that the overlaps of one document with many samples stay small.
+_BLOCK = 100_000
+
+
+def counted_for(metric: Metric) -> tuple[Metric, ...]:
+    """Metrics that must be counted for one."""
+    return CONLL if metric == "conll" else (metric,)
+
+
+def counts_of(
+    key: Key, responses: Ints32, *, singletons: bool, metrics: Sequence[Metric] = COUNTED
+) -> dict[str, Floats]:
+    """Count what the metrics are made of.
+
+    Parameters
+    ----------
+    key
+        Of one document.
+    responses
+        int32 (n_samples, n_mentions), -1 for mentions that are not the response's.
+    singletons
+        Whether response entities of one mention count; of the key they are left out already.
+    metrics
+        Which to count.
+
+    Returns
+    -------
+    dict of float64 arrays
+        "mentions" (n_samples, 3): mentions of the key, of the response, of both. "blanc" (n_samples, 6): correct
+        coreference links, those of the key, those of the response, and the same of non-coreference links. Each other
+        metric (n_samples, 4): numerator and denominator of recall, numerator and denominator of precision.
+    """
+    size = max(_BLOCK // max(responses.shape[1], 1), 1)
+    blocks = [
+        _block_counts(key, np.ascontiguousarray(responses[start : start + size]), singletons, metrics)
+        for start in range(0, responses.shape[0], size)
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _block_counts(key: Key, responses: Ints32, singletons: bool, metrics: Sequence[Metric]) -> dict[str, Floats]:
+    n_samples, n_mentions = responses.shape
+    n_labels = int(responses.max(initial=-1)) + 1
+    response_sizes = np.empty((n_samples, n_labels), np.int32)
+    cell_keys, cell_labels, cell_sizes = (np.empty((n_samples, n_mentions), np.int32) for _ in range(3))
+    totals = np.empty((n_samples, kernels.N_TOTALS))
+    kernels.overlaps(
+        key.members, key.indptr, responses, singletons, response_sizes, cell_keys, cell_labels, cell_sizes, totals
+    )
+    counts = _closed_counts(key, totals)
+    cells = (cell_keys, cell_labels, cell_sizes, totals[:, kernels.CELLS].astype(np.int64))
+    key_entities, key_mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
+    if "ceafe" in metrics:
+        weight = _heaviest_matching(key, response_sizes, *cells, by_entity=True)
+        counts["ceafe"] = _columns(weight, key_entities, weight, totals[:, kernels.RESPONSE_ENTITIES])
+    if "ceafm" in metrics:
+        weight = _heaviest_matching(key, response_sizes, *cells, by_entity=False)
+        counts["ceafm"] = _columns(weight, key_mentions, weight, totals[:, kernels.RESPONSE_MENTIONS])
+    return {name: counts[name] for name in ("mentions", *metrics)}
+
+
+def _closed_counts(key: Key, totals: Floats) -> dict[str, Floats]:
+    """Counts of the metrics that need no matching.
+
+    MUC: a key entity falls into one part for each cell and one for each mention that the response lacks, so mentions
+    minus parts are shared mentions minus cells; of response entities likewise.
+    """
+    entities, mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
+    pairs = float((key.sizes * (key.sizes - 1) // 2).sum())
+    total = totals.T
+    response_mentions, shared = total[kernels.RESPONSE_MENTIONS], total[kernels.SHARED_MENTIONS]
+    found = shared - total[kernels.CELLS]
+    correct = total[kernels.CELL_PAIRS]
+    correct_apart = (
+        shared * (shared - 1) / 2 - total[kernels.SHARED_KEY_PAIRS] - total[kernels.SHARED_RESPONSE_PAIRS] + correct
+    )
+    apart = mentions * (mentions - 1) / 2 - pairs
+    response_pairs = total[kernels.RESPONSE_PAIRS]
+    response_apart = response_mentions * (response_mentions - 1) / 2 - response_pairs
+    return {
+        "mentions": _columns(mentions, response_mentions, shared),
+        "muc": _columns(found, mentions - entities, found, response_mentions - total[kernels.RESPONSE_ENTITIES]),
+        "b3": _columns(total[kernels.B3_RECALL], mentions, total[kernels.B3_PRECISION], response_mentions),
+        "lea": _columns(total[kernels.LEA_RECALL], mentions, total[kernels.LEA_PRECISION], response_mentions),
+        "blanc": _columns(correct, pairs, response_pairs, correct_apart, apart, response_apart),
+    }
+
+
+def _columns(*columns: float | Floats) -> Floats:
+    return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64)
+
+
+def _heaviest_matching(
+    key: Key,
+    response_sizes: Ints32,
+    cell_keys: Ints32,
+    cell_labels: Ints32,
+    cell_sizes: Ints32,
+    n_cells: npt.NDArray[np.int64],
+    *,
+    by_entity: bool,
+) -> Floats:
+    """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,)."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns, weights = np.empty_like(cell_keys), np.empty_like(cell_keys), np.empty(cell_keys.shape)
+    settled, shape = np.empty(cell_keys.shape[0]), np.empty((cell_keys.shape[0], 3), np.int64)
+    kernels.settle(
+        key.indptr,
+        response_sizes,
+        cell_keys,
+        cell_labels,
+        cell_sizes,
+        n_cells,
+        by_entity,
+        settled,
+        rows,
+        columns,
+        weights,
+        shape,
+    )
+    for s in np.flatnonzero(shape[:, 2]).tolist():
+        n_rows, n_columns, n_rest = shape[s].tolist()
+        matrix = np.zeros((n_rows, n_columns))
+        matrix[rows[s, :n_rest], columns[s, :n_rest]] = weights[s, :n_rest]
+        settled[s] += matrix[linear_sum_assignment(matrix, maximize=True)].sum()
+    return settled
+
+
+def scores_of(metric: Metric, counts: Counts) -> Floats:
+    """Recall, precision and F1 of each sample: float64 (n_samples, 3); 0/0 is 0."""
+    if metric == "conll":
+        return sum((scores_of(one, counts) for one in CONLL), np.zeros(3)) / len(CONLL)
+    if metric == "blanc":
+        return _blanc(counts["blanc"], counts["mentions"])
+    recall_numerator, recall_denominator, precision_numerator, precision_denominator = counts[metric].T
+    recall = _ratio(recall_numerator, recall_denominator)
+    precision = _ratio(precision_numerator, precision_denominator)
+    return _columns(recall, precision, _ratio(2.0 * recall * precision, recall + precision))
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    ratio: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
+    return ratio
+
+
+def _blanc(links: Floats, mentions: Floats) -> Floats:
+    """Mean of the scores of coreference and of non-coreference links, of which the key may lack one kind or both."""
+    together, apart = _link_scores(*links.T[:3]), _link_scores(*links.T[3:])
+    has_together, has_apart = links[:, 1, None] > 0.0, links[:, 4, None] > 0.0
+    same = (mentions == mentions[:, 2, None]).all(axis=1, keepdims=True).astype(np.float64)
+    one_kind = np.where(has_together, together, np.where(has_apart, apart, same))
+    return np.where(has_together & has_apart, (together + apart) / 2.0, one_kind)
+
+
+def _link_scores(correct: Floats, of_key: Floats, of_response: Floats) -> Floats:
+    return _columns(_ratio(correct, of_key), _ratio(correct, of_response), _ratio(2.0 * correct, of_key + of_response))

@@ -1,0 +1,270 @@
+"""Scores of a clustering against the annotated one: MUC, B3, CEAFe, CEAFm, LEA, BLANC, and the CoNLL average.
+
+What holds for all of them
+    Mentions that only the key or only the response has ("twinless") stay where they are, as in the reference scorer
+    v8.01, the CorefUD scorer, and scorch's functions: nothing is added to the key or taken from the response.
+    (scorch's command line is another matter: it adds the response's twinless mentions to the key as singletons.)
+
+    0/0 is 0. A key without coreference links has MUC 0 whatever the response, the perfect one included. BLANC of a
+    key with one kind of links alone (coreference or non-coreference) is the score of that kind, as in v8.01 and
+    scorch. A key of fewer than two mentions has neither: BLANC is then 1 if the response has the very mentions of the
+    key, else 0. (v8.01 says 0 throughout; scorch also says 1 where the response is one entity of other mentions.)
+
+    Without singletons, entities of one mention leave the key and the response, each by itself; a mention can become
+    twinless by that. A mention whose key label is None is not annotated: it leaves key and response before that.
+
+    The CoNLL average is the mean of the F1 of MUC, B3 and CEAFe; its recall and precision are the means of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.errors import ParameterError
+from corefsample.metrics._alignment import Entities, Key, Labels, entity_labels, key_of_entities, key_over, label_codes
+from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, counts_of, scores_of
+from corefsample.metrics._posterior import CorpusPosterior, MetricPosterior, corpus_posterior, metric_posterior
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "METRICS",
+    "PARTS",
+    "ClusteringScores",
+    "CorpusPosterior",
+    "CorpusScores",
+    "Metric",
+    "MetricPosterior",
+    "Part",
+    "Score",
+    "Scores",
+    "clustering_scores",
+    "corpus_posterior",
+    "corpus_scores",
+    "entity_scores",
+    "metric_posterior",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Recall, precision and F1 of one metric, each in [0, 1]."""
+
+    recall: float
+    precision: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores by every metric."""
+
+    muc: Score
+    b3: Score
+    ceafe: Score
+    ceafm: Score
+    lea: Score
+    blanc: Score
+    conll: Score
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a metric: metric, recall, precision, f1."""
+        import pandas as pd
+
+        scores = [getattr(self, metric) for metric in METRICS]
+        columns = {str(part): [getattr(score, part) for score in scores] for part in PARTS}
+        return pd.DataFrame({"metric": METRICS, **columns})
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringScores(Scores):
+    """Scores of one document, or of a corpus by its summed counts.
+
+    Attributes
+    ----------
+    counts
+        What the scores are made of, read-only float64 by metric. "mentions" (3,): of the key, of the response, of
+        both. "blanc" (6,): correct coreference links, those of the key, those of the response, and the same of
+        non-coreference links. Each other metric (4,): numerator and denominator of recall, then of precision.
+    singletons
+        Whether entities of one mention count.
+    """
+
+    counts: Counts = field(compare=False, kw_only=True)
+    singletons: bool = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusScores:
+    """Scores of a corpus.
+
+    Attributes
+    ----------
+    corpus
+        Of the sums of the documents' numerators and denominators, as the field's scorers report.
+    macro
+        Mean over documents, those left out in which there is nothing to score: no mention in key and response.
+    documents
+        float64 (n_documents, 7, 3), read-only: by document, metric (in the order of `METRICS`), and recall, precision
+        and F1.
+    n_scored
+        Documents in the macro mean.
+    """
+
+    corpus: ClusteringScores
+    macro: Scores
+    documents: Floats
+    n_scored: int
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return int(self.documents.shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a kind of average and metric: average ("corpus", "macro"), metric, recall, precision, f1.
+
+        The scores by document are in `documents`.
+        """
+        import pandas as pd
+
+        frames = {"corpus": self.corpus.to_frame(), "macro": self.macro.to_frame()}
+        return pd.concat([frame.assign(average=name) for name, frame in frames.items()], ignore_index=True)[
+            ["average", "metric", *PARTS]
+        ]
+
+
+def clustering_scores(
+    key: Labels,
+    response: Labels,
+    *,
+    key_spans: npt.ArrayLike | None = None,
+    response_spans: npt.ArrayLike | None = None,
+    singletons: bool = True,
+) -> ClusteringScores:
+    """Score a clustering given as labels, over the key's mentions or over mentions of its own.
+
+    Parameters
+    ----------
+    key
+        Annotated entity of each mention: whole numbers, strings, or None (not annotated: the mention leaves key and
+        response).
+    response
+        Entity of each mention by the system; None: the system has no such mention.
+    key_spans, response_spans
+        int (n, 2) or (n, 3): start and end of each mention of key and of response (a third column, the head, is not
+        looked at), where the two have mentions of their own. Mentions are the same if their spans are; where several
+        share a span, the first is the first, the second the second. Without spans, mention i is mention i.
+    singletons
+        Whether entities of one mention count; see the module's docstring.
+
+    Returns
+    -------
+    ClusteringScores
+
+    Raises
+    ------
+    ParameterError
+        If labels are of the wrong type or number, or spans are no spans.
+
+    References
+    ----------
+    Pradhan et al. (2014), "Scoring coreference partitions of predicted mentions: a reference implementation"; Vilain
+    et al. (1995) for MUC; Bagga & Baldwin (1998) for B3; Luo (2005) for CEAF; Recasens & Hovy (2011) and Luo et al.
+    (2014) for BLANC; Moosavi & Strube (2016) for LEA.
+
+    Examples
+    --------
+    >>> clustering_scores(["a", "a", "b"], [0, 0, 0]).muc
+    Score(recall=1.0, precision=0.5, f1=0.6666666666666666)
+    """
+    key_codes, response_codes = label_codes("key", key), label_codes("response", response)
+    alignment = key_over(
+        "key",
+        key_codes,
+        response_codes.shape[0],
+        singletons=singletons,
+        key_spans=key_spans,
+        response_spans=response_spans,
+    )
+    return _scored(alignment, response_codes, singletons)
+
+
+def entity_scores(key: Entities, response: Entities, *, singletons: bool = True) -> ClusteringScores:
+    """Score a clustering given as sets of mentions, which need not be the mentions of the key.
+
+    Parameters
+    ----------
+    key, response
+        Entities, each a collection of mentions: spans such as (start, end), or anything hashable. A mention named
+        twice in one entity counts once.
+    singletons
+        Whether entities of one mention count; see the module's docstring.
+
+    Raises
+    ------
+    ParameterError
+        If an entity is empty, or a mention belongs to two entities of one side.
+
+    Examples
+    --------
+    >>> entity_scores([{"a", "b", "c"}, {"d", "e", "f", "g"}], [{"a", "b"}, {"c", "d"}, {"f", "g", "h", "i"}]).lea
+    Score(recall=0.23809523809523808, precision=0.3333333333333333, f1=0.2777777777777778)
+    """
+    key_labels, response_labels = entity_labels("key", key), entity_labels("response", response)
+    codes = np.fromiter(response_labels.values(), np.int64, len(response_labels))
+    return _scored(key_of_entities(key_labels, response_labels, singletons), codes, singletons)
+
+
+def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
+    """Bring the scores of documents together: of their summed counts, and on average over documents.
+
+    Parameters
+    ----------
+    documents
+        Scores of each document, all with or all without singletons.
+
+    Raises
+    ------
+    ParameterError
+        If there is no document, or some are with and some without singletons.
+    """
+    sums: dict[str, Floats] = {}
+    rows, empty = [], []
+    singletons: bool | None = None
+    for document in documents:
+        if singletons is not None and document.singletons != singletons:
+            raise ParameterError("documents must be scored with singletons all or none, got both")
+        singletons = document.singletons
+        sums = {name: sums.get(name, 0.0) + counts for name, counts in document.counts.items()}
+        rows.append([[getattr(getattr(document, name), part) for part in PARTS] for name in METRICS])
+        empty.append(not document.counts["mentions"].any())
+    if singletons is None:
+        raise ParameterError("documents must be at least one, got none")
+    table = np.array(rows)
+    table.flags.writeable = False
+    n_scored = len(empty) - sum(empty)
+    means = table[~np.array(empty)].sum(axis=0) / max(n_scored, 1)
+    macro = Scores(*(Score(*row) for row in means.tolist()))
+    return CorpusScores(_from_counts(sums, singletons), macro, table, n_scored)
+
+
+def _scored(key: Key, codes: npt.NDArray[np.int64], singletons: bool) -> ClusteringScores:
+    counts = counts_of(key, key.responses(codes[None, :]), singletons=singletons)
+    return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
+
+
+def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScores:
+    for array in counts.values():
+        array.flags.writeable = False
+    table = {name: array[None, :] for name, array in counts.items()}
+    scores = (Score(*scores_of(metric, table)[0].tolist()) for metric in METRICS)
+    return ClusteringScores(*scores, counts=counts, singletons=singletons)

@@ -1,0 +1,11 @@
+from .calibration_errors import calibration_error_dots as calibration_error_dots
+from .clusterings import entity_count_bars as entity_count_bars
+from .clusterings import link_heat_map as link_heat_map
+from .costs import cost_curves as cost_curves
+from .networks import link_network as link_network
+from .reliability import reliability_axes as reliability_axes
+from .reliability import reliability_figure as reliability_figure
+from .style import COLOURS as COLOURS
+from .style import LINE_STYLES as LINE_STYLES
+from .style import MARKERS as MARKERS
+from .style import save_figure as save_figure

@@ -1,0 +1,12 @@
+from ._functions import CrossFit as CrossFit
+from ._functions import DocumentObjective as DocumentObjective
+from ._functions import GoldCounts as GoldCounts
+from ._functions import LinkScore as LinkScore
+from ._functions import Objective as Objective
+from ._functions import Recalibration as Recalibration
+from ._functions import RecalibrationDraws as RecalibrationDraws
+from ._functions import RecalibrationFit as RecalibrationFit
+from ._functions import RecalibrationFitter as RecalibrationFitter
+from ._functions import bootstrap_recalibration as bootstrap_recalibration
+from ._functions import cross_fit as cross_fit
+from ._functions import fit_recalibration as fit_recalibration

@@ -1,0 +1,136 @@
+"""Losses of documents as a smooth function of log temperature and bias, so that refits cost next to nothing.
+
+Each document's loss is computed on a lattice of Chebyshev nodes and replaced by the polynomial that is nearest to it
+in least squares. Losses add up over documents, so the fit on any part of them, or on a bootstrapped weighting, is the
+minimum of a weighted sum of the same polynomials. Sampled losses are noisy; least squares averages their noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.errors import ParameterError
+from corefsample.recalibration._losses import Losses
+from corefsample.recalibration._model import Recalibration
+
+__all__ = ["LossSurface", "find_surface"]
+
+FloatArray = npt.NDArray[np.float64]
+
+_WIDE = np.array([0.35, 0.8])  # half widths of the first search in log temperature and bias
+_NARROWEST, _WIDEST = np.array([0.05, 0.1]), np.array([0.6, 1.5])
+_ERRORS = 4.0  # standard errors of the fit that the last lattice reaches to either side
+_MOVES = 20
+_GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 21)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+_ZOOMS = (0.15, 0.02, 0.003, 0.0005)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossSurface:
+    """Polynomials of each document's loss around a centre.
+
+    Attributes
+    ----------
+    center, half_widths
+        float64 (2,): of log temperature and bias.
+    coefficients
+        float64 (n_terms, n_documents), in powers of the coordinates scaled to [-1, 1].
+    degree
+        Highest total power.
+    """
+
+    center: FloatArray
+    half_widths: FloatArray
+    coefficients: FloatArray
+    degree: int
+
+    @classmethod
+    def around(
+        cls, losses: Losses, center: FloatArray, half_widths: FloatArray, *, n_nodes: int, degree: int
+    ) -> LossSurface:
+        """Compute the losses on n_nodes x n_nodes nodes, and fit the polynomials."""
+        nodes = np.cos(np.pi * (np.arange(n_nodes) + 0.5) / n_nodes)
+        lattice = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+        values = np.stack([losses.at(recalibration_at(center + half_widths * point)) for point in lattice])
+        coefficients = np.asarray(np.linalg.lstsq(_powers(lattice, degree), values, rcond=None)[0], np.float64)
+        return cls(center, half_widths, coefficients, degree)
+
+    def minimum(self, weights: FloatArray) -> tuple[FloatArray, bool]:
+        """Where the weighted sum is least, and whether that is at the edge.
+
+        Each zoom looks at a finer grid around the best point of the one before.
+        """
+        summed = self.coefficients @ weights
+        best = _GRID[np.argmin(_powers(_GRID, self.degree) @ summed)]
+        for zoom in _ZOOMS:
+            grid = np.clip(best + zoom * _GRID, -1.0, 1.0)
+            best = grid[np.argmin(_powers(grid, self.degree) @ summed)]
+        return self.center + self.half_widths * best, bool((np.abs(best) > 0.999).any())
+
+    def standard_errors(self, point: FloatArray, weights: FloatArray) -> FloatArray:
+        """Standard errors of the minimum, documents taken as independent draws; inf where it is not curved."""
+        scaled = (point - self.center) / self.half_widths
+        step = 1e-3
+        offsets = step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1], [-1, 1], [0, 0]])
+        f = _powers(scaled + offsets, self.degree) @ self.coefficients * weights
+        gradients = np.stack([f[0] - f[1], f[2] - f[3]]) / (2 * step)
+        along = (f[[0, 2]] + f[[1, 3]] - 2 * f[8]).sum(axis=1) / step**2
+        across = (f[4] + f[5] - f[6] - f[7]).sum() / (4 * step**2)
+        hessian = np.array([[along[0], across], [across, along[1]]])
+        if np.linalg.eigvalsh(hessian)[0] <= 0.0:
+            return np.full(2, np.inf)
+        inverse = np.linalg.inv(hessian)
+        variance = np.diag(inverse @ (gradients @ gradients.T) @ inverse)
+        errors: FloatArray = np.sqrt(np.maximum(variance, 0.0)) * self.half_widths
+        return errors
+
+
+def find_surface(losses: Losses, start: FloatArray, weights: FloatArray, *, at_minimum: bool) -> LossSurface:
+    """Lay a lattice around the minimum, as wide as refits on bootstrapped documents will need.
+
+    Parameters
+    ----------
+    losses
+        Of the documents.
+    start
+        float64 (2,): log temperature and bias to search from.
+    weights
+        float64 (n_documents,), at least 0.
+    at_minimum
+        Whether `start` is the minimum already.
+
+    Raises
+    ------
+    ParameterError
+        If the search runs away: the losses have no minimum.
+    """
+    center = start
+    for _ in range(_MOVES):
+        surface = LossSurface.around(losses, center, _WIDE, n_nodes=5, degree=3)
+        point, at_edge = (start, False) if at_minimum else surface.minimum(weights)
+        if not at_edge:
+            reach = np.clip(_ERRORS * surface.standard_errors(point, weights), _NARROWEST, _WIDEST)
+            return LossSurface.around(losses, point, reach, n_nodes=6, degree=3 if losses.sampled else 5)
+        center = point
+    raise no_minimum(losses.name)
+
+
+def recalibration_at(point: FloatArray) -> Recalibration:
+    """The recalibration of a log temperature and a bias."""
+    return Recalibration(float(np.exp(point[0])), float(point[1]))
+
+
+def no_minimum(name: str) -> ParameterError:
+    """Say that gold does not determine a recalibration."""
+    return ParameterError(
+        f"gold must determine a temperature and a bias, got documents where the objective {name} has no minimum"
+    )
+
+
+def _powers(points: FloatArray, degree: int) -> FloatArray:
+    """Monomials of two coordinates up to a total power: (n_points, n_terms)."""
+    x, y = (np.vander(points[:, axis], degree + 1, increasing=True) for axis in range(2))
+    return np.concatenate([x[:, i : i + 1] * y[:, : degree + 1 - i] for i in range(degree + 1)], axis=1)

@@ -1,0 +1,5 @@
+"""spaCy: the pipeline component, conversion of Docs, and displaCy rendering."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,59 @@
+"""Settings of the spaCy component, checked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from corefsample import _checks
+from corefsample.errors import ParameterError
+from corefsample.syntax import SCHEMES
+
+__all__ = ["FROM_PARSE", "Settings", "own_groups"]
+
+FROM_PARSE = "parse"
+
+
+def own_groups(spans_key: str) -> re.Pattern[str]:
+    """Names of the groups of spans that the component writes, and takes away when it scores a Doc again."""
+    return re.compile(rf"{re.escape(spans_key)}_(map|clusters_\d+|sample_\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a component was told; the fields are those of `corefsample.spacy_bridge.component.corefsample_component`.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if one breaks its rule.
+    """
+
+    model: str | None = None
+    mentions: str = FROM_PARSE
+    min_prob: float = 1e-4
+    scheme: str | None = None
+    temperature: float = 1.0
+    new_bias: float = 0.0
+    n_samples: int = 1000
+    seed: int = 0
+    spans_key: str = "coref"
+    sample_groups: int = 0
+    require_parser: bool = True
+
+    def __post_init__(self) -> None:
+        from corefsample.recalibration import Recalibration
+
+        for name in ("model", "mentions", "spans_key"):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value) and (name, value) != ("model", None):
+                raise ParameterError(f"{name} must be a string that is not empty, got {value!r}")
+        if own_groups(self.spans_key).fullmatch(self.mentions):
+            raise ParameterError(f"mentions must be no group that the component writes, got {self.mentions!r}")
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, tuple(SCHEMES))
+        _checks.probability("min_prob", self.min_prob, below_one=True)
+        Recalibration(self.temperature, self.new_bias)
+        _checks.whole("n_samples", self.n_samples, 1)
+        _checks.seed(self.seed)
+        _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)

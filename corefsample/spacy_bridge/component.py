@@ -1,0 +1,282 @@
+"""The spaCy component "corefsample": each parsed Doc gets the posterior over its entity clusterings.
+
+``nlp.add_pipe("corefsample")`` scores Docs with the antecedent model; ``doc._.coref`` is then a `DocPosterior`, and
+``doc.spans`` has the clustering of likeliest antecedents. docs/spacy.md says how to use it.
+
+spaCy imports this module whenever it makes a pipeline, so nothing heavy loads before a component is added. Importing it
+by hand registers ``doc._.coref``, for Docs that were scored elsewhere; `set_posterior` puts scores of a file, or of
+another system, on a Doc.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+
+from corefsample.errors import ParameterError
+from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior
+from corefsample.spacy_bridge._groups import write_groups
+from corefsample.spacy_bridge._model_files import packed_model, read_model, unpacked_model, write_model
+from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
+from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
+from corefsample.spacy_bridge._state import KEY, store
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from spacy.training import Example
+
+    from corefsample.documents import Tokens
+    from corefsample.mention_ranking import AntecedentModel
+
+__all__ = [
+    "EXTENSION",
+    "CorefComponent",
+    "DocPosterior",
+    "JoinProbability",
+    "SpanAntecedents",
+    "corefsample_component",
+    "is_scored",
+    "posterior_of",
+    "set_posterior",
+]
+
+EXTENSION = "coref"
+_NAME = "corefsample"
+
+# An extension of this name by another package stays; adding the component then says so.
+if not Doc.has_extension(EXTENSION):
+    Doc.set_extension(EXTENSION, getter=posterior_of)
+
+
+def is_scored(doc: Doc) -> bool:
+    """Whether a Doc has a posterior, so that ``doc._.coref`` can be asked."""
+    return KEY in doc.user_data
+
+
+@Language.factory(
+    _NAME,
+    default_config={field.name: field.default for field in fields(Settings)},
+    requires=["token.dep", "token.head", "token.lemma", "doc.sents"],
+    assigns=[f"doc._.{EXTENSION}", "doc.spans"],
+)
+def corefsample_component(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    mentions: str,
+    min_prob: float,
+    scheme: str | None,
+    temperature: float,
+    new_bias: float,
+    n_samples: int,
+    seed: int,
+    spans_key: str,
+    sample_groups: int,
+    require_parser: bool,
+) -> CorefComponent:
+    """Make the component; `nlp.add_pipe("corefsample", config={...})` calls this.
+
+    Parameters
+    ----------
+    nlp, name
+        The pipeline, and the component's name in it.
+    model
+        Path of a model file; null: the English model of the package.
+    mentions
+        "parse": those found in the parse (`corefsample.syntax`); else the name of the group of spans that holds them.
+    min_prob
+        In [0, 1): candidate antecedents below it are left out.
+    scheme
+        ud2, ud1 or clearnlp; null: told from each Doc's labels.
+    temperature, new_bias
+        Recalibration of the scores, as of `Recalibration`; 1 and 0 leave them as they are.
+    n_samples, seed
+        Clusterings to draw, and their seed.
+    spans_key
+        Groups written are f"{spans_key}_map", f"{spans_key}_clusters_1" and on, f"{spans_key}_sample_0" and on.
+    sample_groups
+        How many sampled clusterings to write as groups.
+    require_parser
+        Whether to refuse a pipeline in which nothing parses; false where Docs come parsed.
+
+    Raises
+    ------
+    ParameterError
+        If a setting breaks its rule, nothing in the pipeline parses, or ``doc._.coref`` is another package's.
+    InputError
+        If the model file is there, but cannot be read.
+    """
+    if Doc.get_extension(EXTENSION)[2] is not posterior_of:
+        raise ParameterError(
+            f"doc._.{EXTENSION} must be free, got an extension of another package "
+            f'(Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over)'
+        )
+    settings = Settings(
+        model,
+        mentions,
+        min_prob,
+        scheme,
+        temperature,
+        new_bias,
+        n_samples,
+        seed,
+        spans_key,
+        sample_groups,
+        require_parser,
+    )
+    if require_parser:
+        _require_parser(nlp, nlp.component_names)
+    return CorefComponent(name, settings)
+
+
+def _require_parser(nlp: Language, before: Iterable[str]) -> None:
+    names = list(before)
+    if not any("token.dep" in nlp.get_pipe_meta(each).assigns for each in names):
+        raise ParameterError(
+            f"pipeline must have a parser before {_NAME}, got {', '.join(names) or 'nothing'} "
+            "(require_parser = false takes Docs that come parsed)"
+        )
+
+
+class CorefComponent(Pipe):
+    """Scores parsed Docs; made by `corefsample_component`.
+
+    Parameters
+    ----------
+    name
+        Its name in the pipeline.
+    settings
+        Checked.
+
+    Raises
+    ------
+    InputError
+        If the model file is there, but cannot be read. One that is not there is looked for when it is needed: a
+        pipeline loaded from disk has its model with it.
+    """
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self.name = name
+        self.settings = settings
+        self._model: AntecedentModel | None = None
+        if settings.model is not None and os.path.exists(settings.model):
+            _ = self.antecedent_model
+
+    @property
+    def antecedent_model(self) -> AntecedentModel:
+        """What scores; loaded when it is first needed.
+
+        It is not called `model`: spaCy takes what has one for a trainable component, and looks whether it is there.
+
+        Raises
+        ------
+        InputError
+            If the model file cannot be read.
+        """
+        if self._model is None:
+            from corefsample.mention_ranking import english_model, load_model
+
+            path = self.settings.model
+            self._model = english_model() if path is None else load_model(path)
+        return self._model
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Score a Doc: leave its posterior in ``doc._.coref`` and the groups of spans.
+
+        Raises
+        ------
+        ParameterError
+            If the Doc has no parse, parts of speech, lemmas or sentences, labels of no scheme, or lacks the group of
+            its mentions; the text begins with the doc_id where ``doc.user_data`` has one.
+        """
+        from corefsample.recalibration import Recalibration
+        from corefsample.spacy_bridge.documents import tokens_of_doc
+
+        settings, doc_id = self.settings, doc_id_of(doc)
+        try:
+            tokens = tokens_of_doc(doc)
+            mentions = self._mentions(doc, tokens)
+            distribution = self.antecedent_model.score(
+                tokens, mentions, min_prob=settings.min_prob, scheme=settings.scheme
+            )
+        except ParameterError as error:
+            named = f"doc_id {doc_id!r}: " if doc.user_data.get("doc_id") is not None else ""
+            raise ParameterError(f"{named}{error}") from None
+        if (settings.temperature, settings.new_bias) != (1.0, 0.0):
+            distribution = Recalibration(settings.temperature, settings.new_bias).apply(distribution)
+        store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
+        write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
+        return doc
+
+    def _mentions(self, doc: Doc, tokens: Tokens) -> npt.NDArray[np.int32]:
+        from corefsample.spacy_bridge.documents import mentions_of_spans
+        from corefsample.syntax import mentions_from_parse
+
+        if self.settings.mentions == FROM_PARSE:
+            return mentions_from_parse(tokens, scheme=self.settings.scheme)
+        if self.settings.mentions not in doc.spans:
+            found = ", ".join(doc.spans) or "none"
+            raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {found}")
+        rows = mentions_of_spans(doc, list(doc.spans[self.settings.mentions]))
+        return rows[np.lexsort((-rows[:, 1], rows[:, 0]))]
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Score a stream of Docs. A model that cannot be read is refused before the first is parsed."""
+        _ = self.antecedent_model
+        yield from super().pipe(stream, batch_size=batch_size)
+
+    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
+        """Refuse a pipeline without a parser and a model that cannot be read; nothing is trained.
+
+        Raises
+        ------
+        ParameterError, InputError
+            As of `corefsample_component`, of the pipeline as it is now.
+        """
+        if nlp is not None and self.settings.require_parser:
+            _require_parser(nlp, takewhile(lambda each: each != self.name, nlp.pipe_names))
+        _ = self.antecedent_model
+
+    # --- to disk and back ----------------------------------------------------------------------------------
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Write the model into a folder; the settings are in the pipeline's config."""
+        write_model(self.antecedent_model, self.settings.model, Path(path))
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
+        """Read the model from a folder, unless the config names another than when it was written.
+
+        Raises
+        ------
+        InputError
+            If the model is not there, or is not of this version.
+        """
+        model = read_model(Path(path), self.settings.model)
+        self._model = self._model if model is None else model
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Pack what `to_disk` writes."""
+        return packed_model(self.antecedent_model, self.settings.model)
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
+        """Unpack what `to_bytes` packed.
+
+        Raises
+        ------
+        InputError
+            If it is something else, or the model is not of this version.
+        """
+        model = unpacked_model(bytes_data, self.settings.model)
+        self._model = self._model if model is None else model
+        return self

@@ -1,0 +1,259 @@
+"""spaCy's Docs as documents of ours, and back.
+
+spaCy makes tokens of whitespace beyond the single blank between words: a line break, a second blank. They are no words,
+and parsers trained without them put them anywhere, so the bridge leaves them out:
+
+- token offsets here count the words alone; `word_offsets` says which token of the Doc each of them is;
+- what hung on a token left out hangs on the nearest word above it; where there is none, on the first word that hung
+  there, which takes the root's place and label;
+- `space_after` is true of a word before a token left out, as before a single blank;
+- sentences without a word are not counted.
+
+A Doc that is made anew from `Tokens` has therefore no such tokens.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._checks import shown
+from corefsample.coreference import AntecedentDistribution
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+from corefsample.spacy_bridge._words import depths, is_spaced, require_parsed, word_offsets, word_tree
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
+    from spacy.vocab import Vocab
+
+__all__ = [
+    "MENTIONS",
+    "doc_of_scored_document",
+    "doc_of_tokens",
+    "mentions_of_spans",
+    "scored_document_of_doc",
+    "spans_of_mentions",
+    "tokens_of_doc",
+    "word_offsets",
+]
+
+Ints = npt.NDArray[np.int32]
+
+MENTIONS = "mentions"  # the name of the group of spans that holds a document's mentions
+_UNIVERSAL = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SPACE SYM VERB X _"
+
+
+# --- from spaCy --------------------------------------------------------------------------------------------
+
+
+def tokens_of_doc(doc: Doc) -> Tokens:
+    """Words of a parsed Doc, with their lemmas, parts of speech, dependencies and sentences.
+
+    Labels stay as the pipeline wrote them, ClearNLP's or those of Universal Dependencies; `corefsample.syntax`
+    recognises which.
+
+    Parameters
+    ----------
+    doc
+        With a parse, sentences, universal parts of speech and lemmas. An empty one has no tokens.
+
+    Returns
+    -------
+    Tokens
+        Without the tokens of whitespace, as this module's head says; further columns are xpos, feats ("_" where there
+        are none) and space_after.
+
+    Raises
+    ------
+    ParameterError
+        If `doc` is no Doc, lacks one of these, or has a word without a dependency label.
+    """
+    require_parsed(doc)
+    words = [token for token in doc if not token.text.isspace()]
+    heads, labels = word_tree(doc)
+    sentence = np.cumsum([bool(token.is_sent_start) for token in doc], dtype=np.int64)
+    _, sent = np.unique(sentence[[word.i for word in words]], return_inverse=True) if words else (None, [])
+    return Tokens(
+        text=[word.text for word in words],
+        lemma=[word.lemma_ for word in words],
+        upos=[word.pos_ for word in words],
+        dep=labels,
+        head=heads,
+        sent=np.asarray(sent, np.int32),
+        extra={
+            "xpos": [word.tag_ or "_" for word in words],
+            "feats": [str(word.morph) or "_" for word in words],
+            "space_after": [is_spaced(doc, word.i) for word in words],
+        },
+    )
+
+
+def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints:
+    """Mentions as the format has them, of spans of a parsed Doc, in the order given.
+
+    Whitespace at the ends of a span does not count.
+
+    Returns
+    -------
+    int32 (n_spans, 3)
+        Offsets of words: start, end (exclusive) and head. Of the words whose own head lies outside the span, the head
+        is the one highest in the tree, and of several such the first.
+
+    Raises
+    ------
+    ParameterError
+        If a span holds no word.
+    """
+    return _mention_rows(spans, word_tree(doc)[0], word_offsets(doc))
+
+
+def _mention_rows(spans: Sequence[Span], heads: Ints, offsets: Ints) -> Ints:
+    height = depths(heads)
+    mentions = np.zeros((len(spans), 3), np.int32)
+    for i, span in enumerate(spans):
+        start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
+        if start == end:
+            raise ParameterError(f"mentions[{i}] must hold a word, got {shown(span.text)}")
+        tops = [word for word in range(start, end) if not start <= heads[word] < end]
+        mentions[i] = start, end, min(tops, key=height.__getitem__)
+    return mentions
+
+
+def spans_of_mentions(doc: Doc, mentions: npt.ArrayLike) -> list[Span]:
+    """Spans of a Doc, of mentions in offsets of its words.
+
+    Parameters
+    ----------
+    mentions
+        int (n_mentions, 2 or more): start and end (exclusive), further columns left aside.
+
+    Raises
+    ------
+    ParameterError
+        If a mention does not lie in the Doc.
+    """
+    offsets = word_offsets(doc)
+    rows = np.asarray(mentions)
+    rows = rows.reshape(-1, 3) if rows.size == 0 else rows
+    if rows.ndim != 2 or rows.shape[1] < 2 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ParameterError(f"mentions must be rows of start, end (and head), got {shown(mentions)}")
+    for i, (start, end) in enumerate(rows[:, :2].tolist()):
+        if not 0 <= start < end <= len(offsets):
+            raise ParameterError(f"mentions[{i}] must lie in the {len(offsets)} words of doc, got [{start}, {end}]")
+    return [doc[int(offsets[start]) : int(offsets[end - 1]) + 1] for start, end in rows[:, :2].tolist()]
+
+
+def scored_document_of_doc(
+    doc: Doc,
+    mentions: npt.ArrayLike | Sequence[Span],
+    antecedents: AntecedentDistribution,
+    *,
+    doc_id: str,
+    date: datetime.date | None = None,
+    gold: Sequence[int | str | None] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Put a parsed Doc, its mentions and the distribution over their antecedents together.
+
+    Parameters
+    ----------
+    doc
+        As `tokens_of_doc` takes it.
+    mentions
+        Spans of `doc`, or rows of start, end and head in offsets of its words; by start, then longest first.
+    antecedents
+        Of these mentions, in this order.
+    doc_id, date, gold, metadata
+        As of `ScoredDocument`.
+
+    Raises
+    ------
+    ParameterError
+        As `tokens_of_doc` and `ScoredDocument`.
+    """
+    tokens = tokens_of_doc(doc)
+    rows: Any = mentions
+    if len(rows) and all(hasattr(each, "root") for each in rows):
+        rows = _mention_rows(rows, tokens.head, word_offsets(doc))
+    return ScoredDocument(doc_id, rows, antecedents, date, tokens, gold, {} if metadata is None else metadata)
+
+
+# --- to spaCy ----------------------------------------------------------------------------------------------
+
+
+def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
+    """Make a Doc of words and their parse.
+
+    Parameters
+    ----------
+    tokens
+        With one root a sentence: spaCy's sentences are the trees of its parse. Of the further columns xpos, feats and
+        space_after are used; without the last, a blank follows every word.
+    vocab
+        That of the pipeline which the Doc shall belong to.
+
+    Raises
+    ------
+    ParameterError
+        If spaCy has no room for it: an empty word, a part of speech that is not universal, feats that are not written
+        name=value, sentences that are not the trees.
+    """
+    from spacy.tokens import Doc
+
+    for t, (word, pos) in enumerate(zip(tokens.text, tokens.upos, strict=True)):
+        if not word:
+            raise ParameterError(f"tokens.text[{t}] must not be empty, got ''")
+        if pos and pos not in _UNIVERSAL.split():
+            raise ParameterError(f"tokens.upos[{t}] must be a universal part of speech, got {shown(pos)}")
+    n_tokens = len(tokens)
+    feats, xpos = ([_or_empty(v) for v in tokens.extra.get(name, [""] * n_tokens)] for name in ("feats", "xpos"))
+    for t, value in enumerate(feats):
+        if value and not all(part.count("=") == 1 for part in value.split("|")):
+            raise ParameterError(f"tokens.feats[{t}] must be name=value|name=value, got {shown(value)}")
+    doc = Doc(
+        vocab,
+        words=list(tokens.text),
+        spaces=[bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)],
+        tags=xpos,
+        pos=[_or_empty(pos) for pos in tokens.upos],
+        morphs=feats,
+        lemmas=list(tokens.lemma),
+        heads=[t if head < 0 else head for t, head in enumerate(tokens.head.tolist())],
+        deps=list(tokens.dep),
+    )
+    _require_same_sentences(tokens, doc)
+    return doc
+
+
+def doc_of_scored_document(document: ScoredDocument, vocab: Vocab) -> Doc:
+    """Make a Doc of a document's words and parse; its mentions are `doc.spans["mentions"]`, in order.
+
+    Raises
+    ------
+    ParameterError
+        If the document has no tokens, and as `doc_of_tokens`.
+    """
+    if document.tokens is None:
+        raise ParameterError(f"doc_id {document.doc_id!r}: tokens must be there for a Doc, got none")
+    doc = doc_of_tokens(document.tokens, vocab)
+    doc.spans[MENTIONS] = [doc[start:end] for start, end in document.mentions[:, :2].tolist()]
+    return doc
+
+
+def _or_empty(value: Any) -> str:
+    return "" if value in ("_", None) else str(value)
+
+
+def _require_same_sentences(tokens: Tokens, doc: Doc) -> None:
+    theirs = {sentence.start for sentence in doc.sents}
+    ours = {0, *(t + 1 for t, (a, b) in enumerate(pairwise(tokens.sent.tolist())) if a != b)} if len(doc) else set()
+    if theirs != ours:
+        found = min(theirs ^ ours)
+        which = "of tokens.sent alone" if found in ours else "of the heads alone"
+        raise ParameterError(f"tokens.sent must be one tree a sentence, got token {found} as the start {which}")

@@ -1,0 +1,185 @@
+"""A small notation for paths through a dependency parse, and their evaluation.
+
+A path starts at a token and takes steps. ``>nsubj`` goes to the dependents labelled nsubj, ``<conj`` to the head if
+the token itself is labelled conj. ``>nsubj|csubj`` allows either label, ``>nmod*`` nmod with any subtype; a ``+`` after
+a step repeats it once or more. Conditions in brackets, separated by commas, hold of the token where they stand:
+
+==================  ==========================================================================
+``[lemma=by|of]``   its lemma is one of these (case aside)
+``[upos=NOUN]``     its part of speech is one of these
+``[case=by]``       it has a dependent labelled case of this lemma
+``[has >obj]``      it has a dependent of this label; ``[no >obj]``: it has none
+``[passive]``       it is a passive verb or a past participle without a subject; ``[active]``: it is not
+==================  ==========================================================================
+
+``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path
+stays where it starts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corefsample.documents import Tokens
+from corefsample.errors import ParameterError
+from corefsample.syntax._schemes import Scheme
+
+__all__ = ["ParseView", "follow", "path_labels"]
+
+_PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
+_ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
+_LABELS = r"[A-Za-z]+(?::[A-Za-z]+)?\*?(?:\|[A-Za-z]+(?::[A-Za-z]+)?\*?)*"
+_CONDITIONS = r"\[[^\]]*\]"
+_STEP = re.compile(rf"([<>])({_LABELS})({_CONDITIONS})?(\+)?")
+_CONDITION = re.compile(rf"(lemma|upos|case)=([^\s,=]+)|(has|no) >({_LABELS})|(active|passive)")
+
+Test = Callable[["ParseView", int], bool]
+
+
+class ParseView:
+    """A document's parse with its labels as one scheme reads them, and dependents by token."""
+
+    def __init__(self, tokens: Tokens, scheme: Scheme) -> None:
+        self.text = tokens.text
+        self.lemma = tokens.lemma
+        self.upos = tokens.upos
+        self.heads: list[int] = tokens.head.tolist()
+        read = {label: scheme.reads(label) or label for label in set(tokens.dep)}
+        self.labels = [read[label] for label in tokens.dep]
+        self.dependents: dict[int, list[int]] = defaultdict(list)
+        for token, head in enumerate(self.heads):
+            self.dependents[head].append(token)
+
+    def is_passive(self, token: int) -> bool:
+        """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
+
+        Without morphology a participle is told by having neither subject, auxiliary nor marker ("to"), by not ending
+        in -ing, and by standing in an adjectival or adverbial clause or differing from its lemma. One conjoined to
+        another verb is passive if that verb is.
+        """
+        while True:
+            below = {self.labels[d] for d in self.dependents[token]}
+            if below & _PASSIVE_MARKERS:
+                return True
+            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or self.text[token].lower().endswith("ing"):
+                return False
+            label = self.labels[token].partition(":")[0]
+            if label != "conj" or self.heads[token] < 0:
+                break
+            token = self.heads[token]
+        return label in ("acl", "advcl") or self.text[token].lower() != self.lemma[token].lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    up: bool
+    labels: frozenset[str]
+    bases: frozenset[str]  # labels of which any subtype will do
+    tests: tuple[Test, ...]
+    repeats: bool
+
+    def fits(self, label: str) -> bool:
+        return label in self.labels or (bool(self.bases) and label.partition(":")[0] in self.bases)
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    start: tuple[Test, ...]
+    steps: tuple[_Step, ...]
+
+
+def path_labels(path: str) -> tuple[str, ...]:
+    """Labels that a path names, conditions included, as they are written (``nmod*``).
+
+    Raises
+    ------
+    ParameterError
+        If the path is not in the notation of this module, with the part that cannot be read.
+    """
+    _compiled(path)
+    return tuple(label for labels in re.findall(rf"[<>]({_LABELS})", path) for label in labels.split("|"))
+
+
+def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
+    """Tokens where a path ends that starts at token `start`, each once, in no particular order."""
+    compiled = _compiled(path)
+    if not all(test(view, start) for test in compiled.start):
+        return ()
+    here = {start}
+    for step in compiled.steps:
+        here = _reached(step, view, here)
+        if not here:
+            break
+    return here
+
+
+def _reached(step: _Step, view: ParseView, here: set[int]) -> set[int]:
+    reached: set[int] = set()
+    frontier = here
+    while frontier:
+        arrived = set()
+        for token in frontier:
+            if step.up:
+                head = view.heads[token]
+                candidates: Sequence[int] = (head,) if head >= 0 and step.fits(view.labels[token]) else ()
+            else:
+                candidates = [d for d in view.dependents[token] if step.fits(view.labels[d])]
+            arrived |= {c for c in candidates if all(test(view, c) for test in step.tests)}
+        frontier = arrived - reached if step.repeats else set()
+        reached |= arrived
+    return reached
+
+
+@lru_cache(maxsize=1024)
+def _compiled(path: str) -> _Path:
+    text = path.strip()
+    start: tuple[Test, ...] = ()
+    opening = re.match(_CONDITIONS, text)
+    if opening:
+        start = _tests(opening.group(), path)
+        text = text[opening.end() :]
+    steps = []
+    while text:
+        match = _STEP.match(text)
+        if not match:
+            raise ParameterError(f"path must be steps like >nsubj or <conj[active]+, got {text!r} in {path!r}")
+        way, labels, conditions, plus = match.groups()
+        exact = [label for label in labels.split("|") if not label.endswith("*")]
+        bases = [label[:-1] for label in labels.split("|") if label.endswith("*")]
+        tests = _tests(conditions, path) if conditions else ()
+        steps.append(_Step(way == "<", frozenset(exact), frozenset(bases), tests, bool(plus)))
+        text = text[match.end() :].lstrip()
+    return _Path(start, tuple(steps))
+
+
+def _tests(conditions: str, path: str) -> tuple[Test, ...]:
+    tests = []
+    for condition in conditions[1:-1].split(","):
+        match = _CONDITION.fullmatch(condition.strip())
+        if not match:
+            raise ParameterError(
+                f"path condition must be one of those in corefsample.syntax, got {condition!r} in {path!r}"
+            )
+        tests.append(_test(*match.groups()))
+    return tuple(tests)
+
+
+def _test(field: str | None, words: str | None, sign: str | None, labels: str | None, voice: str | None) -> Test:
+    if voice:
+        wanted = voice == "passive"
+        return lambda view, token: view.is_passive(token) is wanted
+    if sign and labels:
+        step = _compiled(f">{labels}").steps[0]
+        present = sign == "has"
+        return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
+    allowed = frozenset((words or "").lower().split("|"))
+    if field == "case":
+        return lambda view, token: any(
+            view.labels[d] == "case" and view.lemma[d].lower() in allowed for d in view.dependents[token]
+        )
+    column = "lemma" if field == "lemma" else "upos"
+    return lambda view, token: getattr(view, column)[token].lower() in allowed

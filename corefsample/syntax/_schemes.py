@@ -1,0 +1,256 @@
+"""Dependency schemes: their label inventories, and paths of common grammatical roles in each.
+
+A scheme is recognised from the labels of a document. A label is a base and perhaps a subtype (nsubj:pass). Subtypes
+that no scheme here knows are left aside (obl:foo counts as obl), and so is root in any spelling.
+
+Paths are written in the notation of `corefsample.syntax`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+__all__ = ["SCHEMES", "Scheme", "fitting_schemes", "scheme_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One dependency scheme.
+
+    Attributes
+    ----------
+    name, title
+        Short name (ud2, ud1, clearnlp) and the name in words.
+    bases
+        Labels without a subtype.
+    subtypes
+        Labels with a subtype that mean something here.
+    paths
+        For each named role, the paths that lead to it: from a verb to its argument, or from a noun to its modifier.
+    """
+
+    name: str
+    title: str
+    bases: frozenset[str]
+    subtypes: frozenset[str]
+    paths: Mapping[str, tuple[str, ...]]
+
+    def reads(self, label: str) -> str | None:
+        """Return the label as this scheme reads it, or None where it has no such label."""
+        if label.lower() == "root":
+            return "root"
+        if label in self.bases or label in self.subtypes:
+            return label
+        # A subtype that another scheme knows is that scheme's; one that none knows is left aside.
+        if not self.subtypes or ":" not in label or label in _all_subtypes():
+            return None
+        return self.reads(label.rpartition(":")[0])
+
+
+_UD_SHARED = (
+    "nsubj csubj ccomp xcomp advcl acl amod advmod appos aux case cc compound conj cop dep det discourse dislocated "
+    "expl goeswith iobj list mark nmod nummod parataxis punct reparandum vocative"
+)
+_UD_SHARED_SUBTYPES = (
+    "acl:relcl advcl:relcl cc:preconj compound:prt det:predet nmod:poss nmod:tmod nmod:npmod nmod:of nmod:by "
+    "advmod:emph nsubj:xsubj"
+)
+_UD_DESCRIPTIONS = {
+    "head": ("",),
+    "adjectival_modifier": (">amod",),
+    "nominal_modifier": (">nmod*",),
+    "of_modifier": (">nmod[case=of]", ">nmod:of"),
+    "possessive": (">nmod:poss",),
+    "compound": (">compound",),
+    "conjoined_modifier": (
+        ">amod>conj+",
+        ">nmod[case=of]>conj+",
+        ">nmod:of>conj+",
+        ">nmod:poss>conj+",
+        ">compound>conj+",
+    ),
+}
+_RELATIVE = "that|who|which|whom|whose"
+
+
+def _roles(
+    subject: str, passive_subject: str, clausal: str, iobj_or_obj: str, agents: tuple[str, ...], relative: str
+) -> dict[str, tuple[str, ...]]:
+    """Paths from a verb to its arguments, composed alike in every scheme."""
+    any_subject = f"{subject}|{passive_subject}|{clausal}"
+    # The nearest verb up a chain of conjuncts that has a subject lends it: each verb passed over has none.
+    shared = (
+        f"[active,no >{any_subject}]<conj>{subject}",
+        f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
+    )
+    # Of two arguments the object controls ("ordered them to attack"), else the subject, whatever the voice.
+    by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}"
+    by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
+    controlled = (by_subject, by_object)
+    direct = f">{subject}"
+    # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
+    pronouns = (
+        *((start, subject) for start in (direct, *shared)),
+        (by_subject, f"{subject}|{passive_subject}"),
+        (by_object, iobj_or_obj),
+    )
+    return {
+        "subject": (direct,),
+        "passive_agent": agents,
+        "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
+        "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
+        "relative_subject": tuple(
+            f"{start}[lemma={_RELATIVE}]<{labels}<{relative}{tail}"
+            for start, labels in pronouns
+            for tail in ("", ">conj+")
+        ),
+        "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),
+        "object": (f">{iobj_or_obj.split('|')[0]}",),
+        "passive_subject": (f">{passive_subject}",),
+        "conjoined_object": (f">{iobj_or_obj.split('|')[0]}>conj+", f">{passive_subject}>conj+"),
+    }
+
+
+def _ud2() -> Scheme:
+    return Scheme(
+        name="ud2",
+        title="Universal Dependencies version 2",
+        bases=frozenset((_UD_SHARED + " obj obl clf fixed flat orphan").split()),
+        subtypes=frozenset(
+            (
+                _UD_SHARED_SUBTYPES + " nsubj:pass csubj:pass aux:pass nsubj:outer csubj:outer obl:agent obl:tmod "
+                "obl:npmod obl:unmarked nmod:unmarked nmod:desc expl:pass flat:name flat:foreign"
+            ).split()
+        ),
+        paths={
+            **_UD_DESCRIPTIONS,
+            **_roles(
+                "nsubj",
+                "nsubj:pass",
+                "csubj|csubj:pass",
+                "obj|iobj",
+                (">obl:agent", "[passive]>obl[case=by]"),
+                "acl:relcl",
+            ),
+        },
+    )
+
+
+def _ud1() -> Scheme:
+    return Scheme(
+        name="ud1",
+        title="Universal Dependencies version 1",
+        bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
+        subtypes=frozenset((_UD_SHARED_SUBTYPES + " nmod:agent").split()),
+        paths={
+            **_UD_DESCRIPTIONS,
+            **_roles(
+                "nsubj",
+                "nsubjpass",
+                "csubj|csubjpass",
+                "dobj|iobj",
+                (">nmod:agent", "[passive]>nmod[case=by]", "[passive]>nmod:by"),
+                "acl:relcl",
+            ),
+        },
+    )
+
+
+def _clearnlp() -> Scheme:
+    return Scheme(
+        name="clearnlp",
+        title="ClearNLP (spaCy's English pipelines)",
+        bases=frozenset(
+            [
+                "acl",
+                "acomp",
+                "advcl",
+                "advmod",
+                "agent",
+                "amod",
+                "appos",
+                "attr",
+                "aux",
+                "auxpass",
+                "case",
+                "cc",
+                "ccomp",
+                "compound",
+                "conj",
+                "csubj",
+                "csubjpass",
+                "dative",
+                "dep",
+                "det",
+                "dobj",
+                "expl",
+                "intj",
+                "mark",
+                "meta",
+                "neg",
+                "nmod",
+                "npadvmod",
+                "nsubj",
+                "nsubjpass",
+                "nummod",
+                "oprd",
+                "parataxis",
+                "pcomp",
+                "pobj",
+                "poss",
+                "preconj",
+                "predet",
+                "prep",
+                "prt",
+                "punct",
+                "quantmod",
+                "relcl",
+                "xcomp",
+            ]
+        ),
+        subtypes=frozenset(),
+        paths={
+            "head": ("",),
+            "adjectival_modifier": (">amod",),
+            "nominal_modifier": (">nmod", ">prep>pobj", ">poss"),
+            "of_modifier": (">prep[lemma=of]>pobj",),
+            "possessive": (">poss",),
+            "compound": (">compound", ">nmod"),
+            "conjoined_modifier": (
+                ">amod>conj+",
+                ">prep[lemma=of]>pobj>conj+",
+                ">poss>conj+",
+                ">compound>conj+",
+                ">nmod>conj+",
+            ),
+            **_roles(
+                "nsubj",
+                "nsubjpass",
+                "csubj|csubjpass",
+                "dobj|dative",
+                (">agent>pobj",),
+                "relcl",
+            ),
+        },
+    )
+
+
+SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in (_ud2(), _ud1(), _clearnlp())}
+
+
+@cache
+def _all_subtypes() -> frozenset[str]:
+    return frozenset().union(*(scheme.subtypes for scheme in SCHEMES.values()))
+
+
+def scheme_names() -> tuple[str, ...]:
+    """Short names of the schemes."""
+    return tuple(SCHEMES)
+
+
+def fitting_schemes(labels: Iterable[str]) -> tuple[str, ...]:
+    """Names of the schemes that have all of these labels; several where the labels do not decide."""
+    distinct = set(labels)
+    return tuple(name for name, scheme in SCHEMES.items() if all(scheme.reads(label) for label in distinct))

@@ -1,1 +1,0 @@
-"""Behind `events.corpus`: tables, fields, archives."""

@@ -1,1 +1,0 @@
-"""Behind `events.simulate`: story, text, parse notation, countries."""

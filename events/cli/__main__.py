@@ -1,0 +1,5 @@
+"""``python -m events.cli`` is the program `corefsample`."""
+
+from events.cli._program import main
+
+main()

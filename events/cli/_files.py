@@ -1,0 +1,108 @@
+"""Commands on files of scored mentions: convert, doctor."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from corefsample.errors import InputError
+from events.cli._modelling import mention_counts
+from events.cli._next_steps import next_step
+from events.cli._options import Command, entity_fields_option, json_option, on_error_option, overwrite_option
+from events.cli._screen import complain, counted, print_json, print_pairs, progress
+from events.cli._status import BAD_INPUT
+
+__all__ = ["convert", "doctor"]
+
+
+@click.command(
+    cls=Command,
+    short_help="Copy documents to another file or format.",
+    sections={
+        "Writing annotated formats": ("clustering", "seed", "singletons", "on_unwritable", "entity_fields"),
+    },
+)
+@click.argument("inputs", nargs=-1, required=True)
+@click.argument("output")
+@click.option(
+    "--clustering",
+    metavar="[gold|map|sample]",
+    help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
+    "clustering.  [default: gold]",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sampled clustering.")
+@click.option("--singletons/--no-singletons", default=True, show_default=True, help="Write entities of one mention.")
+@click.option(
+    "--on-unwritable",
+    type=click.Choice(["refuse", "skip"]),
+    default="refuse",
+    show_default=True,
+    help="Refuse a document with mentions that brackets cannot hold, or skip those mentions.",
+)
+@entity_fields_option
+@on_error_option
+@overwrite_option
+@json_option
+def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool, **options: Any) -> None:
+    """Copy documents to another file or format, checked.
+
+    INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
+    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores: `corefsample score`
+    gives them some. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+
+    \b
+    Examples:
+      corefsample convert scored.jsonl.gz scored.parquet
+      corefsample convert corpus.conllu corpus_gold_conll
+      corefsample convert scored.parquet answer.conllu --clustering map
+    """
+    from events.jobs.convert import ConvertOptions, run_convert
+
+    chosen = ConvertOptions(**options)
+    with progress("converting", as_json) as on_progress:
+        run = run_convert(inputs, output, chosen, overwrite=overwrite, on_progress=on_progress)
+    if as_json:
+        print_json(run.to_json())
+        return
+    click.echo(f"{counted(run.n_documents, 'document')} written to {output}")
+    for what, counts in (("skipped", run.skipped), ("left out", run.left_out)):
+        if counts:
+            click.echo(f"Mentions {what}: {mention_counts(counts)}.", err=True)
+    if run.n_quarantined:
+        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {output}.quarantine.jsonl", err=True)
+
+
+@click.command(cls=Command, short_help="Check a file, and say what is in it.")
+@click.argument("files", nargs=-1, required=True)
+@json_option
+def doctor(files: tuple[str, ...], as_json: bool) -> None:
+    """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
+
+    FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
+    rules, whose examples are checked, or of lexicons.
+
+    \b
+    Examples:
+      corefsample doctor scored.jsonl.gz
+      corefsample doctor my_rule.yaml
+    """
+    from events.jobs.examine import examine
+
+    with progress("checking", as_json) as on_progress:
+        reports = examine(files, on_progress=on_progress)
+    if as_json:
+        print_json([report.to_json() for report in reports])
+    else:
+        for report in reports:
+            print_pairs(report.title, report.lines())
+    problems = [problem for report in reports for problem in report.problems]
+    for number, problem in enumerate(problems):
+        step = None if number else next_step(InputError(problem))
+        complain(problem + (f" ({step})" if step else ""))
+    if problems:
+        hidden = sum(report.n_problems for report in reports) - len(problems)
+        if hidden:
+            complain(f"and {hidden:,} more")
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,5 @@
+"""Events of one document, posterior counts by period, and the evidence behind them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,157 @@
+"""Laws of counts of independent documents, and credible intervals from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample.coreference import poisson_binomial_pmf
+from corefsample.errors import ParameterError
+from events.counting import _kernels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Comparison", "compare_counts", "count_pmf", "hdi_interval", "quantile_interval"]
+
+FloatArray = npt.NDArray[np.float64]
+# A cumulative sum that is within this of a quantile's level has reached it: the rounding of some 10**4 additions.
+_ROUNDING = 1e-12
+
+
+def count_pmf(probs: npt.ArrayLike) -> FloatArray:
+    """Law of the number of documents with an event, given each one's probability.
+
+    Given the probabilities the documents are independent, so the count is Poisson-binomial.
+
+    Parameters
+    ----------
+    probs
+        float (n_documents,) in [0, 1].
+
+    Returns
+    -------
+    array of shape (n_documents + 1,), float64 in [0, 1]
+        Entry k: P(count = k).
+    """
+    return poisson_binomial_pmf(probs)
+
+
+def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Central credible interval of a count: its (1 - level) / 2 and (1 + level) / 2 quantiles.
+
+    The ends are counts, so the interval holds at least `level` of the law; it need not hold the mean (one document
+    at .01 gives [0, 0]).
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    law = _law(pmf)
+    level = _checks.probability("level", level, below_one=True, above_zero=True)
+    cumulative = np.cumsum(law)
+    tail = (1.0 - level) / 2.0
+    lower = np.searchsorted(cumulative, tail - _ROUNDING)
+    upper = np.searchsorted(cumulative, 1.0 - tail - _ROUNDING)
+    last = law.shape[0] - 1
+    return int(min(lower, last)), int(min(upper, last))
+
+
+def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Shortest credible interval of a count: the fewest neighbouring counts that hold at least `level`.
+
+    Of several as short, the one that holds most; then the lowest.
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    law = _law(pmf)
+    level = _checks.probability("level", level, below_one=True, above_zero=True)
+    below = np.concatenate(([0.0], np.cumsum(law)))
+    # For each lower end the least upper end: below[upper + 1] - below[lower] >= level.
+    uppers = np.searchsorted(below, below[:-1] + level - _ROUNDING) - 1
+    lowers = np.flatnonzero(uppers < law.shape[0])
+    if not lowers.size:  # rounding alone keeps the whole law below the level
+        return 0, law.shape[0] - 1
+    widths = uppers[lowers] - lowers
+    shortest = lowers[widths == widths.min()]
+    held = below[uppers[shortest] + 1] - below[shortest]
+    lower = int(shortest[np.flatnonzero(held >= np.max(held) - _ROUNDING)[0]])
+    return lower, int(max(uppers[lower], lower))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Posterior comparison of two counts.
+
+    Attributes
+    ----------
+    greater, equal, less
+        P(n_a > n_b), P(n_a = n_b), P(n_a < n_b).
+    mean_difference
+        E[n_a - n_b].
+    lower, upper
+        Central credible interval of n_a - n_b.
+    """
+
+    greater: float
+    equal: float
+    less: float
+    mean_difference: float
+    lower: int
+    upper: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of one row, a column an attribute."""
+        import pandas as pd
+
+        return pd.DataFrame({name: [getattr(self, name)] for name in self.__slots__})
+
+
+def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare the counts of two countries from each document's joint law.
+
+    Only documents with one of the two events but not the other move the difference.
+
+    Parameters
+    ----------
+    first_only, second_only
+        float (n_documents,): P(the first event and not the second), P(the second and not the first).
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    first, second = _checks.floats("first_only", first_only), _checks.floats("second_only", second_only)
+    if first.shape != second.shape:
+        raise ParameterError(f"second_only must be as long as first_only ({first.size}), got {second.size}")
+    if ((first < 0) | (second < 0) | (first + second > 1 + 1e-9)).any():
+        raise ParameterError("first_only and second_only must be probabilities of exclusive events, got others")
+    n = first.shape[0]
+    pmf = np.empty(2 * n + 1)
+    _kernels.difference_pmf(first, second, pmf)
+    lower, upper = quantile_interval(pmf, level)
+    return Comparison(
+        greater=min(float(pmf[n + 1 :].sum()), 1.0),
+        equal=min(float(pmf[n]), 1.0),
+        less=min(float(pmf[:n].sum()), 1.0),
+        mean_difference=float(first.sum() - second.sum()),
+        lower=lower - n,
+        upper=upper - n,
+    )
+
+
+def _law(pmf: npt.ArrayLike) -> FloatArray:
+    law = _checks.floats("pmf", pmf)
+    if law.size == 0 or (law < 0).any() or not abs(float(law.sum()) - 1.0) < 1e-6:
+        raise ParameterError(f"pmf must be probabilities that sum to 1, got a sum of {float(law.sum())}")
+    return law

@@ -1,0 +1,109 @@
+"""Inline examples of rule files, run through the very matching that documents go through."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from corefsample.documents import Tokens
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.syntax import SCHEMES
+from events.counting._evaluation import evaluate_clustering
+from events.lexicon import LexiconMatches, load_lexicon
+from events.matching import match_document
+from events.rules import Example, Rule
+
+__all__ = ["check_examples"]
+
+_ANY_DATE = datetime.date(2000, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A lexicon of an example's own words."""
+
+    codes: dict[str, str]
+
+    def match(self, text: Sequence[str], heads: Sequence[int], date: datetime.date | None) -> LexiconMatches:
+        found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
+        return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
+
+
+def check_examples(rule: Rule) -> int:
+    """Check that the rule finds in each inline example what the example expects of its preset; return how many.
+
+    Raises
+    ------
+    InputError
+        At the first example that cannot be read or fails.
+    """
+    checked = 0
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            found = _events(example, rule)
+        except CorefsampleError as error:
+            raise InputError(f"{place}: {error}") from None
+        expected = sorted(set(example.expect[rule.preset]))
+        if found != expected:
+            raise InputError(
+                f"{place}: preset {rule.preset} must find {', '.join(expected) or 'nothing'}, "
+                f"got {', '.join(found) or 'nothing'}"
+            )
+        checked += 1
+    return checked
+
+
+def _events(example: Example, rule: Rule) -> list[str]:
+    tokens = _tokens(example)
+    heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
+    mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
+    order = {mention[2]: i for i, mention in enumerate(mentions)}
+    links: dict[int, int] = {}
+    for group in example.coreferent:
+        try:
+            members = sorted(order[number - 1] for number in group)
+        except KeyError:
+            raise InputError(
+                f"coreferent must name tokens that are nouns, names or pronouns, got {list(group)}"
+            ) from None
+        links |= {later: earlier for earlier, later in pairwise(members)}
+    lexicon = _Words(dict(example.words)) if example.words else load_lexicon()
+    spans = np.array(mentions, np.int32).reshape(-1, 3)
+    matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
+    if not matches.possible:
+        return []
+    labels = np.arange(len(mentions))
+    for later, earlier in sorted(links.items()):
+        labels[later] = labels[earlier]
+    return list(evaluate_clustering(matches, labels))
+
+
+def _tokens(example: Example) -> Tokens:
+    lines = [line.split() for line in example.parse.splitlines() if line.strip()]
+    for number, fields in enumerate(lines, start=1):
+        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
+            raise InputError(
+                f"parse: line {number} must be number, word, lemma, upos, head, label, got {' '.join(fields)!r}"
+            )
+    if not lines:
+        raise InputError("parse: there must be a token, got none")
+    _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
+    strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
+    if strange:
+        raise InputError(f"parse: labels must be of the scheme {example.scheme}, got {strange[0]!r}")
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
+
+
+def _span(tokens: Tokens, head: int) -> tuple[int, int]:
+    """First and last token below `head`, as a span."""
+    below = {head}
+    for _ in range(len(tokens)):
+        below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}
+    return min(below), max(below) + 1

@@ -1,0 +1,27 @@
+"""The pictures of a finished events run, into its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from corefsample.plots import save_figure
+from events.jobs._run_folder import RunFolder
+from events.plots import country_comparison, event_bands
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["draw_run"]
+
+
+def draw_run(
+    folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
+) -> None:
+    """Draw the bands, and two countries where they were compared, as PNG and SVG."""
+    figures = {"bands": event_bands(counts, names=names)}
+    if comparison is not None:
+        figures["comparison"] = country_comparison(counts, comparison, names=names)
+    for name, figure in figures.items():
+        for kind in ("png", "svg"):
+            save_figure(figure, folder.file(f"{name}.{kind}"))

@@ -1,0 +1,116 @@
+"""The embedded example: simulate news with known truth, count events, draw the bands, make the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from corefsample import _checks
+from corefsample.documents import ScoredDocument
+from corefsample.errors import ParameterError
+from corefsample.formats import write_documents
+from events.counting import TrueEvents
+from events.jobs._run_folder import RunFolder
+from events.jobs.count_events import EventsOptions, RunSummary, run_events
+from events.lexicon import load_lexicon
+from events.report import can_report, write_report
+from events.rules import load_rules
+from events.simulation import simulate_documents
+
+__all__ = ["DemoResult", "run_demo"]
+
+_NEWS = "news.parquet"
+_RUN = "run"
+# More events than real news holds, so that a small corpus has bands worth looking at.
+_EVENT_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """What the demo did.
+
+    Attributes
+    ----------
+    news
+        The simulated news.
+    summary
+        Of the events job.
+    n_uncertain, n_covered
+        Counts of a country in a quarter that the posterior leaves open (sd > 0), and how many of these have the
+        simulation's true count in their credible interval.
+    """
+
+    news: str
+    summary: RunSummary
+    n_uncertain: int
+    n_covered: int
+
+
+def run_demo(
+    out: str | os.PathLike[str],
+    *,
+    n_documents: int = 2000,
+    seed: int = 0,
+    overwrite: bool = False,
+    on_progress: Callable[[int, int, int], None] | None = None,
+) -> DemoResult:
+    """Simulate news into a folder, run the events job on it, and make its HTML page where the libraries are there.
+
+    Parameters
+    ----------
+    out
+        Folder for news.parquet and the run's folder, run.
+    n_documents
+        At least 1.
+    seed
+        Of the simulation and the samples.
+    overwrite
+        Whether an earlier demo may be replaced.
+    on_progress
+        Called now and then with documents done, documents in all, and documents done.
+
+    Raises
+    ------
+    ParameterError
+        If the folder holds an earlier demo, or something else, or a number is outside its range.
+    """
+    _checks.whole("n_documents", n_documents, 1)
+    _checks.seed(seed)
+    if not os.fspath(out):
+        raise ParameterError("out must name a folder, got ''")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"out must be a folder, got the file {folder}")
+    if (folder / _NEWS).exists() and not overwrite:
+        raise ParameterError(f"out must hold no earlier demo (overwrite replaces it), got {folder}")
+    RunFolder(folder / _RUN, overwrite=overwrite)  # refuses a folder in use, before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    news = str(folder / _NEWS)
+
+    options = EventsOptions(seed=seed)
+    truth = TrueEvents(load_rules(options.rule, options.preset), load_lexicon(options.lexicon), period=options.period)
+
+    def documents() -> Iterator[ScoredDocument]:
+        simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)
+        for done, each in enumerate(simulated, start=1):
+            truth.add(each.document)
+            yield each.document
+            if on_progress is not None and done % 50 == 0:
+                on_progress(done, n_documents, done)
+
+    write_documents(documents(), news, overwrite=overwrite)
+    summary = run_events(news, folder / _RUN, options, overwrite=overwrite, on_progress=on_progress)
+    if can_report():
+        write_report(folder / _RUN, overwrite=overwrite)
+    return DemoResult(news, summary, *_coverage(truth, folder / _RUN / "counts.parquet"))
+
+
+def _coverage(truth: TrueEvents, counts: Path) -> tuple[int, int]:
+    """Counts that the posterior leaves open, and those of them with the truth in their interval."""
+    import pandas as pd
+
+    table = pd.read_parquet(counts)
+    left_open = truth.beside(table[table["sd"] > 0.0])
+    return len(left_open), int(left_open["covered"].sum())

@@ -1,0 +1,5 @@
+"""The command `score`: from dated news or annotated corpora to scored mentions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

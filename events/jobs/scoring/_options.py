@@ -1,0 +1,94 @@
+"""What `corefsample score` goes by."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample import _checks
+from corefsample.errors import ParameterError
+from corefsample.syntax import scheme_names
+from events.jobs.scoring._parsing import PARAGRAPHS
+
+__all__ = ["ScoreOptions"]
+
+ON_ERROR = ("stop", "quarantine")
+MENTIONS = ("annotated", "parse")
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """How to score.
+
+    Attributes
+    ----------
+    model
+        Model file; None: the English model of the package.
+    mentions
+        "annotated": those that documents have; "parse": those found in the parse. None: "annotated", save for text,
+        whose mentions are found in the parse.
+    pipeline
+        spaCy pipeline that parses text: a package or a folder. Needed for news, and for nothing else.
+    recalibration
+        Record of `corefsample recalibrate` whose temperature and NEW bias the scores go through, or None.
+    min_prob
+        In [0, 1): candidates below this probability are left out.
+    scheme
+        ud2, ud1 or clearnlp; None: told from each document's labels.
+    headline
+        Whether the headline of news is parsed as its first paragraph; it is kept as the metadata `title` either way.
+    paragraphs
+        "blank-line": blank lines part paragraphs. "line": each line is one.
+    text_column, date_column, id_column, title_column
+        Columns of tables of news; `id_column` None: articles are numbered in their file, "news.csv#1".
+    date_format
+        Of dates in tables of news, as `datetime.datetime.strptime` has it; None: ISO dates.
+    entity_fields
+        Fields of ``Entity=`` for CoNLL-U files that do not declare them.
+    jobs
+        Processes, at least 1; None: one a processor for text, 1 otherwise. Results do not depend on it.
+    on_error
+        "stop" at the first bad document, or "quarantine" it and go on.
+    """
+
+    model: str | None = None
+    mentions: str | None = None
+    pipeline: str | None = None
+    recalibration: str | None = None
+    min_prob: float = 1e-4
+    scheme: str | None = None
+    headline: bool = True
+    paragraphs: str = "blank-line"
+    text_column: str = "text"
+    date_column: str = "date"
+    id_column: str | None = "doc_id"
+    title_column: str = "title"
+    date_format: str | None = None
+    entity_fields: str | None = None
+    jobs: int | None = None
+    on_error: str = "stop"
+
+    def __post_init__(self) -> None:
+        _checks.probability("min_prob", self.min_prob, below_one=True)
+        _checks.choice("on_error", self.on_error, ON_ERROR)
+        _checks.choice("paragraphs", self.paragraphs, PARAGRAPHS)
+        if self.mentions is not None:
+            _checks.choice("mentions", self.mentions, MENTIONS)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+        if self.jobs is not None:
+            _checks.whole("jobs", self.jobs, 1)
+        if self.pipeline is not None and self.mentions == "annotated":
+            raise ParameterError("mentions must be found in the parse where a pipeline makes it, got 'annotated'")
+
+    def article_options(self) -> dict[str, Any]:
+        """Keywords of `events.news.ArticleStream`."""
+        return {
+            "text": self.text_column,
+            "date": self.date_column,
+            "doc_id": self.id_column,
+            "title": self.title_column,
+            "date_format": self.date_format,
+        }

@@ -1,0 +1,5 @@
+from ._run import RECORD_SUFFIX as RECORD_SUFFIX
+from ._run import TrainingRun as TrainingRun
+from ._run import TrainOptions as TrainOptions
+from ._run import load_templates as load_templates
+from ._run import run_train as run_train

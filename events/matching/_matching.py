@@ -1,0 +1,214 @@
+"""Rules against one parse: which mentions are described as which country, and which fill the roles of an event.
+
+Done once a document. What is left for each sampled clustering is boolean (see `events.counting`).
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.documents import Tokens
+from corefsample.errors import InputError
+from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow
+from events.lexicon import Lexicon, LexiconMatches
+from events.rules import Rule
+
+__all__ = ["MentionMatches", "match_document", "readable_schemes"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MentionMatches:
+    """What a rule and a lexicon see in one document.
+
+    Attributes
+    ----------
+    countries
+        Codes described by any mention, sorted.
+    described_mentions, described_countries
+        int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may come several times.
+    instances
+        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger.
+    triggers
+        int32 (n_instances,): token of the trigger.
+    n_ambiguous
+        Names in the text that the lexicon declares ambiguous.
+    described_words
+        int32 (n_descriptions, 2): tokens, end exclusive, of the country's name that makes a description, the first of
+        several; None where that is not known.
+    """
+
+    countries: tuple[str, ...]
+    described_mentions: npt.NDArray[np.int32]
+    described_countries: npt.NDArray[np.int32]
+    instances: npt.NDArray[np.int32]
+    triggers: npt.NDArray[np.int32]
+    n_ambiguous: int = 0
+    described_words: npt.NDArray[np.int32] | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether any clustering could hold an event."""
+        return bool(len(self.countries) and len(self.instances))
+
+    def _compared(self) -> tuple[object, ...]:
+        pairs = zip(self.described_mentions.tolist(), self.described_countries.tolist(), strict=True)
+        return self.countries, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
+
+    def agrees(self, other: MentionMatches) -> bool:
+        """Whether the other matches come to the same events: equal, or no event possible in either."""
+        return not (self.possible or other.possible) or self._compared() == other._compared()
+
+
+def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
+    """Names of the schemes to read a document by, from its labels or as told.
+
+    Raises
+    ------
+    InputError
+        If the labels fit no scheme, or not the one told.
+    """
+    distinct = sorted(set(labels))
+    fitting = fitting_schemes(distinct)
+    if scheme is None and not fitting:
+        raise InputError(f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_misfits(distinct)}")
+    if scheme is not None and scheme not in fitting:
+        strange = [label for label in distinct if SCHEMES[scheme].reads(label) is None]
+        raise InputError(f"tokens.dep must fit the scheme {scheme}, got {', '.join(map(repr, strange[:5]))}")
+    return fitting if scheme is None else (scheme,)
+
+
+def _misfits(labels: list[str]) -> str:
+    closest = min(SCHEMES.values(), key=lambda s: sum(s.reads(label) is None for label in labels))
+    strange = [label for label in labels if closest.reads(label) is None]
+    return f"{', '.join(map(repr, strange[:5]))} (not in {closest.name}, the closest)"
+
+
+def match_document(
+    tokens: Tokens,
+    mentions: npt.NDArray[np.int32],
+    rule: Rule,
+    lexicon: Lexicon,
+    date: datetime.date | None,
+    scheme: str | None = None,
+) -> MentionMatches:
+    """Match a rule and a lexicon against a parse.
+
+    Parameters
+    ----------
+    tokens, mentions
+        Of one document; mentions int32 (n_mentions, 3): start, end, head.
+    rule, lexicon
+        What to look for.
+    date
+        Chooses between countries that share a name.
+    scheme
+        Name of the dependency scheme, or None to tell it from the labels.
+
+    Raises
+    ------
+    InputError
+        If the labels fit no scheme, or several that see different events.
+    """
+    readable = readable_schemes(tokens.dep, scheme)
+    served = [name for name in readable if rule.serves(name)]
+    if not served:
+        raise InputError(
+            f"tokens.dep must fit a scheme that the rule {rule.name} has paths for, got {' or '.join(readable)}"
+        )
+    readings = [_Reading(tokens, mentions, rule, name) for name in served]
+    if not any(reading.instances for reading in readings):
+        return readings[0].matches(LexiconMatches({}, {}, 0))
+    found = lexicon.match(tokens.text, readings[0].view.heads, date)
+    matches = [reading.matches(found) for reading in readings]
+    if not all(matches[0].agrees(other) for other in matches[1:]):
+        names = " and ".join(reading.scheme for reading in readings)
+        raise InputError(
+            f"tokens.dep must tell the dependency scheme, got labels that fit {names}, which see different events "
+            "(scheme chooses)"
+        )
+    return matches[0]
+
+
+class _Reading:
+    """A parse as one scheme reads it, and the instances of the rule's event in it."""
+
+    def __init__(self, tokens: Tokens, mentions: npt.NDArray[np.int32], rule: Rule, scheme: str) -> None:
+        self.scheme = scheme
+        self.view = ParseView(tokens, SCHEMES[scheme])
+        self._rule = rule
+        self._by_head: dict[int, list[int]] = {}
+        for mention, head in enumerate(mentions[:, 2].tolist()):
+            self._by_head.setdefault(head, []).append(mention)
+        self.instances, self._triggers = _instances(self.view, self._by_head, rule, scheme)
+
+    def matches(self, found: LexiconMatches) -> MentionMatches:
+        """Add which mentions are described as a country, given the countries' words in the text."""
+        words = _described(self.view, self._by_head, self._rule.described[self.scheme], found.codes)
+        described = sorted(words)
+        countries = tuple(sorted({code for _, code in described}))
+        number = {code: c for c, code in enumerate(countries)}
+        return MentionMatches(
+            countries=countries,
+            described_mentions=np.array([m for m, _ in described], np.int32),
+            described_countries=np.array([number[code] for _, code in described], np.int32),
+            instances=np.array(self.instances, np.int32).reshape(-1, len(self._rule.event)),
+            triggers=np.array(self._triggers, np.int32),
+            n_ambiguous=found.n_ambiguous,
+            described_words=np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+        )
+
+
+def _described(
+    view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
+) -> dict[tuple[int, str], int]:
+    """Pairs of a mention and a country that a description path of its head leads to, each with the first such word."""
+    # Paths that only go down lead to a country's word from the word itself and from what is above it.
+    near = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
+    words: dict[tuple[int, str], int] = {}
+    for head in near & by_head.keys():
+        tokens = {token for path in paths for token in follow(path, view, head) if token in codes}
+        for token in sorted(tokens, reverse=True):
+            words |= {(mention, codes[token]): token for mention in by_head[head]}
+    return words
+
+
+def _with_all_above(view: ParseView, tokens: Iterable[int]) -> set[int]:
+    above: set[int] = set()
+    for token in tokens:
+        here = token
+        while here >= 0 and here not in above:
+            above.add(here)
+            here = view.heads[here]
+    return above
+
+
+def _instances(
+    view: ParseView, by_head: Mapping[int, list[int]], rule: Rule, scheme: str
+) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Every way to fill the event's roles at every trigger, each once, in the order of the text."""
+    instances, triggers = [], []
+    lemmas = {lemma for lemma in set(view.lemma) if lemma.lower() in rule.lemmas}
+    for token in [t for t, lemma in enumerate(view.lemma) if lemma in lemmas]:
+        if view.upos[token] not in rule.upos:
+            continue
+        fillers = [
+            sorted(
+                {
+                    mention
+                    for path in rule.roles[role][scheme]
+                    for head in follow(path, view, token)
+                    for mention in by_head.get(head, ())
+                }
+            )
+            for role in rule.event
+        ]
+        for instance in product(*fillers):
+            instances.append(instance)
+            triggers.append(token)
+    return instances, triggers

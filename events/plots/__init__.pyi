@@ -1,0 +1,5 @@
+from .bands import event_band as event_band
+from .bands import event_bands as event_bands
+from .comparisons import country_comparison as country_comparison
+from .posteriors import count_bars as count_bars
+from .queries import query_coverage as query_coverage

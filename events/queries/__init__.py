@@ -1,0 +1,5 @@
+"""Entity queries: questions put to annotated documents, to test whether intervals of counts cover the truth."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,312 @@
+"""Do the intervals hold on real gold? Queries of a corpus before and after recalibration, every figure held out.
+
+The documents are dealt to folds. Each one's probabilities come from a recalibration that was fitted without it, so
+that what is reported of a recalibration is what it does for documents it has not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.documents import ScoredDocument
+from corefsample.errors import ParameterError
+from corefsample.links import Unannotated
+from corefsample.recalibration import CrossFit, Recalibration, RecalibrationFitter
+from events.queries._counts import LEVELS, SIZES, count_coverage, count_intervals
+from events.queries._score import QueryScore, named_objective
+from events.queries._table import QueryTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from corefsample.calibration.measures import ReliabilityCurve
+
+__all__ = ["AS_SCORED", "QueryStudy", "QueryVariant", "study_queries"]
+
+FloatArray = npt.NDArray[np.float64]
+
+AS_SCORED = "as scored"
+GIVEN, UNCERTAIN = "given", "uncertain"  # the recalibration, in an interval
+_DRAW_SAMPLES = 200  # for each draw of a recalibration; their noise averages out over the draws
+N_BINS = 20
+_NONE = Recalibration()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryVariant:
+    """The queries' probabilities under one way to recalibrate.
+
+    Attributes
+    ----------
+    name
+        "as scored", or the objective.
+    fit
+        The cross-validated recalibration; None as scored.
+    probabilities
+        float64 (n_pairs,): P by the recalibration fitted without the document.
+    draws
+        float64 (n_draws, n_pairs): P by each refit on bootstrapped documents; None where there are none.
+    """
+
+    name: str
+    fit: CrossFit | None
+    probabilities: FloatArray
+    draws: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryStudy:
+    """Queries of a corpus, with their probabilities before and after recalibration.
+
+    Attributes
+    ----------
+    table
+        Queries, documents and truth.
+    variants
+        "as scored" first, then one for each objective.
+    n_samples
+        Samples behind each probability.
+    levels, sizes
+        Of the intervals, and the least numbers of documents of each group.
+    n_without_gold
+        Documents left out, as they have no gold.
+    n_left_out
+        Mentions without a gold entity that would otherwise have decided a query.
+    """
+
+    table: QueryTable
+    variants: tuple[QueryVariant, ...]
+    n_samples: int
+    levels: tuple[float, ...]
+    sizes: tuple[int, ...]
+    n_without_gold: int
+    n_left_out: int
+
+    def variant(self, name: str) -> QueryVariant:
+        """One variant by name."""
+        names = [each.name for each in self.variants]
+        if name not in names:
+            raise ParameterError(f"name must be one of {', '.join(names)}, got {name!r}")
+        return self.variants[names.index(name)]
+
+    def pairs(self) -> pd.DataFrame:
+        """One row a document and query: as `QueryTable.to_frame`, and P by each variant in a column of its name."""
+        return self.table.to_frame().assign(**{each.name: each.probabilities for each in self.variants})
+
+    def reliability(self, *, n_bins: int = N_BINS) -> dict[str, ReliabilityCurve]:
+        """Reliability curve of each variant's P over all pairs, with intervals by document."""
+        from corefsample.calibration import reliability_curve
+
+        documents = self.table.pair_documents
+        return {
+            each.name: reliability_curve(each.probabilities, self.table.truth, documents=documents, n_bins=n_bins)
+            for each in self.variants
+        }
+
+    def scores(self, *, n_bins: int = N_BINS) -> pd.DataFrame:
+        """One row a variant: how P fares over all pairs.
+
+        Returns
+        -------
+        pandas.DataFrame
+            variant, n_pairs, mean_p, share_true, brier, calibration_error (RMS over adaptive bins) with lower and
+            upper end of its 95% interval by document, n_bins.
+        """
+        import pandas as pd
+
+        from corefsample.calibration import brier_score, calibration_error
+
+        rows = []
+        for each in self.variants:
+            p, truth = each.probabilities, self.table.truth
+            error = calibration_error(p, truth, n_bins=n_bins, documents=self.table.pair_documents)
+            rows.append(
+                {
+                    "variant": each.name,
+                    "n_pairs": self.table.n_pairs,
+                    "mean_p": float(p.mean()),
+                    "share_true": float(truth.mean()),
+                    "brier": brier_score(p, truth),
+                    "calibration_error": error.estimate,
+                    "lower": error.lower,
+                    "upper": error.upper,
+                    "n_bins": error.n_bins,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def intervals(self) -> pd.DataFrame:
+        """Intervals of each query's count: as `count_intervals`, and variant, recalibration ("given", "uncertain")."""
+        import pandas as pd
+
+        parts = []
+        for each in self.variants:
+            laws = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
+            for recalibration, probs in laws.items():
+                part = count_intervals(self.table, probs, levels=self.levels, min_documents=self.sizes[0])
+                part.insert(0, "variant", each.name)
+                part.insert(1, "recalibration", recalibration)
+                parts.append(part)
+        return pd.concat(parts, ignore_index=True)
+
+    def coverage(self, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Share of the intervals that hold the true count.
+
+        Parameters
+        ----------
+        intervals
+            What `intervals` gave, where it is there already.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a variant, recalibration, group of queries, interval and level: variant; recalibration ("given":
+            the fitted one taken as true; "uncertain": its refits on bootstrapped documents); and the columns of
+            `events.queries.count_coverage`.
+        """
+        import pandas as pd
+
+        told = self.intervals() if intervals is None else intervals
+        parts = []
+        for names, part in told.groupby(["variant", "recalibration"], sort=False) if len(told) else [(("", ""), told)]:
+            table = count_coverage(part, sizes=self.sizes)
+            for column, (title, name) in enumerate(zip(("variant", "recalibration"), names, strict=True)):
+                table.insert(column, title, str(name))
+            parts.append(table)
+        return pd.concat(parts, ignore_index=True)
+
+    def recalibrations(self) -> pd.DataFrame:
+        """One row a variant and fold: temperature and new_bias, their sd over the draws, held-out score before, after.
+
+        Returns
+        -------
+        pandas.DataFrame
+            variant, fold, n_documents (held out), temperature, temperature_sd, new_bias, new_bias_sd, score_before,
+            score_after (mean loss a term of the held-out documents, by the variant's own objective).
+        """
+        import pandas as pd
+
+        rows = []
+        for each in self.variants:
+            if each.fit is None:
+                continue
+            fit = each.fit
+            for fold, recalibration in enumerate(fit.recalibrations):
+                held_out = fit.folds == fold
+                n_terms = fit.n_terms[held_out].sum()
+                draws = fit.draws[fold] if fit.draws else None
+                rows.append(
+                    {
+                        "variant": each.name,
+                        "fold": fold,
+                        "n_documents": int(held_out.sum()),
+                        "temperature": recalibration.temperature,
+                        "temperature_sd": None if draws is None else float(draws.temperature.std()),
+                        "new_bias": recalibration.new_bias,
+                        "new_bias_sd": None if draws is None else float(draws.new_bias.std()),
+                        "score_before": fit.loss_before[held_out].sum() / n_terms if n_terms else None,
+                        "score_after": fit.loss_after[held_out].sum() / n_terms if n_terms else None,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+
+def study_queries(
+    documents: Iterable[ScoredDocument],
+    *,
+    objectives: Sequence[str] = ("likelihood", "links", "links-log", "queries"),
+    n_folds: int = 5,
+    n_samples: int = 1000,
+    n_boot: int = 100,
+    seed: int = 0,
+    levels: Sequence[float] = LEVELS,
+    sizes: Sequence[int] = SIZES,
+    role: str = "subject",
+    scheme: str | None = None,
+    unannotated: Unannotated = "skip",
+    missing: str = "skip",
+    on_step: Callable[[int, int], None] | None = None,
+) -> QueryStudy:
+    """Ask a corpus its own queries, before and after cross-validated recalibration by each objective.
+
+    Parameters
+    ----------
+    documents
+        With tokens; those without gold are counted and left out.
+    objectives
+        Of "likelihood", "links" (Brier score), "links-log", "queries" (Brier score), "queries-log".
+    n_folds
+        From 2 to the number of documents with gold.
+    n_samples
+        Clusterings a document, for probabilities and for fitting by queries; at least 2.
+    n_boot
+        Refits on bootstrapped documents, for intervals that carry the recalibration's uncertainty; 0 for none.
+    seed
+        Of samples, folds and bootstrap, in [0, 2**64).
+    levels, sizes
+        As of `events.queries.count_intervals` and `count_coverage`.
+    role, scheme
+        As of `events.queries.match_queries`.
+    unannotated, missing
+        As of `corefsample.recalibration.RecalibrationFitter`.
+    on_step
+        Called with the number of variants that are done, and of all.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If no document has gold or holds a query, a document has no tokens or labels that fit no scheme, or an option
+        is outside its range.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 7, which asks in what sense the intervals are good.
+    """
+    options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
+    options |= {"n_samples": n_samples, "seed": seed}
+    made = {name: named_objective(name, options) for name in objectives}
+    given = tuple(documents)
+    with_gold = [document for document in given if document.gold is not None]
+    if not with_gold:
+        raise ParameterError(f"gold must be there for queries, got none in {len(given)} documents")
+    matched = [QueryScore(**options).queries(document) for document in with_gold]
+    table = QueryTable.of(matched)
+    variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
+    for name, objective in made.items():
+        fitter = RecalibrationFitter(with_gold, objective=objective, missing=missing, unannotated=unannotated)
+        fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
+        variants.append(_variant(name, fit, table, n_samples, seed))
+        if on_step is not None:
+            on_step(len(variants), 1 + len(made))
+    return QueryStudy(
+        table=table,
+        variants=tuple(variants),
+        n_samples=n_samples,
+        levels=tuple(levels),
+        sizes=tuple(sizes),
+        n_without_gold=len(given) - len(with_gold),
+        n_left_out=sum(queries.n_left_out for queries in matched),
+    )
+
+
+def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: int) -> QueryVariant:
+    """Probabilities of every document under the recalibrations fitted without it."""
+    fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
+    folds = [fold_of[doc_id] for doc_id in table.doc_ids]
+    n_draws = len(fit.draws[0]) if fit.draws else 0
+    draws = [
+        table.probabilities(
+            [fit.draws[fold][draw] for fold in folds],
+            n_samples=_DRAW_SAMPLES,
+            seed=seed,
+            first_sample=n_samples + draw * _DRAW_SAMPLES,
+        )
+        for draw in range(n_draws)
+    ]
+    probabilities = table.probabilities([fit.recalibrations[fold] for fold in folds], n_samples=n_samples, seed=seed)
+    return QueryVariant(name, fit, probabilities, np.stack(draws) if draws else None)

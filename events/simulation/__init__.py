@@ -1,0 +1,5 @@
+"""Simulated news whose true events are known."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

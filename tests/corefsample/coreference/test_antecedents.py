@@ -1,0 +1,359 @@
+"""AntecedentDistribution: validation, softmax, pruning."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Lists
+
+from corefsample import (
+    AntecedentDistribution,
+    ParameterError,
+    Recalibration,
+    ScoredDocument,
+    clustering_log_prob,
+    link_marginals,
+    read_documents,
+    root_posterior,
+    sample_clusterings,
+    write_documents,
+)
+
+
+def rows_of(distribution: AntecedentDistribution) -> list[references.Row]:
+    rows = []
+    for i in range(distribution.n_mentions):
+        candidates, probs = distribution.row(i)
+        rows.append({**dict(zip(candidates.tolist(), probs.tolist(), strict=True)), i: distribution.new_probs[i]})
+    return rows
+
+
+# --- softmax -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(strategies.antecedent_lists())
+def test_probabilities_are_the_softmax_of_the_scores_and_zero_for_new(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    for row, expected in zip(rows_of(distribution), references.softmax_rows(*lists), strict=True):
+        assert row == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.kernels
+@given(strategies.antecedent_lists())
+def test_the_probabilities_of_each_mention_sum_to_one(lists: Lists) -> None:
+    for row in rows_of(AntecedentDistribution.from_lists(*lists)):
+        assert math.fsum(row.values()) == pytest.approx(1.0, abs=1e-14)
+
+
+def test_known_probabilities() -> None:
+    # exp(log 3) : exp(0) = 3 : 1; then exp(0) : exp(log 2) : exp(0) = 1 : 2 : 1, candidates given as 1, 0.
+    distribution = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [math.log(3.0)], [math.log(2.0), 0.0]])
+    np.testing.assert_allclose(distribution.probs, [0.75, 0.25, 0.5], rtol=1e-15)
+    np.testing.assert_allclose(distribution.new_probs, [1.0, 0.25, 0.25], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("score", "prob", "new_prob"),
+    [(800.0, 1.0, 0.0), (-800.0, 0.0, 1.0), (1e308, 1.0, 0.0), (-1e308, 0.0, 1.0), (0.0, 0.5, 0.5)],
+)
+def test_extreme_scores_give_exact_certainties(score: float, prob: float, new_prob: float) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [score]])
+    assert (distribution.probs[0], distribution.new_probs[1]) == (prob, new_prob)
+
+
+def test_two_huge_equal_scores_share_the_probability() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [1e308, 1e308]])
+    assert distribution.probs.tolist() == [0.5, 0.5]
+    assert distribution.new_probs[2] == 0.0
+
+
+@given(strategies.antecedent_lists(), st.randoms(use_true_random=False))
+def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) -> None:
+    shuffled = Lists([], [])
+    for candidates, scores in zip(*lists, strict=True):
+        pairs = list(zip(candidates, scores, strict=True))
+        random.shuffle(pairs)  # type: ignore[attr-defined]
+        shuffled.antecedents.append([k for k, _ in pairs])
+        shuffled.scores.append([score for _, score in pairs])
+    one, other = AntecedentDistribution.from_lists(*lists), AntecedentDistribution.from_lists(*shuffled)
+    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@given(strategies.antecedent_lists())
+def test_candidates_of_a_row_ascend(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    for i, candidates in enumerate(lists.antecedents):
+        assert distribution.row(i)[0].tolist() == sorted(candidates)
+
+
+# --- building ----------------------------------------------------------------------------------------------
+
+
+@given(strategies.antecedent_lists())
+def test_compressed_rows_and_lists_build_the_same(lists: Lists) -> None:
+    indptr = np.cumsum([0, *map(len, lists.antecedents)])
+    flat = [k for row in lists.antecedents for k in row]
+    scores = [score for row in lists.scores for score in row]
+    from_csr = AntecedentDistribution.from_csr(indptr, flat, scores)
+    from_lists = AntecedentDistribution.from_lists(*lists)
+    np.testing.assert_array_equal(from_csr.probs, from_lists.probs)
+    np.testing.assert_array_equal(from_csr.new_probs, from_lists.new_probs)
+
+
+def test_no_mentions_at_all_are_a_distribution() -> None:
+    distribution = AntecedentDistribution.from_lists([], [])
+    assert (distribution.n_mentions, distribution.n_candidates) == (0, 0)
+
+
+def test_one_mention_is_new() -> None:
+    distribution = AntecedentDistribution.from_lists([[]], [[]])
+    assert distribution.new_probs.tolist() == [1.0]
+
+
+def test_dtypes_are_those_of_the_docstring() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [1]])
+    dtypes = {
+        "indptr": np.int64,
+        "antecedents": np.int32,
+        "scores": np.float64,
+        "probs": np.float64,
+        "new_probs": np.float64,
+    }
+    assert {name: getattr(distribution, name).dtype for name in dtypes} == dtypes
+
+
+@pytest.mark.parametrize("name", ["indptr", "antecedents", "scores", "probs", "new_probs"])
+def test_arrays_are_read_only(name: str) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(distribution, name)[0] = 1
+
+
+def test_fields_cannot_be_set() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        distribution.probs = np.zeros(1)  # type: ignore[misc]
+
+
+def test_the_arrays_given_are_neither_changed_nor_kept() -> None:
+    indptr, candidates = np.array([0, 0, 0, 2]), np.array([1, 0], np.int32)
+    scores = np.array([3.0, 0.0])
+    distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
+    assert (candidates.tolist(), scores.tolist()) == ([1, 0], [3.0, 0.0])
+    before = distribution.probs.copy()
+    indptr[:], candidates[:], scores[:] = 0, 0, -9.0
+    assert distribution.indptr.tolist() == [0, 0, 0, 2]
+    np.testing.assert_array_equal(distribution.probs, before)
+
+
+@pytest.mark.parametrize(
+    ("antecedents", "scores", "message"),
+    [
+        ([[0]], [[0.0]], "antecedents[0][0] must be a mention before 0, got 0"),
+        ([[], [1]], [[], [0.0]], "antecedents[1][0] must be a mention before 1, got 1"),
+        ([[], [0], [0, 2]], [[], [0.0], [0.0, 1.0]], "antecedents[2][1] must be a mention before 2, got 2"),
+        ([[], [-1]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
+        ([[], [2**31]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got 2147483648"),
+        ([[], [0], [0, 1, 0]], [[], [0.0], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 0 twice"),
+        ([[], [0, 0]], [[], [0.0, 1.0]], "antecedents[1] must be distinct, got 0 twice"),
+        ([[], [], [0, 1, 1]], [[], [], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 1 twice"),
+        ([[], [0]], [[], [math.nan]], "scores[1][0] must be finite, got nan"),
+        ([[], [0]], [[], [math.inf]], "scores[1][0] must be finite, got inf"),
+        ([[], [0]], [[], [-math.inf]], "scores[1][0] must be finite, got -inf"),
+        ([[], [0]], [[]], "scores must have one list a mention, as antecedents has (2), got 1"),
+        ([[], [0]], [[], []], "scores[1] must be as long as antecedents[1] (1), got 0"),
+        ([[], [0.0]], [[], [0.0]], "antecedents must be whole numbers"),
+        ([[], [True]], [[], [0.0]], "antecedents must be whole numbers"),
+        ([[], ["0"]], [[], [0.0]], "antecedents must be whole numbers"),
+        ([[], [10**30]], [[], [0.0]], "antecedents must be whole numbers"),
+        ([[], [0]], [[], ["1"]], "scores must be numbers"),
+        ([[], [0]], [[], [None]], "scores must be numbers"),
+    ],
+)
+def test_lists_that_break_a_rule_are_refused_with_place_rule_and_value(
+    antecedents: list[list[int]], scores: list[list[float]], message: str
+) -> None:
+    with pytest.raises(ParameterError) as error:
+        AntecedentDistribution.from_lists(antecedents, scores)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "indptr", [[], [1], [0, 2], [0, 2, 1], [0, 0], [-1, 1], [0.0, 1.0], [[0, 1]], list(range(60, -1, -1))]
+)
+def test_row_bounds_that_are_none_are_refused_in_one_line(indptr: list[int]) -> None:
+    with pytest.raises(ParameterError, match=r"^indptr must [^\n]*$"):
+        AntecedentDistribution.from_csr(indptr, [0], [0.0])
+
+
+def test_scores_and_candidates_of_unlike_length_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"scores must be as long as antecedents \(1\), got 2"):
+        AntecedentDistribution.from_csr([0, 0, 1], [0], [0.0, 1.0])
+
+
+# --- pruning -----------------------------------------------------------------------------------------------
+
+
+@given(strategies.antecedent_lists(scores=strategies.mild_scores), st.floats(0.0, 0.9))
+def test_pruning_leaves_out_the_improbable_and_renormalises(lists: Lists, min_prob: float) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    pruned = distribution.pruned(min_prob)
+    for i, (before, after) in enumerate(zip(rows_of(distribution), rows_of(pruned.distribution), strict=True)):
+        kept = {k: p for k, p in before.items() if k == i or p >= min_prob}
+        left = math.fsum(kept.values())
+        assert after == pytest.approx({k: p / left for k, p in kept.items()}, abs=1e-13)
+        assert pruned.dropped_mass[i] == pytest.approx(1.0 - left, abs=1e-13)
+    assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
+
+
+def test_pruning_at_zero_leaves_everything() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-800.0], [1.0, 2.0]])
+    pruned = distribution.pruned(0.0)
+    np.testing.assert_array_equal(pruned.distribution.probs, distribution.probs)
+    assert (pruned.n_dropped, pruned.dropped_mass.tolist()) == (0, [0.0, 0.0, 0.0])
+
+
+def test_a_candidate_of_just_the_least_probability_stays() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])  # one half each
+    assert distribution.pruned(0.5).n_dropped == 0
+    assert distribution.pruned(math.nextafter(0.5, 1.0)).n_dropped == 1
+
+
+def test_new_is_never_pruned() -> None:
+    # P(NEW) = 1 / (1 + e^5) = 0.0067, below the threshold; the candidate keeps its 0.9933.
+    pruned = AntecedentDistribution.from_lists([[], [0]], [[], [5.0]]).pruned(0.1)
+    assert pruned.distribution.new_probs[1] == pytest.approx(1.0 / (1.0 + math.exp(5.0)))
+
+
+@pytest.mark.parametrize("min_prob", [-0.1, 1.0, 1, 2.0, math.nan, "0.1", None, True])
+def test_pruning_below_no_probability_is_refused(min_prob: float) -> None:
+    distribution = AntecedentDistribution.from_lists([[]], [[]])
+    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got "):
+        distribution.pruned(min_prob)
+
+
+# --- one antecedent settled --------------------------------------------------------------------------------
+
+NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
+
+
+def settled_law(rows: list[references.Row], mention: int, antecedent: int) -> references.Law:
+    """Law of clusterings where all antecedent vectors with another antecedent of the mention are rejected."""
+    kept: dict[references.Clustering, list[float]] = {}
+    for vector, probability in references.antecedent_vectors(rows):
+        if vector[mention] == antecedent:
+            kept.setdefault(references.connected_components(vector), []).append(probability)
+    mass = math.fsum(p for terms in kept.values() for p in terms)
+    return {clustering: math.fsum(terms) / mass for clustering, terms in kept.items()}
+
+
+@given(strategies.antecedent_lists(1, 5, scores=strategies.mild_scores), st.data())
+def test_a_settled_antecedent_gives_what_rejection_gives(lists: Lists, data: st.DataObject) -> None:
+    n = len(lists.antecedents)
+    mention = data.draw(st.integers(0, n - 1))
+    k = data.draw(st.sampled_from([mention, *lists.antecedents[mention]]))  # the mention itself: NEW
+    law = settled_law(references.softmax_rows(*lists), mention, k)
+    settled = AntecedentDistribution.from_lists(*lists).with_antecedent(mention, None if k == mention else k)
+    np.testing.assert_allclose(link_marginals(settled), references.link_marginals(law, n), atol=1e-12)
+    np.testing.assert_allclose(root_posterior(settled), references.root_posterior(law, n), atol=1e-12)
+    for clustering in references.all_clusterings(n):
+        assert math.exp(clustering_log_prob(settled, clustering)) == pytest.approx(law.get(clustering, 0.0), abs=1e-12)
+
+
+@given(strategies.antecedent_lists(1, scores=strategies.mild_scores), st.data())
+def test_the_other_mentions_keep_every_bit(lists: Lists, data: st.DataObject) -> None:
+    mention = data.draw(st.integers(0, len(lists.antecedents) - 1))
+    k = data.draw(st.sampled_from([None, *lists.antecedents[mention]]))
+    before = AntecedentDistribution.from_lists(*lists)
+    arrays = {name: getattr(before, name).copy() for name in NAMES}
+    after = before.with_antecedent(mention, k)
+    expected = rows_of(before)
+    expected[mention] = {mention: 1.0} if k is None else {k: 1.0, mention: 0.0}
+    assert rows_of(after) == expected
+    for name in NAMES:
+        np.testing.assert_array_equal(getattr(before, name), arrays[name])
+        assert getattr(after, name).dtype == getattr(before, name).dtype
+        assert not getattr(after, name).flags.writeable
+    others = np.delete(np.arange(after.n_mentions), mention)
+    for i in others.tolist():
+        rows = slice(after.indptr[i], after.indptr[i + 1])
+        old = slice(before.indptr[i], before.indptr[i + 1])
+        np.testing.assert_array_equal(after.scores[rows], before.scores[old])
+
+
+def test_a_mixture_over_all_choices_is_the_distribution_itself() -> None:
+    # P(link) = sum over k of P(a_3 = k) P(link | a_3 = k), the law of total probability.
+    distribution = AntecedentDistribution.from_lists(
+        [[], [0], [1, 0], [0, 1, 2], [3, 0]], [[], [0.3], [1.0, -1.0], [0.2, 0.5, -0.4], [0.7, 0.1]]
+    )
+    candidates, probs = distribution.row(3)
+    mixed = distribution.new_probs[3] * link_marginals(distribution.with_antecedent(3, None))
+    for k, p in zip(candidates.tolist(), probs.tolist(), strict=True):
+        mixed += p * link_marginals(distribution.with_antecedent(3, k))
+    np.testing.assert_allclose(mixed, link_marginals(distribution), atol=1e-14)
+
+
+def test_the_same_seed_draws_the_same_for_the_other_mentions() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.0], [0.0, 0.0], [0.0]])
+    settled = distribution.with_antecedent(2, None)
+    one, other = (sample_clusterings(each, n_samples=500, seed=1).labels for each in (distribution, settled))
+    np.testing.assert_array_equal(one[:, :2], other[:, :2])
+    np.testing.assert_array_equal(one[:, 3] == one[:, 2], other[:, 3] == other[:, 2])  # a_3 is 2 or NEW
+    assert 100 < np.count_nonzero(one[:, 2] == 2) < 400
+    assert (other[:, 2] == 2).all()
+
+
+def test_a_settled_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [-9.0, 0.0]])
+    settled = distribution.with_antecedent(2, 0).with_antecedent(1, None)
+    assert settled.probs.tolist() == [1.0]
+    assert settled.new_probs.tolist() == [1.0, 1.0, 0.0]
+    write_documents(
+        [ScoredDocument("d", np.array([[0, 1, 0], [1, 2, 1], [2, 3, 2]], np.int32), settled)], tmp_path / "d.jsonl"
+    )
+    (read,) = read_documents(tmp_path / "d.jsonl")
+    for again in (read.antecedents, Recalibration(5.0, 2.0).apply(settled)):
+        assert again.probs.tolist() == [1.0]
+        assert again.new_probs.tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("mention", "antecedent", "reason"),
+    [
+        (3, None, "mention must be from 0 to below 3, got 3"),
+        (-1, None, "mention must be from 0 to below 3, got -1"),
+        (True, 0, "mention must be from 0 to below 3, got True"),
+        (1.0, 0, "mention must be from 0 to below 3, got 1.0"),
+        (2, 2, r"antecedent must be None \(NEW\) or a mention before 2, got 2"),
+        (1, 2, r"antecedent must be None \(NEW\) or a mention before 1, got 2"),
+        (2, -1, r"antecedent must be None \(NEW\) or a mention before 2, got -1"),
+        (2, False, r"antecedent must be None \(NEW\) or a mention before 2, got False"),
+        (2, "0", r"antecedent must be None \(NEW\) or a mention before 2, got '0'"),
+        (0, 0, r"antecedent must be None \(NEW\) or a mention before 0, got 0"),
+        (2, 1, "antecedent must have a probability above 0 for mention 2, got 1 of probability 0"),  # exp(-800)
+        (1, 0, "antecedent must have a probability above 0 for mention 1, got 0 of probability 0"),  # no candidate
+        (2, None, r"antecedent must have a probability above 0 for mention 2, got None \(NEW\) of probability 0"),
+    ],
+)
+def test_what_cannot_be_the_antecedent_is_refused(mention: Any, antecedent: Any, reason: str) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [800.0, 0.0]])
+    with pytest.raises(ParameterError, match=f"^{reason}$"):
+        distribution.with_antecedent(mention, antecedent)
+
+
+def test_numbers_of_numpy_settle_as_plain_ones_do() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    mention, antecedent = np.arange(2)[::-1]
+    settled = distribution.with_antecedent(mention, antecedent)
+    assert (settled.probs.tolist(), settled.antecedents.tolist()) == ([1.0], [0])

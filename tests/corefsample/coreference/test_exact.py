@@ -1,0 +1,281 @@
+"""Exact inference against full enumeration, and identities that hold for any number of mentions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Lists
+
+from corefsample import (
+    AntecedentDistribution,
+    ParameterError,
+    clustering_log_prob,
+    entity_count_pmf,
+    link_marginals,
+    map_clustering,
+    poisson_binomial_pmf,
+    root_posterior,
+)
+
+SIX_FULL = Lists(
+    [list(range(i)) for i in range(6)],
+    [[((3 * i + 5 * k) % 7 - 3) / 2 for k in range(i)] for i in range(6)],
+)
+NONE = Lists([], [])
+ONE = Lists([[]], [[]])
+
+
+def law_of(lists: Lists) -> references.Law:
+    return references.clustering_law(references.softmax_rows(*lists))
+
+
+# --- the reference itself ----------------------------------------------------------------------------------
+
+
+def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
+    # 1 * 2 * ... * 6 choices; 203 is the sixth Bell number.
+    rows = references.softmax_rows(*SIX_FULL)
+    assert sum(1 for _ in references.antecedent_vectors(rows)) == 720
+    assert len(references.clustering_law(rows)) == len(references.all_clusterings(6)) == 203
+
+
+# --- against enumeration -----------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
+def test_link_marginals_equal_enumeration(lists: Lists) -> None:
+    expected = references.link_marginals(law_of(lists), len(lists.antecedents))
+    marginals = link_marginals(AntecedentDistribution.from_lists(*lists))
+    np.testing.assert_allclose(marginals, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
+def test_the_root_posterior_equals_enumeration(lists: Lists) -> None:
+    expected = references.root_posterior(law_of(lists), len(lists.antecedents))
+    roots = root_posterior(AntecedentDistribution.from_lists(*lists))
+    np.testing.assert_allclose(roots, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
+def test_the_number_of_entities_equals_enumeration(lists: Lists) -> None:
+    expected = references.entity_count_pmf(law_of(lists), len(lists.antecedents))
+    pmf = entity_count_pmf(AntecedentDistribution.from_lists(*lists))
+    np.testing.assert_allclose(pmf, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.kernels
+@settings(max_examples=40)
+@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
+def test_the_probability_of_every_clustering_equals_enumeration(lists: Lists) -> None:
+    distribution, law = AntecedentDistribution.from_lists(*lists), law_of(lists)
+    for labels in references.all_clusterings(len(lists.antecedents)):
+        probability = math.exp(clustering_log_prob(distribution, labels))
+        assert probability == pytest.approx(law.get(labels, 0.0), abs=1e-12)
+
+
+@pytest.mark.kernels
+@given(strategies.antecedent_lists(max_mentions=7, scores=strategies.quarter_scores))
+def test_the_map_clustering_follows_the_likeliest_antecedents(lists: Lists) -> None:
+    expected = references.map_clustering(references.softmax_rows(*lists))
+    assert tuple(map_clustering(AntecedentDistribution.from_lists(*lists)).tolist()) == expected
+
+
+# --- known answers and identities --------------------------------------------------------------------------
+
+
+def test_link_marginals_of_a_chain_are_products() -> None:
+    # 1 links to 0 with 1/2, 2 links to 1 with 3/4: P(0 and 2) = 3/8.
+    chain = AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [math.log(3.0)]])
+    expected = [[1.0, 0.5, 0.375], [0.5, 1.0, 0.75], [0.375, 0.75, 1.0]]
+    np.testing.assert_allclose(link_marginals(chain), expected, rtol=1e-15)
+
+
+def wide_distribution(n_mentions: int = 200, seed: int = 5) -> AntecedentDistribution:
+    """Many mentions with up to a dozen candidates each."""
+    generator = np.random.default_rng(seed)
+    antecedents = [generator.permutation(i)[:12].tolist() for i in range(n_mentions)]
+    return AntecedentDistribution.from_lists(
+        antecedents, [generator.normal(0.0, 2.0, len(row)).tolist() for row in antecedents]
+    )
+
+
+def test_link_marginals_are_symmetric_probabilities_with_a_unit_diagonal() -> None:
+    marginals = link_marginals(wide_distribution())
+    np.testing.assert_array_equal(marginals, marginals.T)
+    np.testing.assert_array_equal(np.diag(marginals), 1.0)
+    assert marginals.min() >= 0.0
+    assert marginals.max() <= 1.0
+
+
+def test_root_posteriors_sum_to_one_and_look_back_only() -> None:
+    roots = root_posterior(wide_distribution())
+    np.testing.assert_allclose(roots.sum(axis=1), 1.0, rtol=1e-13)
+    np.testing.assert_array_equal(roots, np.tril(roots))
+
+
+def test_a_mention_is_its_own_root_where_it_is_new() -> None:
+    distribution = wide_distribution()
+    np.testing.assert_array_equal(np.diag(root_posterior(distribution)), distribution.new_probs)
+
+
+def test_links_to_a_first_mention_are_its_root_posterior() -> None:
+    # Mention 0 is always a first mention: whoever corefers with it has it as a root.
+    distribution = wide_distribution()
+    np.testing.assert_allclose(
+        root_posterior(distribution)[:, 0], link_marginals(distribution)[:, 0], rtol=0, atol=1e-13
+    )
+
+
+def test_the_mean_number_of_entities_is_the_sum_of_new_probabilities() -> None:
+    distribution = wide_distribution()
+    pmf = entity_count_pmf(distribution)
+    assert pmf @ np.arange(pmf.size) == pytest.approx(distribution.new_probs.sum(), rel=1e-12)
+
+
+# --- the probability of a clustering -----------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(strategies.antecedent_lists(max_mentions=6))
+def test_the_probabilities_of_all_clusterings_sum_to_one(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    clusterings = references.all_clusterings(len(lists.antecedents))
+    total = math.fsum(math.exp(clustering_log_prob(distribution, labels)) for labels in clusterings)
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+@given(st.data(), st.lists(st.integers(-(2**40), 2**40), min_size=6, max_size=6, unique=True))
+def test_which_number_labels_a_cluster_does_not_matter(data: st.DataObject, names: list[int]) -> None:
+    distribution = AntecedentDistribution.from_lists(*SIX_FULL)
+    labels = data.draw(st.sampled_from(references.all_clusterings(6)))
+    renamed = [names[label] for label in labels]
+    assert clustering_log_prob(distribution, renamed) == clustering_log_prob(distribution, labels)
+
+
+@pytest.mark.parametrize(
+    ("antecedents", "scores", "labels"),
+    [
+        ([[], [], []], [[], [], []], [0, 0, 2]),  # no candidate at all
+        ([[], [0], [0]], [[], [0.0], [0.0]], [0, 1, 1]),  # a candidate, but none of the cluster
+        ([[], [0]], [[], [-800.0]], [0, 0]),  # a candidate of probability 0
+        ([[], [0]], [[], [800.0]], [0, 1]),  # NEW of probability 0
+    ],
+)
+def test_an_impossible_clustering_has_log_probability_minus_infinity(
+    antecedents: list[list[int]], scores: list[list[float]], labels: list[int]
+) -> None:
+    assert clustering_log_prob(AntecedentDistribution.from_lists(antecedents, scores), labels) == -math.inf
+
+
+def test_the_clustering_of_no_mentions_is_certain() -> None:
+    assert clustering_log_prob(AntecedentDistribution.from_lists([], []), []) == 0.0
+
+
+def test_a_log_probability_too_small_to_exponentiate_is_kept() -> None:
+    # 2,000 mentions, each NEW with 1/2: log p = -1999 log 2, and exp of that is 0 in floating point.
+    n = 2000
+    distribution = AntecedentDistribution.from_lists([[], *[[0]] * (n - 1)], [[], *[[0.0]] * (n - 1)])
+    assert clustering_log_prob(distribution, np.arange(n)) == pytest.approx(-(n - 1) * math.log(2.0))
+
+
+@pytest.mark.parametrize("labels", [[0], [0, 1, 2], [0.0, 1.0], [[0, 1]], ["a", "b"], [True, False], 0, None])
+def test_labels_that_are_none_are_refused(labels: object) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with pytest.raises(ParameterError, match=r"^labels must be .* got "):
+        clustering_log_prob(distribution, labels)  # type: ignore[arg-type]
+
+
+# --- the usual single answer -------------------------------------------------------------------------------
+
+
+def test_ties_go_to_new_and_then_to_the_nearest() -> None:
+    # Mention 1: score 0 ties with NEW. Mention 3: 0, 1 and 2 tie above NEW; 2 is nearest.
+    distribution = AntecedentDistribution.from_lists([[], [0], [], [1, 2, 0]], [[], [0.0], [], [1.5, 1.5, 1.5]])
+    assert map_clustering(distribution).tolist() == [0, 1, 2, 2]
+
+
+def test_the_map_clustering_is_not_always_the_most_probable_one() -> None:
+    # Mention 2 is NEW with 0.4, links to 0 or 1 with 0.3 each. 0 and 1 corefer surely, so [0, 0, 0] has 0.6.
+    score = math.log(0.3 / 0.4)
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [800.0], [score, score]])
+    answer = map_clustering(distribution)
+    assert answer.tolist() == [0, 0, 2]
+    assert clustering_log_prob(distribution, [0, 0, 0]) > clustering_log_prob(distribution, answer)
+
+
+# --- Poisson-binomial --------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@given(st.lists(st.floats(0.0, 1.0), max_size=9))
+def test_the_poisson_binomial_equals_the_sum_over_outcomes(probs: list[float]) -> None:
+    expected = references.poisson_binomial_pmf(probs)
+    np.testing.assert_allclose(poisson_binomial_pmf(probs), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_trials", [1, 20, 50])
+def test_the_poisson_binomial_agrees_with_scipy(n_trials: int) -> None:
+    probs = np.random.default_rng(n_trials).uniform(size=n_trials)
+    expected = scipy.stats.poisson_binom.pmf(np.arange(n_trials + 1), probs)
+    np.testing.assert_allclose(poisson_binomial_pmf(probs), expected, rtol=0, atol=1e-12)
+
+
+def test_equal_probabilities_give_the_binomial() -> None:
+    expected = scipy.stats.binom.pmf(np.arange(301), 300, 0.2)
+    np.testing.assert_allclose(poisson_binomial_pmf(np.full(300, 0.2)), expected, rtol=1e-10, atol=1e-300)
+
+
+@given(st.permutations([0.0, 0.1, 0.5, 0.7, 0.999, 1.0]))
+def test_the_order_of_trials_does_not_matter(probs: list[float]) -> None:
+    np.testing.assert_allclose(poisson_binomial_pmf(probs), poisson_binomial_pmf(sorted(probs)), atol=1e-15)
+
+
+def test_certain_trials_are_counted_exactly() -> None:
+    for n_sure, n_never in itertools.product(range(4), range(4)):
+        pmf = poisson_binomial_pmf([1.0] * n_sure + [0.0] * n_never)
+        assert pmf.tolist() == [float(c == n_sure) for c in range(n_sure + n_never + 1)]
+
+
+def test_thousands_of_trials_keep_their_far_tail() -> None:
+    # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
+    pmf = poisson_binomial_pmf(np.full(5000, 0.1))
+    assert math.log(pmf[0]) == pytest.approx(5000 * math.log(0.9), rel=1e-12)
+    assert pmf.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        ([0.5, 1.5], "probs[1] must lie in [0, 1], got 1.5"),
+        ([-1e-9], "probs[0] must lie in [0, 1], got -1e-09"),
+        ([0.1, math.nan], "probs[1] must lie in [0, 1], got nan"),
+        (["0.5"], "probs must be numbers"),
+        (0.5, "probs must be numbers in one dimension"),
+        ([[0.5]], "probs must be numbers in one dimension"),
+    ],
+)
+def test_what_is_no_probability_is_refused(probs: list[float], message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        poisson_binomial_pmf(probs)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("function", [link_marginals, root_posterior, map_clustering, entity_count_pmf])
+def test_what_is_no_distribution_is_refused(function: Callable[..., object]) -> None:
+    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got list"):
+        function([[], [0]])

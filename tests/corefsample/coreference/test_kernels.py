@@ -1,0 +1,311 @@
+"""The compiled loops one by one, on small input, against plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Lists
+
+from corefsample import AntecedentDistribution
+from corefsample.coreference import _kernels
+from corefsample.documents import _check_kernels
+
+pytestmark = pytest.mark.kernels
+
+Ints = npt.NDArray[np.int64]
+Ints32 = npt.NDArray[np.int32]
+
+
+def ints32(values: list[int]) -> Ints32:
+    return np.array(values, np.int32)
+
+
+# --- random words ------------------------------------------------------------------------------------------
+
+# Test values of the reference implementation (Vigna's splitmix64.c), as Rosetta Code publishes them.
+PUBLISHED_SEED = 1234567
+PUBLISHED = [
+    6457827717110365317,
+    3203168211198807973,
+    9817491932198370423,
+    4593380528125082431,
+    16408922859458223821,
+]
+
+
+def splitmix64(key: int, start: int, n: int) -> list[int]:
+    words = np.empty(n, np.uint64)
+    _kernels.splitmix64(np.uint64(key), start, words)
+    return [int(word) for word in words]
+
+
+def test_splitmix64_gives_the_published_values() -> None:
+    assert splitmix64(PUBLISHED_SEED, 0, 5) == PUBLISHED
+
+
+def test_the_plain_splitmix64_gives_the_published_values() -> None:
+    assert references.splitmix64(PUBLISHED_SEED, 5) == PUBLISHED
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 30), st.integers(0, 30))
+def test_splitmix64_can_start_anywhere(key: int, start: int, n: int) -> None:
+    assert splitmix64(key, start, n) == references.splitmix64(key, start + n)[start:]
+
+
+# --- alias tables ------------------------------------------------------------------------------------------
+
+
+def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
+    """The alias table of each mention, taken out of the flat arrays."""
+    n_cells = distribution.n_candidates + distribution.n_mentions
+    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
+    _kernels.alias_tables(
+        distribution.indptr,
+        distribution.antecedents,
+        distribution.probs,
+        distribution.new_probs,
+        cells,
+        values,
+    )
+    tables = []
+    for i in range(distribution.n_mentions):
+        begin, end = int(distribution.indptr[i]) + i, int(distribution.indptr[i + 1]) + i + 1
+        row = zip(values[begin:end].tolist(), cells[begin:end].tolist(), strict=True)
+        # A cell that keeps all its mass has itself as alias, so that its threshold plays no part.
+        tables.append([(own, cell >> 16 & 0xFFFF, cell >> 32) for own, cell in row])
+        np.testing.assert_array_equal(cells[begin:end] & np.uint64(0xFFFF), values[begin:end])
+    return tables
+
+
+@given(strategies.antecedent_lists(max_mentions=9))
+def test_alias_tables_meet_each_probability_to_32_bits(lists: Lists) -> None:
+    tables = tables_of(AntecedentDistribution.from_lists(*lists))
+    for table, row in zip(tables, references.softmax_rows(*lists), strict=True):
+        # Each threshold is rounded down to 2^-32 of a cell, so a value is off by at most 2^-32 in all.
+        assert references.table_probabilities(table) == pytest.approx(row, abs=2.0**-32 + 1e-12)
+
+
+@given(strategies.antecedent_lists(max_mentions=9))
+def test_alias_tables_never_give_what_has_probability_zero(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    for i, table in enumerate(tables_of(distribution)):
+        candidates, probs = distribution.row(i)
+        impossible = set(candidates[probs == 0.0].tolist()) | ({i} if distribution.new_probs[i] == 0.0 else set())
+        given_by_table = references.table_probabilities(table)
+        assert all(given_by_table.get(k, 0.0) == 0.0 for k in impossible)
+
+
+def test_a_table_of_equal_probabilities_keeps_every_cell() -> None:
+    # Three candidates and NEW, a quarter each: every cell is full and its own alias.
+    (*_, table) = tables_of(AntecedentDistribution.from_lists([[], [], [], [0, 1, 2]], [[], [], [], [0.0] * 3]))
+    assert [(own, alias) for own, alias, _ in table] == [(0, 0), (1, 1), (2, 2), (3, 3)]
+
+
+# --- sampling ----------------------------------------------------------------------------------------------
+
+
+def labels_by_kernel(
+    distribution: AntecedentDistribution, key: int, first: int, n_samples: int
+) -> npt.NDArray[np.int32]:
+    n_cells = distribution.n_candidates + distribution.n_mentions
+    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
+    _kernels.alias_tables(
+        distribution.indptr,
+        distribution.antecedents,
+        distribution.probs,
+        distribution.new_probs,
+        cells,
+        values,
+    )
+    labels = np.full((distribution.n_mentions, n_samples), -1, np.int32)
+    _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(key), first, labels)
+    return labels.T
+
+
+@settings(max_examples=25)
+@given(strategies.antecedent_lists(max_mentions=8), st.integers(0, 2**64 - 1), st.integers(0, 5))
+def test_labels_are_the_components_of_antecedents_picked_by_table_and_word(lists: Lists, key: int, first: int) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    expected = references.sample_labels(tables_of(distribution), key, first + 10)[first:]
+    np.testing.assert_array_equal(labels_by_kernel(distribution, key, first, 10), expected)
+
+
+def test_labels_of_several_blocks_follow_the_words() -> None:
+    lists = Lists([[], [0], [0, 1], [2]], [[], [0.3], [0.0, 1.0], [-0.5]])
+    distribution = AntecedentDistribution.from_lists(*lists)
+    n_samples = 2 * _kernels.BLOCK + 3
+    expected = references.sample_labels(tables_of(distribution), 99, n_samples)
+    np.testing.assert_array_equal(labels_by_kernel(distribution, 99, 0, n_samples), expected)
+
+
+# --- probabilities -----------------------------------------------------------------------------------------
+
+
+def test_scores_are_shifted_by_their_maximum_with_zero() -> None:
+    # Mention 0 has no candidates: only NEW's 0. Mention 1: 3 is largest. Mention 2: all below NEW's 0.
+    indptr, scores = np.array([0, 0, 2, 4]), np.array([3.0, 1.0, -2.0, -5.0])
+    shifted, shifts = np.empty(4), np.empty(3)
+    _kernels.shifted_scores(indptr, scores, shifted, shifts)
+    assert shifted.tolist() == [0.0, -2.0, -2.0, -5.0]
+    assert shifts.tolist() == [0.0, -3.0, 0.0]
+
+
+def test_weights_are_divided_by_their_sum_with_that_of_new() -> None:
+    weights, new_weights = np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 1.0])
+    _kernels.normalise(np.array([0, 0, 2, 3]), weights, new_weights)
+    assert weights.tolist() == [0.25, 0.5, 0.75]
+    assert new_weights.tolist() == [1.0, 0.25, 0.25]
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.floats(-1, 1)), unique_by=lambda pair: pair[0])))
+def test_rows_are_sorted_with_their_scores(rows: list[list[tuple[int, float]]]) -> None:
+    indptr = np.cumsum([0, *map(len, rows)])
+    antecedents = ints32([k for row in rows for k, _ in row])
+    scores = np.array([score for row in rows for _, score in row], np.float64)
+    _check_kernels.sort_rows(indptr, antecedents, scores)
+    expected = [pair for row in rows for pair in sorted(row)]
+    assert list(zip(antecedents.tolist(), scores.tolist(), strict=True)) == expected
+
+
+def is_in_order(indptr: list[int], antecedents: list[int], scores: list[float]) -> bool:
+    """Whether the candidates of each mention ascend below it and all scores are finite."""
+    rows = [antecedents[a:b] for a, b in itertools.pairwise(indptr)]
+    ascend = all(row == sorted(set(row)) and all(0 <= k < i for k in row) for i, row in enumerate(rows))
+    return ascend and all(map(math.isfinite, scores))
+
+
+@given(st.data(), st.lists(st.lists(st.integers(-1, 5), max_size=4), max_size=5))
+def test_rows_in_order_are_told_from_others(data: st.DataObject, rows: list[list[int]]) -> None:
+    # Most rows are mended, so that there is something in order, or but one thing is not.
+    mends: list[Callable[[int, list[int]], list[int]]] = [
+        lambda i, row: sorted(set(row) & set(range(i))),
+        lambda i, row: sorted(k for k in row if 0 <= k < i),
+        lambda i, row: sorted(set(row)),
+        lambda i, row: row,
+    ]
+    rows = [data.draw(st.sampled_from(mends))(i, row) for i, row in enumerate(rows)]
+    indptr = [0, *itertools.accumulate(map(len, rows))]
+    antecedents = [k for row in rows for k in row]
+    values = st.just(0.5) | st.sampled_from([0.5, math.inf, math.nan])
+    scores = data.draw(st.lists(values, min_size=len(antecedents), max_size=len(antecedents)))
+    with np.errstate(invalid="ignore"):  # inf - inf, in plain Python
+        found = _check_kernels.in_order(np.array(indptr), ints32(antecedents), np.array(scores, np.float64))
+    assert found == is_in_order(indptr, antecedents, scores)
+
+
+# --- checks ------------------------------------------------------------------------------------------------
+
+
+def check_antecedents(indptr: list[int], antecedents: list[int], scores: list[float]) -> tuple[int, int]:
+    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    bounds = np.array([0, len(indptr) - 1])
+    _check_kernels.check_antecedents(
+        bounds, np.array(indptr), ints32(antecedents), np.array(scores, np.float64), codes, places
+    )
+    return int(codes[0]), int(places[0])
+
+
+@pytest.mark.parametrize(
+    ("antecedents", "scores", "code", "place"),
+    [
+        ([0, 1, 0], [0.0, 0.0, 0.0], _check_kernels.OK, 0),
+        ([1, 0, 1], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 0),
+        ([0, -1, 0], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 1),
+        ([0, 0, 2], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 2),
+        ([0, 1, 1], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_TWICE, 2),
+        ([0, 1, 0], [0.0, np.inf, 0.0], _check_kernels.SCORE_NOT_FINITE, 1),
+        ([0, 1, 0], [0.0, 0.0, np.nan], _check_kernels.SCORE_NOT_FINITE, 2),
+    ],
+)
+def test_the_first_bad_candidate_is_found(antecedents: list[int], scores: list[float], code: int, place: int) -> None:
+    assert check_antecedents([0, 0, 1, 3], antecedents, scores) == (code, place)
+
+
+def test_candidates_of_two_documents_are_not_mixed_up() -> None:
+    # Documents of two mentions each; the second one's candidate names mention 1 of its own, at flat place 1.
+    codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
+    _check_kernels.check_antecedents(
+        np.array([0, 2, 4]), np.array([0, 0, 1, 1, 2]), ints32([0, 1]), np.zeros(2), codes, places
+    )
+    assert (codes.tolist(), places.tolist()) == ([_check_kernels.OK, _check_kernels.ANTECEDENT_NOT_BEFORE], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("mentions", "n_tokens", "code", "place"),
+    [
+        ([(0, 3, 1), (0, 1, 0), (0, 1, 0), (2, 3, 2)], 3, _check_kernels.OK, 0),
+        ([(0, 1, 0), (-1, 1, 0)], 3, _check_kernels.SPAN_NEGATIVE, 1),
+        ([(1, 1, 1)], 3, _check_kernels.SPAN_EMPTY, 0),
+        ([(2, 1, 1)], 3, _check_kernels.SPAN_EMPTY, 0),
+        ([(1, 2, 0)], 3, _check_kernels.HEAD_OUTSIDE_SPAN, 0),
+        ([(1, 2, 2)], 3, _check_kernels.HEAD_OUTSIDE_SPAN, 0),
+        ([(0, 4, 0)], 3, _check_kernels.SPAN_PAST_TOKENS, 0),
+        ([(0, 4, 0)], -1, _check_kernels.OK, 0),  # the number of tokens is not known
+        ([(1, 2, 1), (0, 1, 0)], 3, _check_kernels.SPAN_ORDER, 1),
+        ([(0, 1, 0), (0, 2, 0)], 3, _check_kernels.SPAN_ORDER, 1),
+    ],
+)
+def test_the_first_bad_mention_is_found(
+    mentions: list[tuple[int, int, int]], n_tokens: int, code: int, place: int
+) -> None:
+    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    starts, ends, heads = (ints32(list(column)) for column in zip(*mentions, strict=True))
+    _check_kernels.check_mentions(
+        np.array([0, len(mentions)]), starts, ends, heads, np.array([n_tokens]), codes, places
+    )
+    assert (codes[0], places[0]) == (code, place)
+
+
+def has_cycle(heads: list[int]) -> bool:
+    """Whether some token's path to the root is longer than the document."""
+    for start in range(len(heads)):
+        token = start
+        for _ in heads:
+            token = heads[token] if token >= 0 else -1
+        if token >= 0:
+            return True
+    return False
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.lists(st.integers(-1, n - 1), min_size=n, max_size=n)))
+def test_cycles_of_heads_are_found_and_nothing_else(heads: list[int]) -> None:
+    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    sents = np.zeros(len(heads), np.int32)
+    _check_kernels.check_parses(np.array([0, len(heads)]), ints32(heads), sents, codes, places)
+    if any(head == t for t, head in enumerate(heads)):
+        assert codes[0] == _check_kernels.TOKEN_HEAD_SELF
+    else:
+        assert (codes[0] == _check_kernels.TOKEN_HEAD_CYCLE) == has_cycle(heads)
+
+
+@pytest.mark.parametrize(
+    ("sents", "code", "place"),
+    [
+        ([0, 0, 1, 3], _check_kernels.OK, 0),
+        ([1, 1, 1, 1], _check_kernels.SENT_NOT_FROM_ZERO, 0),
+        ([-1, 0, 0, 0], _check_kernels.SENT_NOT_FROM_ZERO, 0),
+        ([0, 1, 0, 1], _check_kernels.SENT_FALLS, 2),
+    ],
+)
+def test_sentences_that_do_not_count_up_are_found(sents: list[int], code: int, place: int) -> None:
+    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
+    _check_kernels.check_parses(np.array([0, 4]), ints32([-1] * 4), ints32(sents), codes, places)
+    assert (codes[0], places[0]) == (code, place)
+
+
+def test_documents_without_mentions_or_tokens_break_no_rule() -> None:
+    codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
+    bounds, nothing = np.zeros(3, np.int64), ints32([])
+    _check_kernels.check_antecedents(bounds, np.zeros(1, np.int64), nothing, np.zeros(0), codes, places)
+    _check_kernels.check_mentions(bounds, nothing, nothing, nothing, np.zeros(2, np.int64), codes, places)
+    _check_kernels.check_parses(bounds, nothing, nothing, codes, places)
+    assert codes.tolist() == [_check_kernels.OK, _check_kernels.OK]

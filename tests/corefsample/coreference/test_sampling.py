@@ -1,0 +1,458 @@
+"""Draws of clusterings: what they depend on, what they may hold, and how often they hold it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Lists
+from tolerance import plausible_counts, plausible_means, plausible_table
+
+from corefsample import (
+    AntecedentDistribution,
+    ClusteringSamples,
+    ParameterError,
+    clustering_log_prob,
+    entity_count_pmf,
+    link_marginals,
+    root_posterior,
+    sample_clusterings,
+)
+from corefsample.coreference import document_key
+
+Labels = npt.NDArray[np.int32]
+
+
+def drawn_lists(n_mentions: int, seed: int, scale: float = 1.5, most: int = 12) -> Lists:
+    """Some fixed distribution: the nearest candidates of each mention, scores that vary."""
+    generator = np.random.default_rng(seed)
+    antecedents = [list(range(max(0, i - most), i)) for i in range(n_mentions)]
+    return Lists(antecedents, [generator.normal(-0.5, scale, len(row)).tolist() for row in antecedents])
+
+
+FULL_6 = drawn_lists(6, seed=1)
+SKEWED_6 = drawn_lists(6, seed=2, scale=4.0)
+DENSE_30 = drawn_lists(30, seed=3, most=29)
+SPARSE_40 = drawn_lists(40, seed=4, scale=3.0, most=4)
+FIXED = {"full_6": FULL_6, "skewed_6": SKEWED_6, "dense_30": DENSE_30, "sparse_40": SPARSE_40}
+every_fixed = pytest.mark.parametrize("lists", FIXED.values(), ids=FIXED.keys())
+
+
+def draw(lists: Lists, n_samples: int, **keywords: int | str) -> Labels:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    return sample_clusterings(distribution, n_samples=n_samples, **keywords).labels  # type: ignore[arg-type]
+
+
+# --- what a sample depends on ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_samples", [1, 100, 127, 128, 129, 256, 257])
+def test_the_first_samples_of_many_are_the_few(n_samples: int) -> None:
+    np.testing.assert_array_equal(draw(DENSE_30, n_samples, seed=7), draw(DENSE_30, 1000, seed=7)[:n_samples])
+
+
+@pytest.mark.parametrize("cuts", [[1], [100], [127, 128, 129], [128, 256, 512], [333, 334, 999]])
+def test_samples_drawn_in_parts_are_those_drawn_at_once(cuts: list[int]) -> None:
+    bounds = [0, *cuts, 1000]
+    parts = [draw(SPARSE_40, end - first, seed=3, first_sample=first) for first, end in itertools.pairwise(bounds)]
+    np.testing.assert_array_equal(np.concatenate(parts), draw(SPARSE_40, 1000, seed=3))
+
+
+@settings(max_examples=30)
+@given(strategies.antecedent_lists(max_mentions=8), st.randoms(use_true_random=False))
+def test_the_order_of_candidates_changes_no_sample(lists: Lists, shuffle: random.Random) -> None:
+    shuffled = Lists([], [])
+    for candidates, scores in zip(*lists, strict=True):
+        pairs = list(zip(candidates, scores, strict=True))
+        shuffle.shuffle(pairs)
+        shuffled.antecedents.append([k for k, _ in pairs])
+        shuffled.scores.append([score for _, score in pairs])
+    np.testing.assert_array_equal(draw(lists, 150), draw(shuffled, 150))
+
+
+def test_threads_change_no_sample() -> None:
+    distribution = AntecedentDistribution.from_lists(*DENSE_30)
+    doc_ids = [f"document {number}" for number in range(24)]
+
+    def labels(doc_id: str) -> Labels:
+        return sample_clusterings(distribution, n_samples=300, seed=1, doc_id=doc_id).labels
+
+    alone = [labels(doc_id) for doc_id in doc_ids]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(labels, reversed(doc_ids)))
+    np.testing.assert_array_equal(np.stack(alone), np.stack(together[::-1]))
+
+
+def test_the_same_call_gives_the_same_samples() -> None:
+    np.testing.assert_array_equal(draw(FULL_6, 200, seed=5, doc_id="d"), draw(FULL_6, 200, seed=5, doc_id="d"))
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"seed": 2**64 - 1}, {"doc_id": "e"}, {"first_sample": 200}])
+def test_another_seed_document_or_index_gives_other_samples(other: dict[str, int | str]) -> None:
+    assert not np.array_equal(draw(DENSE_30, 200), draw(DENSE_30, 200, **other))
+
+
+def test_no_global_generator_is_touched() -> None:
+    python_before, numpy_before = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002
+    draw(DENSE_30, 300, seed=2)
+    assert random.getstate() == python_before
+    numpy_after = np.random.get_state(legacy=False)  # noqa: NPY002
+    np.testing.assert_equal(numpy_after, numpy_before)
+
+
+def test_the_global_generators_change_no_sample() -> None:
+    before = draw(DENSE_30, 300, seed=2)
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    np.testing.assert_array_equal(draw(DENSE_30, 300, seed=2), before)
+
+
+# Digests by GNU coreutils: printf '\0\0\0\0\0\0\0\0' | b2sum -l 64, and so on, seed first, then the doc_id;
+# the number is the digest read little-endian.
+@pytest.mark.parametrize(
+    ("seed", "doc_id", "digest"),
+    [
+        (0, "", "ca08ea5bca49cc18"),
+        (7, "gum-Zürich", "70d7ff667c3b30a5"),
+        (2**64 - 1, "d", "d03cca8172932ad5"),
+    ],
+)
+def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, digest: str) -> None:
+    assert document_key(seed, doc_id) == int.from_bytes(bytes.fromhex(digest), "little")
+    assert references.document_key(seed, doc_id) == document_key(seed, doc_id)
+
+
+def test_known_draws() -> None:
+    # One mention with one candidate at score 0: its table has two cells, the candidate's and NEW's, each full, so
+    # the top bit of the word decides. Mention 1 of key 18cc49ca5bea08ca (seed 0, doc_id ""): words by plain Python.
+    key = 0x18CC49CA5BEA08CA
+    words = references.mention_words(key, 2, 300)[1]
+    expected = [[0, word >> 63] for word in words]
+    assert draw(Lists([[], [0]], [[], [0.0]]), 300).tolist() == expected
+
+
+# --- what a sample may hold --------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=30)
+@given(strategies.antecedent_lists(max_mentions=10))
+def test_labels_are_first_mentions(lists: Lists) -> None:
+    labels = draw(lists, 20)
+    assert (labels <= np.arange(labels.shape[1])).all()
+    assert (labels >= 0).all()
+    np.testing.assert_array_equal(np.take_along_axis(labels, labels, axis=1), labels)
+
+
+@settings(max_examples=30)
+@given(strategies.antecedent_lists(max_mentions=10))
+def test_no_sample_has_probability_zero(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    for labels in sample_clusterings(distribution, n_samples=50).labels:
+        assert clustering_log_prob(distribution, labels) > -np.inf
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("n_samples", [1, 127, 128, 129])
+def test_every_place_of_every_block_is_filled(n_samples: int) -> None:
+    # Mention 2 always links to 1, which always links to 0; mention 3 is always NEW.
+    certain = Lists([[], [0], [0, 1], [0, 1]], [[], [800.0], [-800.0, 800.0], [-800.0, -800.0]])
+    assert draw(certain, n_samples).tolist() == [[0, 0, 0, 3]] * n_samples
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
+def test_candidates_of_probability_zero_are_never_drawn(m: int) -> None:
+    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels tell them.
+    lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[-800.0 if k % 2 == 0 else 0.0 for k in range(m)]])
+    drawn = set(draw(lists, 20_000)[:, m].tolist())
+    assert drawn == {k for k in range(m) if k % 2} | {m}
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
+def test_new_is_never_drawn_where_its_probability_is_zero(m: int) -> None:
+    lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[800.0] * m])
+    assert set(draw(lists, 20_000)[:, m].tolist()) == set(range(m))
+
+
+def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:
+    """A document of single mentions but for a few, whose candidates all score 1."""
+    antecedents = [links.get(i, []) for i in range(n_mentions)]
+    return AntecedentDistribution.from_lists(antecedents, [[1.0] * len(row) for row in antecedents])
+
+
+def test_a_document_past_16_bits_is_sampled_as_one_within() -> None:
+    # Up to 65,536 mentions a cell holds both its mentions in 16 bits each, from 65,537 on in 32.
+    links = {7: [0, 3], 300: [7, 9, 299], 65_534: [0, 300], 65_535: [7, 300, 65_534]}
+    within, past = (sample_clusterings(long_document(n, links), n_samples=150).labels for n in (65_536, 65_537))
+    np.testing.assert_array_equal(past[:, :65_536], within)
+    assert set(within[:, 65_535].tolist()) >= {0, 65_534, 65_535}
+
+
+def test_mentions_past_16_bits_can_be_antecedents() -> None:
+    links = {65_540: [65_539], 65_541: [65_539, 65_540], 65_543: [4]}
+    labels = sample_clusterings(long_document(65_545, links), n_samples=100).labels
+    assert set(labels[:, 65_540].tolist()) == {65_539, 65_540}
+    assert set(labels[:, 65_541].tolist()) == {65_539, 65_540, 65_541}
+    assert set(labels[:, 65_543].tolist()) == {4, 65_543}
+
+
+def test_no_mentions_give_empty_clusterings() -> None:
+    assert draw(Lists([], []), 5).shape == (5, 0)
+
+
+def test_one_mention_is_always_its_own_entity() -> None:
+    assert draw(Lists([[]], [[]]), 3).tolist() == [[0], [0], [0]]
+
+
+def test_labels_are_read_only_32_bit_and_contiguous_by_mention() -> None:
+    labels = draw(FULL_6, 10)
+    assert labels.dtype == np.int32
+    assert labels.T.flags.c_contiguous
+    with pytest.raises(ValueError, match="read-only"):
+        labels[0, 0] = 1
+
+
+# --- how often a sample holds it ---------------------------------------------------------------------------
+
+N_SAMPLES = 20_000
+
+
+def clusterings_are_plausible(labels: Labels, law: references.Law) -> bool:
+    """Whether every clustering, those of probability 0 too, comes as often as it should."""
+    found = Counter(map(tuple, labels.tolist()))
+    clusterings = sorted({*law, *found})
+    counts = [found[clustering] for clustering in clusterings]
+    return bool(plausible_counts(counts, len(labels), [law.get(c, 0.0) for c in clusterings]).all())
+
+
+@pytest.mark.parametrize("lists", [FULL_6, SKEWED_6], ids=["full_6", "skewed_6"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_clusterings_come_as_often_as_enumeration_says(lists: Lists, seed: int) -> None:
+    law = references.clustering_law(references.softmax_rows(*lists))
+    assert clusterings_are_plausible(draw(lists, N_SAMPLES, seed=seed), law)
+
+
+@every_fixed
+def test_links_come_as_often_as_their_exact_marginals(lists: Lists) -> None:
+    labels = draw(lists, N_SAMPLES, seed=11)
+    counts = sum((row[:, None] == row[None, :]).astype(np.int64) for row in labels)
+    pairs = np.tril_indices(labels.shape[1], -1)
+    marginals = link_marginals(AntecedentDistribution.from_lists(*lists))
+    assert plausible_counts(np.asarray(counts)[pairs], N_SAMPLES, marginals[pairs]).all()
+
+
+@every_fixed
+def test_first_mentions_come_as_often_as_the_root_posterior(lists: Lists) -> None:
+    labels = draw(lists, N_SAMPLES, seed=12)
+    n_mentions = labels.shape[1]
+    counts = np.stack([np.bincount(column, minlength=n_mentions) for column in labels.T])
+    roots = root_posterior(AntecedentDistribution.from_lists(*lists))
+    assert plausible_counts(counts, N_SAMPLES, roots).all()
+
+
+@every_fixed
+def test_numbers_of_entities_come_as_often_as_their_exact_law(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    n_entities = sample_clusterings(distribution, n_samples=N_SAMPLES, seed=13).n_entities()
+    counts = np.bincount(n_entities, minlength=distribution.n_mentions + 1)
+    assert plausible_counts(counts, N_SAMPLES, entity_count_pmf(distribution)).all()
+
+
+@every_fixed
+def test_the_mean_number_of_entities_is_the_sum_of_new_probabilities(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    n_entities = sample_clusterings(distribution, n_samples=N_SAMPLES, seed=14).n_entities()
+    new = distribution.new_probs
+    standard_error = np.sqrt((new * (1.0 - new)).sum() / N_SAMPLES)
+    assert plausible_means(n_entities.mean(), new.sum(), standard_error).all()
+
+
+def star(scores: npt.NDArray[np.float64]) -> Lists:
+    """Mentions without candidates, and a last one with all of them: its label is its antecedent."""
+    m = len(scores)
+    return Lists([[]] * m + [list(range(m))], [[]] * m + [scores.tolist()])
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.01, 1.0, 4.0])
+@pytest.mark.parametrize("m", [1, 2, 5, 64, 1000])
+def test_antecedents_come_as_often_as_their_probabilities(m: int, scale: float) -> None:
+    lists = star(np.random.default_rng(m).normal(0.0, scale, m))
+    n_samples = 100_000
+    counts = np.bincount(draw(lists, n_samples, seed=m)[:, m], minlength=m + 1)
+    row = references.softmax_rows(*lists)[m]
+    probs = [row[k] for k in range(m + 1)]
+    assert plausible_counts(counts, n_samples, probs).all()
+    assert plausible_table(counts, probs)
+
+
+def test_antecedents_of_two_mentions_are_independent() -> None:
+    # Mentions 2 and 3 each choose between 0, 1 and NEW; 3 never looks at 2. Nine joint cells, each a product.
+    lists = Lists([[], [], [0, 1], [0, 1]], [[], [], [0.2, -0.3], [-0.5, 0.4]])
+    labels = draw(lists, N_SAMPLES, seed=15)
+    second, third = (references.softmax_rows(*lists)[i] for i in (2, 3))
+    cells = [(a, b) for a in second for b in third]
+    counts = [int(((labels[:, 2] == a) & (labels[:, 3] == b)).sum()) for a, b in cells]
+    probs = [second[a] * third[b] for a, b in cells]
+    assert sum(counts) == N_SAMPLES
+    assert plausible_counts(counts, N_SAMPLES, probs).all()
+
+
+def test_samples_that_follow_each_other_are_independent() -> None:
+    fair = draw(Lists([[], [0]], [[], [0.0]]), N_SAMPLES + 1, seed=16)[:, 1]
+    agreements = int((fair[1:] == fair[:-1]).sum())
+    assert plausible_counts(agreements, N_SAMPLES, 0.5).all()
+
+
+def test_documents_are_independent() -> None:
+    one, other = (draw(Lists([[], [0]], [[], [0.0]]), N_SAMPLES, doc_id=doc_id)[:, 1] for doc_id in ("a", "b"))
+    assert plausible_counts(int((one == other).sum()), N_SAMPLES, 0.5).all()
+
+
+# --- the statistical checks see wrong samplers -------------------------------------------------------------
+
+
+def plain_sampler(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Draw by NumPy, mention by mention: right, and nothing of ours."""
+    generator = np.random.default_rng(seed)
+    rows = references.softmax_rows(*lists)
+    labels = np.empty((n_samples, len(rows)), np.int32)
+    for i, row in enumerate(rows):
+        antecedents = generator.choice(list(row), n_samples, p=list(row.values()))
+        labels[:, i] = np.where(antecedents == i, i, labels[np.arange(n_samples), np.minimum(antecedents, i - 1)])
+    return labels
+
+
+def thresholds_ignored(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Choose a cell and keep its own value: every candidate equally likely."""
+    flat = Lists(lists.antecedents, [[0.0] * len(row) for row in lists.scores])
+    return plain_sampler(flat, n_samples, seed)
+
+
+def new_counted_twice(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Give NEW twice its weight."""
+    lower = Lists(lists.antecedents, [[score - np.log(2.0) for score in row] for row in lists.scores])
+    return plain_sampler(lower, n_samples, seed)
+
+
+def nearest_left_out(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Stop one candidate early."""
+    shorter = Lists([row[:-1] for row in lists.antecedents], [row[:-1] for row in lists.scores])
+    return plain_sampler(shorter, n_samples, seed)
+
+
+def one_word_for_all_mentions(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Draw right margins, but the antecedents of a sample all from one uniform number."""
+    uniforms = np.random.default_rng(seed).uniform(size=n_samples)
+    rows = references.softmax_rows(*lists)
+    labels = np.empty((n_samples, len(rows)), np.int32)
+    for i, row in enumerate(rows):
+        chosen = np.searchsorted(np.cumsum(list(row.values()))[:-1], uniforms)
+        antecedents = np.array(list(row))[chosen]
+        labels[:, i] = np.where(antecedents == i, i, labels[np.arange(n_samples), np.minimum(antecedents, i - 1)])
+    return labels
+
+
+def links_not_followed(lists: Lists, n_samples: int, seed: int) -> Labels:
+    """Label by the antecedent itself, not by the antecedent's label."""
+    generator = np.random.default_rng(seed)
+    rows = references.softmax_rows(*lists)
+    columns = [generator.choice(list(row), n_samples, p=list(row.values())) for row in rows]
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+def test_a_right_sampler_passes_the_check() -> None:
+    law = references.clustering_law(references.softmax_rows(*FULL_6))
+    assert clusterings_are_plausible(plain_sampler(FULL_6, N_SAMPLES, 1), law)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        thresholds_ignored,
+        new_counted_twice,
+        nearest_left_out,
+        one_word_for_all_mentions,
+        links_not_followed,
+    ],
+)
+def test_a_wrong_sampler_fails_the_check(sampler: Callable[[Lists, int, int], Labels]) -> None:
+    law = references.clustering_law(references.softmax_rows(*FULL_6))
+    assert not clusterings_are_plausible(sampler(FULL_6, N_SAMPLES, 1), law)
+
+
+def test_the_binomial_check_is_as_wide_as_it_says() -> None:
+    # One check leaves 5e-7 a side. P(at most 423 heads of 1,000) = 6.3e-7, P(at most 422) = 4.5e-7: sums of
+    # comb(1000, k) / 2**1000 in whole numbers.
+    tails = [sum(math.comb(1000, k) for k in range(heads + 1)) / 2**1000 for heads in (422, 423)]
+    assert tails[0] < 5e-7 <= tails[1]
+    accepted = [heads for heads in range(1001) if plausible_counts(heads, 1000, 0.5).all()]
+    assert (accepted[0], accepted[-1]) == (423, 577)
+
+
+# --- the result --------------------------------------------------------------------------------------------
+
+
+def three_samples() -> ClusteringSamples:
+    return ClusteringSamples(np.array([[0, 0, 2], [0, 1, 1], [0, 0, 0]], np.int32), 0, "", first_sample=5)
+
+
+def test_entities_are_counted_sample_by_sample() -> None:
+    assert three_samples().n_entities().tolist() == [2, 2, 1]
+
+
+def test_the_frequency_of_a_link_is_the_share_of_samples_that_hold_it() -> None:
+    samples = three_samples()
+    assert samples.link_frequency(0, 1) == pytest.approx(2 / 3)
+    assert samples.link_frequency(1, 2) == pytest.approx(2 / 3)
+    assert samples.link_frequency(2, 0) == pytest.approx(1 / 3)
+
+
+def test_the_table_has_one_row_a_sample_and_mention() -> None:
+    frame = three_samples().to_frame()
+    assert frame.columns.tolist() == ["sample", "mention", "entity"]
+    assert frame.to_numpy().tolist()[:4] == [[5, 0, 0], [5, 1, 0], [5, 2, 2], [6, 0, 0]]
+    assert len(frame) == 9
+
+
+def test_a_result_knows_what_it_was_drawn_from() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    samples = sample_clusterings(distribution, n_samples=4, seed=3, doc_id="d", first_sample=8)
+    assert (samples.n_samples, samples.n_mentions, samples.seed, samples.doc_id) == (4, 2, 3, "d")
+    assert samples.first_sample == 8
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
+        ({"n_samples": 10.0}, "n_samples must be a whole number of at least 1, got 10.0"),
+        ({"n_samples": True}, "n_samples must be a whole number of at least 1, got True"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": 2**64}, "seed must be at most 18446744073709551615, got 18446744073709551616"),
+        ({"seed": "0"}, "seed must be a whole number of at least 0, got '0'"),
+        ({"first_sample": -1}, "first_sample must be a whole number of at least 0, got -1"),
+        ({"first_sample": 2**63}, "first_sample must be at most"),
+        ({"doc_id": 7}, "doc_id must be a string, got 7"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(keywords: dict[str, int], message: str) -> None:
+    distribution = AntecedentDistribution.from_lists([[]], [[]])
+    with pytest.raises(ParameterError) as error:
+        sample_clusterings(distribution, **keywords)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_lists_are_no_distribution() -> None:
+    with pytest.raises(ParameterError, match=r"antecedents must be an AntecedentDistribution, got list"):
+        sample_clusterings([[], [0]])  # type: ignore[arg-type]

@@ -1,0 +1,399 @@
+"""Bad input is refused in one line that names place, document, field, rule and value; good input beside it is read."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import BREAKAGES, Breakage, Document
+
+from corefsample import InputError, read_documents, write_documents
+from corefsample.documents import Rejected
+from corefsample.formats import DocumentStream, convert
+
+COMPLETE: Document = {
+    "version": 1,
+    "doc_id": "complete",
+    "date": "2024-05-06",
+    "mentions": [[0, 3, 1], [0, 1, 0], [2, 3, 2]],
+    "antecedents": [[], [0], [1, 0]],
+    "scores": [[], [0.5], [-1.0, 2.0]],
+    "tokens": {
+        "text": ["American", "troops", "left"],
+        "lemma": ["American", "troop", "leave"],
+        "upos": ["ADJ", "NOUN", "VERB"],
+        "dep": ["amod", "nsubj", "root"],
+        "head": [1, 2, -1],
+        "sent": [0, 0, 0],
+        "xpos": ["JJ", "NNS", "VBD"],
+    },
+    "gold": ["e1", None, 7],
+    "genre": "news",
+}
+
+
+def line_of(document: Document) -> bytes:
+    return json.dumps(document).encode()
+
+
+def good(number: int) -> Document:
+    return COMPLETE | {"doc_id": f"good {number}"}
+
+
+def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.jsonl"
+        path.write_bytes(b"\n".join(lines))
+        return [references.content(document) for document in read_documents(path, **keywords)]
+
+
+def refusal(line: bytes, **keywords: Any) -> str:
+    """The message that refuses `line`, which stands on line 2 after a good one."""
+    with pytest.raises(InputError) as error:
+        read([line_of(good(1)), line, line_of(good(3))], **keywords)
+    return str(error.value)
+
+
+def assert_names_place(message: str, place: str = "corpus.jsonl: line 2: ") -> None:
+    assert place in message
+    assert message.isprintable(), "a message is one line"
+
+
+def assert_quarantined(line: bytes, message: str) -> None:
+    """The good documents come out as they would without the bad one, which is reported once."""
+    rejected: list[Rejected] = []
+    documents = [good(1), good(3), good(4)]
+    lines = [line_of(document) for document in documents]
+    found = read([lines[0], line, *lines[1:]], on_rejected=rejected.append)
+    assert found == [references.content_of_json(document) for document in documents]
+    assert [bad.place for bad in rejected] == ["line 2"]
+    assert message.endswith(rejected[0].message().partition("corpus.jsonl")[2])
+
+
+# --- one document that breaks one rule ---------------------------------------------------------------------
+
+
+def test_the_document_that_is_broken_below_is_good() -> None:
+    assert read([line_of(COMPLETE)]) == [references.content_of_json(COMPLETE)]
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
+def test_a_broken_rule_is_named_with_its_place_and_value(breakage: Breakage) -> None:
+    document = copy.deepcopy(COMPLETE)
+    fragments = breakage.edit(document, lambda options: options[-1])
+    message = refusal(line_of(document))
+    assert_names_place(message)
+    for fragment in fragments:
+        assert fragment in message
+    if document.get("doc_id") == "complete":
+        assert "line 2: doc_id 'complete': " in message
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
+def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
+    document = copy.deepcopy(COMPLETE)
+    breakage.edit(document, lambda options: options[0])
+    assert_quarantined(line_of(document), refusal(line_of(document)))
+
+
+@settings(max_examples=150)
+@given(strategies.rich_documents(), st.sampled_from(BREAKAGES), st.data())
+def test_any_document_that_breaks_a_rule_is_refused(
+    document: Document, breakage: Breakage, data: st.DataObject
+) -> None:
+    assert read([line_of(document)]) == [references.content_of_json(document)]
+    fragments = breakage.edit(document, lambda options: data.draw(st.sampled_from(options)))
+    message = refusal(line_of(document))
+    assert_names_place(message)
+    assert all(fragment in message for fragment in fragments)
+
+
+def test_every_breakage_has_a_name_of_its_own() -> None:
+    names = [breakage.name for breakage in BREAKAGES]
+    assert len(set(names)) == len(names)
+
+
+# --- lines that are no document ----------------------------------------------------------------------------
+
+MINIMAL = b'{"doc_id": "d", "mentions": [], "antecedents": [], "scores": []'
+LINK = b'{"doc_id": "d", "mentions": [[0, 1, 0], [0, 1, 0]], "antecedents": [[], [0]], "scores": [[], [%s]]}'
+
+LINES = {
+    "no_end": (b'{"doc_id": "d"', ("JSON",)),
+    "two_objects": (MINIMAL + b"} {}", ("JSON",)),
+    "trailing_comma": (MINIMAL + b",}", ("JSON",)),
+    "single_quotes": (b"{'doc_id': 'd'}", ("JSON",)),
+    "words": (b"no JSON at all", ("JSON", "no JSON at all")),
+    "nul_bytes": (b"\x00\x00\x00", ("JSON",)),
+    "utf16": ('{"doc_id": "d"}'.encode("utf-16"), ("JSON",)),
+    "list": (b"[1, 2]", ("JSON object", "[1, 2]")),
+    "string": (b'"text"', ("JSON object", '"text"')),
+    "number": (b"17", ("JSON object", "17")),
+    "null": (b"null", ("JSON object", "null")),
+    "nan_alone": (b"NaN", ("a line must be finite, got nan",)),
+    "nothing_but_version": (b'{"version": 1}', ("doc_id must be there, got none",)),
+    "nan": (LINK % b"NaN", ("doc_id 'd'", "scores[1][0] must be finite", "got nan")),
+    "infinity": (LINK % b"Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got inf")),
+    "minus_infinity": (LINK % b"-Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got -inf")),
+    "score_out_of_range": (LINK % b"1e999", ("doc_id 'd'", "scores[1][0]", "got inf")),
+    "score_of_400_digits": (LINK % (b"1" + b"0" * 400), ("doc_id 'd'", "scores[1][0]")),
+    "metadata_out_of_range": (MINIMAL + b', "size": 1e999}', ("doc_id 'd'", "size must be finite", "got inf")),
+    "metadata_nan": (MINIMAL + b', "size": NaN}', ("doc_id 'd'", "size must be finite", "got nan")),
+    "nan_in_depth": (MINIMAL + b', "deep": ' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", ()),
+    "nested_lists": (b"[" * 100_000, ("JSON",)),
+    "nested_metadata": (MINIMAL + b', "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
+    "nested_objects": (MINIMAL + b', "deep": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_001, ("JSON",)),
+    "nested_mentions": (b'{"doc_id": "d", "mentions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
+    "surrogate_doc_id": (b'{"doc_id": "\\ud800", "mentions": [], "antecedents": [], "scores": []}', ("JSON",)),
+    "surrogate_metadata": (MINIMAL + b', "note": "\\udfff"}', ("JSON",)),
+    "no_utf8_in_doc_id": (b'{"doc_id": "d\xff", "mentions": [], "antecedents": [], "scores": []}', ("utf-8",)),
+    "no_utf8_in_metadata": (MINIMAL + b', "note": "\xff"}', ("utf-8",)),
+    "no_utf8_in_a_name": (MINIMAL + b', "\xff": 1}', ("utf-8",)),
+    "latin1": ('{"doc_id": "Zürich", "mentions": [], "antecedents": [], "scores": []}'.encode("latin-1"), ("utf-8",)),
+    "newline_in_a_name": (
+        line_of(COMPLETE | {"tokens": COMPLETE["tokens"] | {"a\nb": ["X"]}}),
+        ("must be as long as tokens.text (3), got 1",),
+    ),
+    "newline_in_a_name_of_nan": (MINIMAL + b', "a\\nb": NaN}', ("must be finite, got nan",)),
+}
+
+
+@pytest.mark.parametrize(("line", "fragments"), LINES.values(), ids=LINES.keys())
+def test_a_line_that_is_no_document_is_refused(line: bytes, fragments: tuple[str, ...]) -> None:
+    message = refusal(line)
+    assert_names_place(message)
+    for fragment in fragments:
+        assert fragment in message
+    assert len(message) < 1_000
+    assert_quarantined(line, message)
+
+
+# Between 500 and 2,000 it depends on how deep the caller's own stack is.
+@pytest.mark.parametrize("depth", [10, 100, 500, 2_000, 5_000, 100_000])
+def test_deep_metadata_is_read_and_written_or_refused(depth: int, tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_bytes(MINIMAL + b', "deep": ' + b"[" * depth + b"]" * depth + b"}")
+    try:
+        (document,) = read_documents(path)
+    except InputError as error:
+        outcome = str(error)
+    else:
+        outcome = str(write_documents([document], tmp_path / "again.jsonl"))
+    assert outcome == "1" or f"{path}: line 1: " in outcome
+
+
+# --- several bad documents ---------------------------------------------------------------------------------
+
+
+def test_bad_documents_are_told_in_the_order_of_the_file() -> None:
+    unlike = copy.deepcopy(COMPLETE) | {"doc_id": "unlike", "gold": []}
+    late = copy.deepcopy(COMPLETE) | {"doc_id": "late", "antecedents": [[], [1], []], "scores": [[], [0.0], []]}
+    lines = [b"{", line_of(good(2)), line_of(late), line_of(good(2)), line_of(unlike), b"[]", line_of(good(7))]
+    rejected: list[Rejected] = []
+    found = read(lines, on_rejected=rejected.append)
+    assert [document["doc_id"] for document in found] == ["good 2", "good 7"]
+    assert [(bad.place, bad.doc_id) for bad in rejected] == [
+        ("line 1", ""),
+        ("line 3", "late"),
+        ("line 4", "good 2"),
+        ("line 5", "unlike"),
+        ("line 6", ""),
+    ]
+
+
+def test_the_first_rule_broken_is_told_once() -> None:
+    document = copy.deepcopy(COMPLETE) | {"date": "soon", "gold": [], "antecedents": [[], [1], [2, 2]]}
+    rejected: list[Rejected] = []
+    assert read([line_of(document)], on_rejected=rejected.append) == []
+    assert [bad.reason for bad in rejected] == ["date must be an ISO date (YYYY-MM-DD), got 'soon'"]
+
+
+def test_a_document_that_was_refused_does_not_count_as_seen() -> None:
+    bad = line_of(COMPLETE | {"gold": []})
+    rejected: list[Rejected] = []
+    later = [line_of(good(number)) for number in range(100)]  # more than a batch
+    assert len(read([bad, *later, line_of(COMPLETE)], on_rejected=rejected.append)) == 101
+    assert len(rejected) == 1
+
+
+def test_a_doc_id_that_comes_again_is_refused_each_time() -> None:
+    rejected: list[Rejected] = []
+    lines = [line_of(good(number)) for number in (1, 2, 1, 1)]
+    assert len(read(lines, on_rejected=rejected.append)) == 2
+    assert [(bad.place, bad.doc_id) for bad in rejected] == [("line 3", "good 1"), ("line 4", "good 1")]
+    assert "doc_id must be unique in the corpus" in rejected[0].reason
+
+
+def test_a_doc_id_that_comes_again_in_a_later_batch_is_refused() -> None:
+    message = "line 101: doc_id 'good 0': doc_id must be unique in the corpus"
+    with pytest.raises(InputError, match=message):
+        read([line_of(good(number)) for number in [*range(100), 0]])
+
+
+def test_the_line_set_aside_is_the_line_that_came() -> None:
+    rejected: list[Rejected] = []
+    read([line_of(good(1)), b'  {"doc_id": "d", \t"mentions": 1}  \r'], on_rejected=rejected.append)
+    assert rejected[0].document == '  {"doc_id": "d", \t"mentions": 1}  '
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a good file."""
+    (tmp_path / "good.jsonl").write_bytes(line_of(COMPLETE))
+    return tmp_path
+
+
+def assert_refused(paths: Any, *fragments: str) -> None:
+    with pytest.raises(InputError) as error:
+        list(read_documents(paths))
+    for fragment in fragments:
+        assert fragment in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_good_file_is_read(folder: Path) -> None:
+    assert len(list(read_documents(folder / "good.jsonl"))) == 1
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    assert_refused([folder / "good.jsonl", folder / "nowhere.jsonl"], "nowhere.jsonl: file must exist, got none")
+
+
+def test_a_glob_that_matches_nothing_is_named(folder: Path) -> None:
+    assert_refused([f"{folder}/*.jsonl", f"{folder}/*.parquet"], "*.parquet: glob must match a file, got none")
+
+
+def test_no_inputs_at_all_are_refused() -> None:
+    assert_refused([], "inputs must name at least one file, got none")
+
+
+def test_a_folder_is_no_input(folder: Path) -> None:
+    assert_refused(folder, f"{folder}: input must be a regular file, got something else (a folder, a pipe)")
+
+
+@pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])
+def test_a_file_that_goes_away_is_refused(folder: Path, name: str) -> None:
+    if name.endswith(".parquet"):
+        convert(folder / "good.jsonl", folder / name)
+    documents = DocumentStream(folder / name)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=rf"{name}: file must be [^\n]*$"):
+        list(documents)
+
+
+@pytest.mark.parametrize("name", ["corpus.json", "corpus.csv", "corpus", "jsonl", "corpus.jsonl.bz2", "corpus.gz"])
+def test_a_name_without_a_known_ending_is_refused(folder: Path, name: str) -> None:
+    (folder / "good.jsonl").rename(folder / name)
+    assert_refused(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
+
+
+def test_files_are_checked_before_any_is_read(folder: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        next(read_documents([folder / "good.jsonl", folder / "nowhere.jsonl"]))
+
+
+@pytest.mark.parametrize("kept", [3, 11, 40, -9, -1])
+def test_truncated_gzip_is_refused(folder: Path, kept: int) -> None:
+    raw = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
+    (folder / "whole.jsonl.gz").write_bytes(raw)
+    assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
+    (folder / "cut.jsonl.gz").write_bytes(raw[:kept])
+    assert_refused(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be whole, got: ")
+
+
+@pytest.mark.parametrize("place", [2, 12, 40, -6])
+def test_damaged_gzip_is_refused(folder: Path, place: int) -> None:
+    raw = bytearray(gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50))))
+    raw[place] ^= 0xFF
+    (folder / "bad.jsonl.gz").write_bytes(raw)
+    assert_refused(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
+
+
+def test_bytes_after_the_end_of_gzip_are_refused(folder: Path) -> None:
+    (folder / "more.jsonl.gz").write_bytes(gzip.compress(line_of(COMPLETE)) + b"more")
+    assert_refused(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be whole, got: ")
+
+
+def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:
+    (folder / "bad.jsonl").write_bytes(b"{}\n[]\n")
+    rejected: list[Rejected] = []
+    with pytest.raises(InputError, match="a corpus must hold at least one document"):
+        convert(folder / "bad.jsonl", folder / "out.jsonl", on_rejected=rejected.append)
+    assert len(rejected) == 2
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_good_documents_are_converted_and_bad_ones_told(folder: Path) -> None:
+    (folder / "mixed.jsonl").write_bytes(b"{}\n" + line_of(COMPLETE) + b"\n[]\n")
+    rejected: list[Rejected] = []
+    assert convert(folder / "mixed.jsonl", folder / "out.jsonl", on_rejected=rejected.append) == 1
+    assert [bad.place for bad in rejected] == ["line 1", "line 3"]
+    assert [references.content(d) for d in read_documents(folder / "out.jsonl")] == [
+        references.content_of_json(COMPLETE)
+    ]
+
+
+# --- anything ----------------------------------------------------------------------------------------------
+
+
+def read_or_refuse(line: bytes) -> None:
+    """The line is refused in one line, or read, written and read again as the same."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "line.jsonl").write_bytes(line)
+        try:
+            documents = list(read_documents(folder / "line.jsonl"))
+        except InputError as error:
+            message = str(error)
+        else:
+            message = ""
+        if message:
+            assert_names_place(message, "line.jsonl: line ")
+            return
+        contents = [references.content(document) for document in documents]
+        for ending in (".jsonl", ".parquet"):
+            again = folder / f"again{ending}"
+            assert write_documents(documents, again) == len(documents)
+            assert [references.content(document) for document in read_documents(again)] == contents
+
+
+@settings(max_examples=200)
+@given(strategies.edited_lines())
+def test_an_edited_document_is_refused_or_comes_back_the_same(line: bytes) -> None:
+    read_or_refuse(line)
+
+
+@settings(max_examples=200)
+@given(strategies.arbitrary_lines)
+def test_an_arbitrary_line_is_refused_or_comes_back_the_same(line: bytes) -> None:
+    read_or_refuse(line)
+
+
+@settings(max_examples=100)
+@given(strategies.documents(), st.data())
+def test_a_document_with_damaged_bytes_is_refused_or_comes_back_the_same(
+    document: Document, data: st.DataObject
+) -> None:
+    line = bytearray(json.dumps(document, ensure_ascii=False).encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
+    read_or_refuse(bytes(line))
+
+
+def test_reading_leaves_no_file_behind(folder: Path) -> None:
+    list(read_documents(folder / "good.jsonl"))
+    assert os.listdir(folder) == ["good.jsonl"]

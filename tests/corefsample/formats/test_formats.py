@@ -1,0 +1,513 @@
+"""Streams and writers, whatever the format."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from references import coreference as references
+from strategies.documents import Document
+
+from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
+from corefsample.documents import DocumentBatch, Rejected, from_documents
+from corefsample.formats import DocumentStream, convert, input_paths, quarantine_file
+
+ENDINGS = [".jsonl", ".jsonl.gz", ".parquet"]
+every_format = pytest.mark.parametrize("ending", ENDINGS)
+
+
+def some(n: int, first: int = 0) -> list[Document]:
+    """Documents d0, d1, ..., each a little different."""
+    return [
+        {
+            "doc_id": f"d{number}",
+            "date": f"2024-01-{number % 28 + 1:02}",
+            "mentions": [[0, 1, 0]] * (number % 3),
+            "antecedents": [list(range(i)) for i in range(number % 3)],
+            "scores": [[number / 7 - i] * i for i in range(number % 3)],
+        }
+        for number in range(first, first + n)
+    ]
+
+
+def lines_file(documents: Sequence[Document], path: Path) -> Path:
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    return path
+
+
+@pytest.fixture
+def ten(tmp_path: Path) -> list[ScoredDocument]:
+    return list(read_documents(lines_file(some(10), tmp_path / "source.jsonl")))
+
+
+def ids(inputs: Any, **keywords: Any) -> list[str]:
+    return [document.doc_id for document in read_documents(inputs, **keywords)]
+
+
+# --- which files -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of three files, one a format, of two documents each."""
+    for number, ending in enumerate(ENDINGS):
+        source = lines_file(some(2, first=2 * number), tmp_path / "source.txt").rename(tmp_path / "source.jsonl")
+        (tmp_path / "in").mkdir(exist_ok=True)
+        convert(source, tmp_path / "in" / f"part{number}{ending}")
+        source.unlink()
+    return tmp_path / "in"
+
+
+def test_several_files_are_read_in_the_order_given(folder: Path) -> None:
+    paths = [folder / "part2.parquet", folder / "part0.jsonl", str(folder / "part1.jsonl.gz")]
+    assert ids(paths) == ["d4", "d5", "d0", "d1", "d2", "d3"]
+
+
+def test_a_glob_is_read_in_the_order_of_names(folder: Path) -> None:
+    assert ids(f"{folder}/part*") == [f"d{number}" for number in range(6)]
+
+
+def test_a_glob_may_go_into_folders(folder: Path) -> None:
+    assert ids(f"{folder.parent}/**/*.jsonl*") == ["d0", "d1", "d2", "d3"]
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_read(tmp_path: Path) -> None:
+    assert ids(lines_file(some(1), tmp_path / "part[1].jsonl")) == ["d0"]
+
+
+def test_paths_are_those_of_the_globs(folder: Path) -> None:
+    assert input_paths([f"{folder}/*.parquet", "-"]) == [str(folder / "part2.parquet"), "-"]
+
+
+def test_a_doc_id_of_another_file_is_refused(tmp_path: Path) -> None:
+    first, second = lines_file(some(3), tmp_path / "a.jsonl"), lines_file(some(2, first=2), tmp_path / "b.jsonl")
+    with pytest.raises(InputError, match=r"b\.jsonl: line 1: doc_id 'd2': doc_id must be unique in the corpus"):
+        ids([first, second])
+
+
+def test_the_same_file_twice_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match="doc_id must be unique in the corpus"):
+        ids([folder / "part0.jsonl"] * 2)
+
+
+# --- streams -----------------------------------------------------------------------------------------------
+
+
+@every_format
+@pytest.mark.parametrize("batch_size", [1, 3, 10, 64])
+def test_a_batch_holds_no_more_documents_than_asked_for(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, batch_size: int
+) -> None:
+    write_documents(ten, tmp_path / f"ten{ending}")
+    batches = list(DocumentStream(tmp_path / f"ten{ending}", batch_size=batch_size))
+    assert max(len(batch) for batch in batches) == min(batch_size, 10)
+    assert [doc_id for batch in batches for doc_id in batch.doc_ids] == [f"d{number}" for number in range(10)]
+
+
+@every_format
+def test_the_size_of_batches_changes_no_document(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    write_documents(ten, tmp_path / f"ten{ending}")
+    for batch_size in (1, 4, 64):
+        stream = DocumentStream(tmp_path / f"ten{ending}", batch_size=batch_size)
+        documents = [batch.document(row) for batch in stream for row in range(len(batch))]
+        assert [references.content(d) for d in documents] == [references.content(d) for d in ten]
+
+
+def test_documents_before_a_bad_one_come_out_first(tmp_path: Path) -> None:
+    path = lines_file([*some(100), {}], tmp_path / "long.jsonl")
+    documents = read_documents(path)
+    assert [next(documents).doc_id for _ in range(64)] == [f"d{number}" for number in range(64)]
+    with pytest.raises(InputError, match="line 101: "):
+        list(documents)
+
+
+@every_format
+def test_progress_grows_to_the_size_of_all_files(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    parts = [tmp_path / f"part{number}{ending}" for number in range(2)]
+    write_documents(ten[:5], parts[0])
+    write_documents(ten[5:], parts[1])
+    stream = DocumentStream(parts, batch_size=2)
+    progress = [stream.bytes_read, *(stream.bytes_read for _ in stream), stream.bytes_read]
+    assert stream.total_bytes == sum(part.stat().st_size for part in parts)
+    assert (progress[0], progress[-1]) == (0, stream.total_bytes)
+    assert progress == sorted(progress)
+
+
+def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
+    rejected: list[Rejected] = []
+
+    def odd(batch: DocumentBatch) -> dict[int, str]:
+        return {row: "number must be even" for row, name in enumerate(batch.doc_ids) if int(name[1:]) % 2}
+
+    path = lines_file(some(5), tmp_path / "five.jsonl")
+    stream = DocumentStream(path, inspect=odd, on_rejected=rejected.append)
+    assert [name for batch in stream for name in batch.doc_ids] == ["d0", "d2", "d4"]
+    assert [bad.message() for bad in rejected] == [
+        f"{path}: line 2: doc_id 'd1': number must be even",
+        f"{path}: line 4: doc_id 'd3': number must be even",
+    ]
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, 2.0, True])
+def test_a_batch_size_below_one_is_refused(tmp_path: Path, batch_size: int) -> None:
+    path = lines_file(some(1), tmp_path / "one.jsonl")
+    with pytest.raises(ParameterError, match="batch_size must be a whole number of at least 1"):
+        DocumentStream(path, batch_size=batch_size)
+    with pytest.raises(ParameterError, match="batch_size must be a whole number of at least 1"):
+        write_documents([], tmp_path / "two.jsonl", batch_size=batch_size)
+
+
+@every_format
+@pytest.mark.parametrize("field", ["date", "tokens", "gold"])
+def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -> None:
+    complete: Document = {
+        "doc_id": "complete",
+        "date": "2024-01-01",
+        "mentions": [[0, 1, 0]],
+        "antecedents": [[]],
+        "scores": [[]],
+        "tokens": {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]},
+        "gold": [None],
+    }
+    lacking = {name: value for name, value in complete.items() if name != field} | {"doc_id": "lacking"}
+    path = tmp_path / f"corpus{ending}"
+    convert(lines_file([complete, lacking], tmp_path / "source.jsonl"), path)
+    assert ids(path) == ["complete", "lacking"]
+    with pytest.raises(InputError, match=rf" 2: doc_id 'lacking': {field} must be there, got none"):
+        ids(path, needs=[field])
+
+
+def test_a_need_that_is_no_field_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="needs must be one of date, tokens, gold, got 'parse'"):
+        ids(lines_file(some(1), tmp_path / "one.jsonl"), needs=["parse"])
+
+
+@every_format
+def test_arrays_of_a_document_are_read_only_and_of_32_bits(tmp_path: Path, ending: str) -> None:
+    document: Document = {
+        "doc_id": "d",
+        "mentions": [[0, 1, 0]],
+        "antecedents": [[]],
+        "scores": [[]],
+        "tokens": {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]},
+    }
+    convert(lines_file([document], tmp_path / "source.jsonl"), tmp_path / f"one{ending}")
+    (found,) = read_documents(tmp_path / f"one{ending}")
+    assert found.tokens is not None
+    for array in (found.mentions, found.tokens.head, found.tokens.sent):
+        assert array.dtype == np.int32
+        assert not array.flags.writeable
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+@every_format
+def test_the_number_of_documents_written_is_told(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    assert write_documents(ten, tmp_path / f"ten{ending}") == 10
+    assert write_documents([], tmp_path / f"none{ending}") == 0
+    assert ids(tmp_path / f"none{ending}") == []
+
+
+@every_format
+def test_the_same_documents_give_the_same_bytes(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    for name in ("one", "two"):
+        write_documents(ten, tmp_path / f"{name}{ending}")
+    assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"two{ending}").read_bytes()
+
+
+@every_format
+def test_an_existing_file_is_kept_unless_told_otherwise(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"ten{ending}"
+    path.write_bytes(b"precious")
+    with pytest.raises(ParameterError, match=r"output must not exist \(overwrite replaces it\)"):
+        write_documents(ten, path)
+    assert path.read_bytes() == b"precious"
+    write_documents(ten, path, overwrite=True)
+    assert len(ids(path)) == 10
+
+
+class InterruptedWorkError(Exception):
+    """Something that goes wrong in the middle."""
+
+
+def interrupted(documents: Sequence[ScoredDocument], error: BaseException) -> Iterator[ScoredDocument]:
+    yield from documents
+    raise error
+
+
+@every_format
+@pytest.mark.parametrize("error", [InterruptedWorkError(), KeyboardInterrupt()], ids=["error", "interrupt"])
+def test_work_that_breaks_off_leaves_no_file(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, error: BaseException
+) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(type(error)):
+        write_documents(interrupted(ten, error), tmp_path / "out" / f"ten{ending}", batch_size=2)
+    assert os.listdir(tmp_path / "out") == []
+
+
+@every_format
+def test_work_that_breaks_off_leaves_the_old_file(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    (tmp_path / "out").mkdir()
+    path = tmp_path / "out" / f"ten{ending}"
+    write_documents(ten[:3], path)
+    with pytest.raises(InterruptedWorkError):
+        write_documents(interrupted(ten, InterruptedWorkError()), path, overwrite=True, batch_size=2)
+    assert os.listdir(tmp_path / "out") == [path.name]
+    assert ids(path) == ["d0", "d1", "d2"]
+
+
+@every_format
+def test_the_file_appears_when_it_is_whole(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"ten{ending}"
+    there = []
+
+    def watched() -> Iterator[ScoredDocument]:
+        for document in ten:
+            there.append(path.exists())
+            yield document
+
+    write_documents(watched(), path, batch_size=2)
+    assert (any(there), path.exists()) == (False, True)
+
+
+@every_format
+def test_documents_are_taken_a_batch_at_a_time(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+
+    def counted(documents: Sequence[ScoredDocument]) -> DocumentBatch:
+        sizes.append(len(documents))
+        return from_documents(documents)
+
+    monkeypatch.setattr("corefsample.formats.scored._writing.from_documents", counted)
+    write_documents(ten, tmp_path / f"ten{ending}", batch_size=4)
+    assert sizes == [4, 4, 2]
+
+
+@every_format
+def test_a_new_file_has_the_rights_of_a_new_file(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    (tmp_path / "plain").touch()
+    write_documents(ten, tmp_path / f"ten{ending}")
+    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", f"ten{ending}")]
+    assert rights[0] == rights[1]
+
+
+def test_a_name_without_a_known_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"file name must end in one of .*, got 'corpus\.csv'"):
+        write_documents([], tmp_path / "corpus.csv")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="output must be writable"):
+        write_documents([], tmp_path / "nowhere" / "corpus.jsonl")
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_folder_is_never_replaced(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "corpus.jsonl").mkdir()
+    with pytest.raises(ParameterError, match="output must be a file, got a folder"):
+        write_documents([], tmp_path / "corpus.jsonl", overwrite=overwrite)
+    assert os.listdir(tmp_path) == ["corpus.jsonl"]
+
+
+# --- converting --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(ENDINGS, repeat=2)))
+def test_any_format_becomes_any_other(ten: list[ScoredDocument], tmp_path: Path, one: str, other: str) -> None:
+    write_documents(ten, tmp_path / f"one{one}")
+    assert convert(tmp_path / f"one{one}", tmp_path / f"other{other}") == 10
+    converted = [references.content(document) for document in read_documents(tmp_path / f"other{other}")]
+    assert converted == [references.content(document) for document in ten]
+
+
+def test_progress_is_told_after_each_batch(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    def note(stream: DocumentStream, count: int) -> None:
+        told.append((stream.bytes_read, count))
+
+    path = lines_file(some(130), tmp_path / "many.jsonl")
+    convert(path, tmp_path / "many.parquet", on_progress=note)
+    assert told[-1] == (path.stat().st_size, 130)
+    assert [count for _, count in told][:2] == [64, 128]
+
+
+@every_format
+def test_a_corpus_of_no_documents_is_not_converted(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    with pytest.raises(InputError, match=r"empty\.jsonl: a corpus must hold at least one document, got none"):
+        convert(tmp_path / "empty.jsonl", tmp_path / f"out{ending}")
+    assert os.listdir(tmp_path) == ["empty.jsonl"]
+
+
+@every_format
+def test_bad_input_leaves_no_converted_file(tmp_path: Path, ending: str) -> None:
+    lines_file([*some(100), {}], tmp_path / "bad.jsonl")
+    with pytest.raises(InputError):
+        convert(tmp_path / "bad.jsonl", tmp_path / f"out{ending}")
+    assert os.listdir(tmp_path) == ["bad.jsonl"]
+
+
+def test_a_file_may_be_converted_into_itself(tmp_path: Path) -> None:
+    path = lines_file(some(3), tmp_path / "same.jsonl")
+    assert convert(path, path, overwrite=True) == 3
+    assert ids(path) == ["d0", "d1", "d2"]
+
+
+# --- quarantine --------------------------------------------------------------------------------------------
+
+
+def test_bad_lines_are_set_aside_as_they_came(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.jsonl"
+    good = json.dumps(some(1)[0])
+    path.write_text(f'{good}\n{{"doc_id": "broken"\n{good}\n')
+    with quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        assert quarantine is not None
+        assert convert(path, tmp_path / "out.jsonl", on_rejected=quarantine) == 1
+        assert quarantine.count == 2
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
+    assert [(line["source"], line["place"], line["doc_id"]) for line in lines] == [
+        (str(path), "line 2", ""),
+        (str(path), "line 3", "d0"),
+    ]
+    assert lines[0]["document"] == '{"doc_id": "broken"'
+    assert references.content_of_json(json.loads(lines[1]["document"])) == references.content_of_json(some(1)[0])
+
+
+def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
+    with quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        convert(lines_file(some(2), tmp_path / "good.jsonl"), tmp_path / "out.jsonl", on_rejected=quarantine)
+    assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
+
+
+def test_a_quarantine_of_before_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
+    before = tmp_path / "out.jsonl.quarantine.jsonl"
+    before.write_text("precious")
+    for on_error in ("stop", "quarantine"):
+        refused = quarantine_file(tmp_path / "out.jsonl", on_error=on_error)
+        with pytest.raises(ParameterError, match="output must not exist"), refused:
+            pass
+        assert os.listdir(tmp_path) == [before.name]
+    assert before.read_text() == "precious"
+    with quarantine_file(tmp_path / "out.jsonl", overwrite=True) as quarantine:
+        assert quarantine is not None
+        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+    assert json.loads(before.read_text())["document"] == "{"
+
+
+def test_work_that_breaks_off_leaves_no_quarantine(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{\n")
+    with pytest.raises(InputError), quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        convert(tmp_path / "bad.jsonl", tmp_path / "out.jsonl", on_rejected=quarantine)
+    assert os.listdir(tmp_path) == ["bad.jsonl"]
+
+
+def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl.quarantine.jsonl"
+    with quarantine_file(tmp_path / "out.jsonl") as quarantine:
+        assert quarantine is not None
+        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+        assert not path.exists()
+        assert Path(quarantine.path).read_text().endswith('"{"}\n')  # at once, so that a full disk is told in time
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+def test_a_quarantine_of_before_does_not_stay_beside_new_output(tmp_path: Path, on_error: str) -> None:
+    (tmp_path / "out.jsonl.quarantine.jsonl").write_text("stale")
+    with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
+def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on_error: str) -> None:
+    before = tmp_path / "out.jsonl.quarantine.jsonl"
+    before.write_text("precious")
+
+    def work() -> None:
+        with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True) as quarantine:
+            if quarantine is not None:
+                quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+            raise InterruptedWorkError
+
+    with pytest.raises(InterruptedWorkError):
+        work()
+    assert os.listdir(tmp_path) == [before.name]
+    assert before.read_text() == "precious"
+
+
+def test_quarantine_is_nowhere_if_not_asked_for(tmp_path: Path) -> None:
+    with quarantine_file(tmp_path / "out.jsonl", on_error="stop") as quarantine:
+        assert quarantine is None
+    assert os.listdir(tmp_path) == []
+
+
+# --- what is no document, no file, no JSON ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inputs", [5, None, [5], 1.5, [["corpus.jsonl"]]])
+def test_what_names_no_file_is_refused_at_once(inputs: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^inputs must be names of files, got "):
+        read_documents(inputs)
+
+
+def test_a_missing_file_is_told_at_once_and_not_with_the_first_document(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="file must exist"):
+        read_documents(tmp_path / "nowhere.jsonl")
+
+
+@pytest.mark.parametrize("documents", [5, None, "corpus.jsonl", Path("corpus.jsonl")])
+def test_what_holds_no_documents_is_refused(tmp_path: Path, documents: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got "):
+        write_documents(documents, tmp_path / "out.jsonl")
+    assert os.listdir(tmp_path) == []
+
+
+def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got 'eleven' \(document 11\)$"):
+        write_documents([*ten, "eleven"], tmp_path / "out.jsonl")  # type: ignore[list-item]
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
+@every_format
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"a": float("nan")}, r"metadata\.a must be finite, got nan"),
+        ({"a": [1.0, {"b": float("inf")}]}, r"metadata\.a\[1\]\.b must be finite, got inf"),
+        ({"a": (0.0, float("-inf"))}, r"metadata\.a\[1\] must be finite, got -inf"),
+        ({"a": object()}, r"metadata must be what JSON can hold, got .*object"),
+        ({"a": "\ud800"}, r"metadata must be what JSON can hold, got .*surrogates"),
+    ],
+    ids=["nan", "inf", "tuple", "object", "surrogate"],
+)
+def test_metadata_that_json_cannot_hold_is_refused_and_never_null(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str, metadata: dict[str, Any], message: str
+) -> None:
+    bad = dataclasses.replace(ten[0], doc_id="bad", metadata=metadata)
+    with pytest.raises(ParameterError, match=f"^document 11: doc_id 'bad': {message}"):
+        write_documents([*ten, bad], tmp_path / f"out{ending}")
+    assert os.listdir(tmp_path) == ["source.jsonl"]
+
+
+@every_format
+def test_a_stream_may_be_read_twice(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"ten{ending}"
+    write_documents(ten, path)
+    stream = DocumentStream([path])
+    once, again = ([doc_id for batch in stream for doc_id in batch.doc_ids] for _ in range(2))
+    assert once == again == [document.doc_id for document in ten]
+    assert stream.bytes_read == stream.total_bytes

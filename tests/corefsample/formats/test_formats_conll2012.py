@@ -1,0 +1,433 @@
+"""CoNLL-2012 files: what is read, what is refused, and that what is written reads back equal, here and elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import annotated_formats as reference
+
+from corefsample import InputError, OutputError, ParameterError
+from corefsample.documents import AnnotatedDocument, Rejected, Tokens
+from corefsample.formats.annotated import read_conll2012, read_corefud, write_conll2012
+from corefsample.formats.annotated._penn_trees import Constituent, head_of, sentence_tree, universal_tag
+
+# Written for this test, in the columns of OntoNotes: two parts, and a predicate with its arguments in a sentence.
+SAMPLE = """\
+#begin document (bc/made/00/made_0001); part 000
+bc/made/00/made_0001   0    0     The   DT  (TOP(S(NP(NP*         -    -   -   Ann   (ORG*  (ARG0*   (4|(7
+bc/made/00/made_0001   0    1   union   NN              *)    union    -   2   Ann       *)      *      7)
+bc/made/00/made_0001   0    2      of   IN            (PP*        -    -   -   Ann       *       *       -
+bc/made/00/made_0001   0    3    pilots NNS        (NP*)))        -    -   -   Ann       *       *)  (12)|4)
+bc/made/00/made_0001   0    4    voted  VBD         (VP*)      vote   01   1   Ann       *     (V*)      -
+bc/made/00/made_0001   0    5       .    .            *))         -    -   -   Ann       *       *       -
+
+bc/made/00/made_0001   0    0    They   PRP  (TOP(S(NP*)          -    -   -   Bob       *     (4)
+bc/made/00/made_0001   0    1     did   VBD       (VP*)))        do   02   -   Bob       *       -
+
+#end document
+#begin document (bc/made/00/made_0001); part 001
+bc/made/00/made_0001   1    0    Rain   NN   (TOP(NP*))           -    -   -     -       *       -
+
+#end document
+"""
+
+
+def read(text: str, **options: Any) -> list[AnnotatedDocument]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.v4_gold_conll"
+        path.write_text(text, encoding="utf-8", newline="")
+        return list(read_conll2012(path, **options))
+
+
+def written(documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.conll"
+        summary = write_conll2012(documents, path, **options)
+        return path.read_bytes().decode(), summary
+
+
+def cells(*coreference: str, name: str = "d", sentence_ends: Sequence[int] = ()) -> str:
+    """A document of words a, b, c ... with these last columns."""
+    lines = [f"#begin document ({name});"]
+    for i, cell in enumerate(coreference):
+        lines += [f"{name} 0 {i} {chr(97 + i)} {cell}"] + [""] * (i in sentence_ends)
+    return "\n".join([*lines, "", "#end document", ""])
+
+
+def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
+    pairs = zip(document.mentions.tolist(), document.entities, strict=True)
+    return [(start, end, entity) for (start, end, _), entity in pairs]
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def test_each_part_is_a_document_with_its_columns() -> None:
+    first, second = read(SAMPLE)
+    assert (first.doc_id, second.doc_id) == ("bc/made/00/made_0001_0", "bc/made/00/made_0001_1")
+    assert dict(first.metadata) == {"document": "bc/made/00/made_0001", "part": "000", "genre": "bc"}
+    assert reference.parse(first.tokens) == {
+        "text": ["The", "union", "of", "pilots", "voted", ".", "They", "did"],
+        "lemma": ["The", "union", "of", "pilots", "vote", ".", "They", "do"],
+        "upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "PUNCT", "PRON", "VERB"],
+        "dep": ["_"] * 8,
+        "head": [-1] * 8,
+        "sent": [0] * 6 + [1] * 2,
+    }
+    extra = first.tokens.extra
+    assert extra["xpos"][:2] == ["DT", "NN"]
+    assert extra["parse_bit"][:3] == ["(TOP(S(NP(NP*", "*)", "(PP*"]
+    assert (extra["predicate_lemma"][4], extra["frameset"][4], extra["sense"][1]) == ("vote", "01", "2")
+    assert extra["speaker"][5:7] == ["Ann", "Bob"]
+    assert extra["named_entity"][:2] == ["(ORG*", "*)"]
+    assert extra["arguments"][4:7] == ["(V*)", "*", ""]
+    assert second.tokens.text == ["Rain"]
+    assert second.n_mentions == 0
+
+
+def test_brackets_are_read_and_heads_found_in_the_parse_bits() -> None:
+    document = read(SAMPLE)[0]
+    assert spans(document) == [(0, 4, "4"), (0, 2, "7"), (3, 4, "12"), (6, 7, "4")]
+    assert document.mentions[:, 2].tolist() == [1, 1, 3, 6]  # union, union, pilots, They
+
+
+def test_crossing_equal_and_repeated_spans_are_read() -> None:
+    (document,) = read(cells("(1|(2|(1", "(3|1)", "2)|1)|(4)", "3)|(5)|(5)"))
+    assert spans(document) == [(0, 3, "1"), (0, 3, "2"), (0, 2, "1"), (1, 4, "3"), (2, 3, "4"), (3, 4, "5"),
+                               (3, 4, "5")]  # fmt: skip
+    assert document.mentions[:, 2].tolist() == [2, 2, 1, 3, 2, 3, 3], "without a parse the head is the last word"
+
+
+def test_files_of_few_columns_and_tabs_and_other_headers_are_read() -> None:
+    text = "#begin document Some Name\nx\t0\t0\tA\tNNP\t(1)\n# a remark\nx 0 1 b\u00a0c VB _\n#end document x\n"
+    (document,) = read(text)
+    assert document.doc_id == "Some Name"
+    assert document.tokens.text == ["A", "b\u00a0c"]
+    assert document.tokens.upos == ["PROPN", "VERB"]
+    assert document.tokens.extra["parse_bit"] == ["-", "-"]
+
+
+def test_a_document_without_words_is_one() -> None:
+    (document,) = read("#begin document (empty);\n#end document\n")
+    assert (len(document.tokens), document.n_mentions) == (0, 0)
+    assert reference.content(read(written([document])[0])[0]) == reference.content(document)
+
+
+def test_mentions_that_cross_sentences_are_skipped_and_counted_or_refused() -> None:
+    text = cells("(1", "(2)", "1)", sentence_ends=[0])
+    (document,) = read(text)
+    assert spans(document) == [(1, 2, "2")]
+    assert document.skipped == {"crossing_sentences": 1}
+    with pytest.raises(InputError, match=r"line 2: .*sentence 1: coreference: a mention must lie in one sentence"):
+        read(text, on_crossing_sentences="refuse")
+    with pytest.raises(ParameterError, match="on_crossing_sentences must be one of skip, refuse"):
+        read(text, on_crossing_sentences="drop")
+
+
+# --- heads and tags ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bits", "tags", "span", "head"),
+    [
+        # the president | of France: the noun before what modifies it from behind
+        ("(NP(NP* *) (PP* (NP*)))", "DT NN IN NNP", (0, 4), 1),
+        # the same words as a span that is no constituent of its own
+        ("(NP* * (PP* (NP*)))", "DT NN IN NNP", (0, 2), 1),
+        # the man who came: a relative clause
+        ("(NP(NP* *) (SBAR(WHNP*) (S(VP*))))", "DT NN WP VBD", (0, 4), 1),
+        # France 's old president
+        ("(NP(NP* *) * *)", "NNP POS JJ NN", (0, 4), 3),
+        # France 's: the name, not the ending
+        ("(NP(NP* *) * *)", "NNP POS JJ NN", (0, 2), 0),
+        # the peace talks
+        ("(NP* * *)", "DT NN NNS", (0, 3), 2),
+        # dogs and cats; the dog and the cat: the first part, as Universal Dependencies have it
+        ("(NP* * *)", "NNS CC NNS", (0, 3), 0),
+        ("(NP(NP* *) * (NP* *))", "DT NN CC DT NN", (0, 5), 1),
+        # the poor; both; his; 1999
+        ("(NP* *)", "DT JJ", (0, 2), 1),
+        ("(NP*)", "DT", (0, 1), 0),
+        ("(NP*)", "PRP$", (0, 1), 0),
+        ("(NP* *)", "JJ CD", (0, 2), 1),
+        # a verb; a clause: its last word
+        ("(S(NP*) (VP* (NP*)))", "NNP VBD NNP", (1, 2), 1),
+        ("(S(NP*) (VP* (NP*)))", "NNP VBD NNP", (0, 3), 2),
+        # a phrase about nothing nominal
+        ("(NP-SBJ(ADVP* *))", "RB RB", (0, 2), 1),
+        # very poor, eh
+        ("(NP(ADJP* *) *)", "RB JJ UH", (0, 3), 1),
+        # no tree
+        ("* * *", "NN IN NN", (0, 3), 2),
+    ],
+)
+def test_the_head_of_a_noun_phrase_stands_before_what_modifies_it_from_behind(
+    bits: str, tags: str, span: tuple[int, int], head: int
+) -> None:
+    assert head_of(sentence_tree(bits.split(), tags.split()), *span) == head
+
+
+def bits_of(node: Constituent) -> list[str]:
+    """Parse bits of a tree, the obvious way."""
+    if not node.children:
+        return ["*"]
+    bits = [bit for child in node.children for bit in bits_of(child)]
+    return [f"({node.label}{bits[0]}", *bits[1:-1], f"{bits[-1]})"] if len(bits) > 1 else [f"({node.label}{bits[0]})"]
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Constituent:
+    """A phrase over words X, phrases and words below it."""
+
+    def phrase(start: int, depth: int) -> Constituent:
+        node = Constituent(draw(st.sampled_from(["NP", "VP", "S"])), start)
+        at = start
+        for _ in range(draw(st.integers(1, 3))):
+            deeper = depth < 3 and draw(st.booleans())
+            child = phrase(at, depth + 1) if deeper else Constituent("X", at, at + 1)
+            node.children.append(child)
+            at = child.end
+        node.end = at
+        return node
+
+    return phrase(0, 0)
+
+
+@given(trees(), st.data())
+def test_parse_bits_are_the_tree_they_were_made_of(tree: Constituent, data: st.DataObject) -> None:
+    bits = bits_of(tree)
+    root = sentence_tree(bits, ["X"] * tree.end)
+    assert root is not None
+    assert root.children == [tree]
+    start = data.draw(st.integers(0, tree.end - 1))
+    end = data.draw(st.integers(start + 1, tree.end))
+    assert start <= head_of(root, start, end) < end
+
+
+def test_penn_tags_become_universal_tags() -> None:
+    tags = ["NNP", "PRP$", "MD", "VBZ", "-LRB-", "NR", "-"]
+    assert [universal_tag(tag) for tag in tags] == ["PROPN", "PRON", "AUX", "VERB", "PUNCT", "X", "_"]
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "fragments"),
+    [
+        (cells("-", "1)"), "line 3: doc_id 'd': sentence 1: ", ["must close an open one", "got '1)'"]),
+        (cells("(1", "(2)"), "line 2: doc_id 'd': sentence 1: ", ["must be closed", "got '(1'"]),
+        (cells("-", "1"), "line 3: doc_id 'd': sentence 1: ", ["must be - or brackets", "got '1'"]),
+        (cells("(1(2)|1)"), "line 2: doc_id 'd': sentence 1: ", ["bars between them", "got '(1(2)|1)'"]),
+        (cells("-", "- -"), "line 3: doc_id 'd': sentence 1: ", ["have 5 columns, as the sentence's first, got 6"]),
+        (cells("-").replace("0 0 a", "a"), "line 2: doc_id 'd': sentence 1: ", ["5 columns or more, got 3"]),
+        (cells("-").replace("#end document\n", ""), "line 3: doc_id 'd': ", ["must end with #end document"]),
+        (
+            cells("-").replace("#end document\n", "") + cells("-", name="e"),
+            "line 3: doc_id 'd': ",
+            ["must end with #end document"],
+        ),
+        (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must stand between #begin document", "got 'd 0 0 a -'"]),
+        (cells("-") + cells("-"), "line 5: doc_id 'd': ", ["must be unique in the corpus"]),
+        (SAMPLE.replace("(VP*)  ", "(VP*   "), "sentence 1: ", ["parse bits of a sentence must be a tree"]),
+        (SAMPLE.replace("(PP*  ", "(PP    "), "line 4: ", ["must be a tree", "got '(PP'"]),
+        (SAMPLE.replace(" *)) ", " *)))"), "line 7: ", ["must be a tree", "got '*)))'"]),
+    ],
+)
+def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
+    text: str, place: str, fragments: list[str]
+) -> None:
+    with pytest.raises(InputError) as error:
+        read(text)
+    message = str(error.value)
+    assert f"corpus.v4_gold_conll: {place}" in message or ("sentence" in place and place in message)
+    assert all(fragment in message for fragment in fragments), message
+    assert message.isprintable(), "a message is one line"
+
+
+def test_a_bad_document_is_set_aside_and_no_other() -> None:
+    unended = cells("(1)", name="unended").replace("#end document\n", "")
+    text = cells("(1)", name="a") + cells("(1", name="b") + unended + "x 0 0 a -\n" + cells("-", name="c") + "stray\n"
+    rejected: list[Rejected] = []
+    assert [document.doc_id for document in read(text, on_rejected=rejected.append)] == ["a", "c"]
+    assert [(bad.place, bad.doc_id) for bad in rejected] == [("line 6", "b"), ("line 12", "unended"), ("line 17", "")]
+
+
+def test_a_file_that_is_broken_off_or_empty_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.gz"
+    packed = gzip.compress((SAMPLE * 20).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match="gzip data must be whole"):
+        list(read_conll2012(path, on_rejected=lambda bad: None))
+    path.write_bytes(b"\n# nothing\n")
+    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+        list(read_conll2012(path))
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def test_a_file_of_the_format_is_written_as_it_was_but_for_blanks() -> None:
+    text, summary = written(read(SAMPLE))
+    # Brackets of one word come in an order of our own: what opens, what is one word, what closes.
+    expected = [" ".join(line.split()) for line in SAMPLE.splitlines()]
+    assert text.splitlines() == expected
+    assert (summary.n_documents, summary.n_mentions, summary.left_out) == (2, 4, {})
+
+
+@settings(max_examples=60)
+@given(reference.annotated_documents())
+def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
+    document = dataclasses.replace(document, doc_id=document.doc_id.strip())
+    kept = reference.writable(document)
+    text, summary = written([document], on_unwritable="skip")
+    (found,) = read(text)
+    assert found.doc_id == document.doc_id
+    assert found.mentions[:, :2].tolist() == document.mentions[kept, :2].tolist()
+    expected = dataclasses.replace(
+        document, mentions=document.mentions[kept], entities=[document.entities[i] for i in kept], attributes={}
+    )
+    assert found.labels.tolist() == expected.labels.tolist()
+    assert found.tokens.text == [word.replace(" ", "_") for word in document.tokens.text]
+    assert found.tokens.sent.tolist() == document.tokens.sent.tolist()
+    assert summary.left_out.total() == document.n_mentions - len(kept)
+    again, _ = written([found])
+    assert again == text
+    assert reference.content(read(again)[0]) == reference.content(found)
+    pieces = [tuple(span) for span in found.mentions[:, :2].tolist()]
+    named = Counter((*span, entity) for span, entity in zip(pieces, found.entities, strict=True))
+    assert reference.bracket_spans(reference.conll2012_cells(text)) == named, "by an independent reading of the text"
+
+
+def document_of(*mentions: tuple[int, int, str], **fields: Any) -> AnnotatedDocument:
+    n = 4
+    tokens = Tokens(
+        text=list("abcd"), lemma=["_"] * n, upos=["X"] * n, dep=["_"] * n,
+        head=np.full(n, -1, np.int32), sent=fields.pop("sent", np.zeros(n, np.int32)), extra=fields.pop("extra", {}),
+    )  # fmt: skip
+    array = np.array([(s, e, s) for s, e, _ in mentions], np.int32).reshape(-1, 3)
+    return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, array, [e for *_, e in mentions], **fields)
+
+
+def test_entities_keep_whole_numbers_as_names_and_others_are_numbered() -> None:
+    numbers = document_of((0, 1, "12"), (1, 2, "7"))
+    assert read(written([numbers])[0])[0].entities == ("12", "7")
+    mixed = document_of((0, 1, "12"), (1, 2, "e7"), (2, 3, "12"))
+    assert read(written([mixed])[0])[0].entities == ("0", "1", "0")
+
+
+def test_singletons_are_left_out_where_asked() -> None:
+    document = document_of((0, 4, "1"), (0, 1, "2"), (1, 2, "2"))
+    text, summary = written([document], singletons=False)
+    assert spans(read(text)[0]) == [(0, 1, "2"), (1, 2, "2")]
+    assert summary.left_out == {"singletons": 1}
+
+
+def test_an_entity_of_which_one_mention_can_be_written_is_a_singleton() -> None:
+    document = document_of((0, 2, "1"), (1, 3, "1"))
+    _, summary = written([document], singletons=False, on_unwritable="skip")
+    assert summary.left_out == {"crossing_mentions": 1, "singletons": 1}
+
+
+def test_rows_of_a_sentence_have_one_number_of_columns() -> None:
+    document = document_of(extra={"arguments": ["(ARG0*)", "", "(V*) *", ""]}, sent=[0, 0, 1, 1])
+    text, _ = written([document])
+    assert [len(line.split()) for line in text.splitlines() if line.startswith("d ")] == [13, 13, 14, 14]
+    assert read(text)[0].tokens.extra["arguments"] == ["(ARG0*)", "*", "(V*) *", "* *"]
+
+
+def test_a_part_is_written_where_the_name_of_the_document_still_has_it() -> None:
+    document = read(SAMPLE)[1]
+    assert "#begin document (bc/made/00/made_0001); part 001" in written([document])[0]
+    renamed = dataclasses.replace(document, doc_id="other")
+    text, _ = written([renamed])
+    assert "#begin document (other);\n" in text
+    assert read(text)[0].doc_id == "other"
+
+
+def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> None:
+    document = document_of((0, 1, "1"), doc_id="#1 a")
+    (found,) = read(written([document])[0])
+    assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
+
+
+def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.conll"
+    for document, rule in (
+        (document_of(doc_id="a\nb"), "name must be one line"),
+        (document_of(doc_id=" "), "name must be one line without blanks at its ends"),
+        (document_of((0, 4, "1"), sent=[0, 0, 0, 1]), r"mentions\[0\] must lie in one sentence"),
+        (document_of((0, 2, "1"), (1, 3, "1")), r"mentions\[1\] must not cross another mention of its entity"),
+    ):
+        with pytest.raises(ParameterError, match=rule):
+            write_conll2012([document], path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("mine")
+    with pytest.raises(OutputError, match="output must not exist"):
+        write_conll2012([], path)
+    with pytest.raises(ParameterError, match="on_unwritable must be one of"):
+        write_conll2012([], path, on_unwritable="drop", overwrite=True)  # type: ignore[arg-type]
+    assert path.read_text() == "mine"
+
+
+# --- the field's scorers -----------------------------------------------------------------------------------
+
+
+def scorch_clusters(text: str) -> list[Counter[tuple[Any, ...]]]:
+    """Entities by scorch, spans by sentence and word; it keeps a span in one entity alone, the first."""
+    conll = pytest.importorskip("scorch.conll", reason="scorch, a scorer of the field, is not installed")
+    found = []
+    for _, entities in conll.parse_file(line.strip() for line in text.splitlines()):
+        found.append(Counter(tuple(sorted((s, int(a), int(b)) for s, a, b in spans)) for spans in entities.values()))
+    return found
+
+
+@settings(max_examples=40)
+@given(st.lists(reference.annotated_documents(), min_size=1, max_size=2))
+def test_a_scorer_sees_the_same_entities(documents: list[AnnotatedDocument]) -> None:
+    ready, expected = [], []
+    for k, document in enumerate(documents):
+        # Each span once, as scorch asks for.
+        spans_of = [tuple(span) for span in document.mentions[:, :2].tolist()]
+        kept = [i for i in reference.writable(document) if spans_of[i] not in spans_of[:i]]
+        names = [document.entities[i] for i in kept]
+        ready.append(
+            dataclasses.replace(
+                document, doc_id=f"d{k}", mentions=document.mentions[kept], entities=names, attributes={}
+            )
+        )
+        sents, first = document.tokens.sent, {s: a for s, (a, _) in document.tokens.sentences().items()}
+        where = [(int(sents[a]), a - first[sents[a]], b - 1 - first[sents[a]]) for a, b in (spans_of[i] for i in kept)]
+        expected.append(
+            Counter(
+                tuple(sorted(span for span, other in zip(where, names, strict=True) if other == name))
+                for name in set(names)
+            )
+        )
+    text, _ = written(ready)
+    assert scorch_clusters(text) == expected
+
+
+def test_every_document_of_gum_becomes_conll2012_and_back(gum_path: Path) -> None:
+    path = gum_path.parent / "en_gum-ud-dev.conllu.gz"
+    if not path.exists():
+        pytest.skip(f"the real corpus is not there: {path.name}")
+    documents = list(read_corefud(path))
+    text, summary = written(documents, singletons=True)
+    assert (summary.n_documents, summary.n_mentions, summary.left_out) == (30, 7_897, {})
+    for document, found in zip(documents, read(text), strict=True):
+        assert spans(found) == spans(document), "GUM's entities are numbers, and keep them"
+        assert found.tokens.text == document.tokens.text
+        assert found.tokens.extra["xpos"] == document.tokens.extra["xpos"]
+    scorch = scorch_clusters(text)
+    assert [sum(map(len, counts)) for counts in scorch] == [document.n_mentions for document in documents]

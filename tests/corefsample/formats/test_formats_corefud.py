@@ -1,0 +1,816 @@
+"""CorefUD files: what is read, what is refused, and that what is written reads back equal, here and elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gzip
+import io
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import annotated_formats as reference
+
+from corefsample import AntecedentDistribution, InputError, OutputError, ParameterError, ScoredDocument
+from corefsample.documents import AnnotatedDocument, Rejected, Tokens
+from corefsample.formats.annotated import read_corefud, write_corefud
+
+GUM_FIELDS = "GRP-etype-infstat-salience-centering-minspan-link-identity"
+
+
+def sentence(*rows: str, comments: Sequence[str] = ()) -> str:
+    """Rows "ID FORM HEAD MISC", blanks between them, as ten columns."""
+    lines = list(comments)
+    for row in rows:
+        number, form, head, misc = row.split(" ")
+        deprel = "_" if head == "_" else "root" if head == "0" else "dep"
+        lines.append("\t".join([number, form, form.lower(), "X", "XX", "_", head, deprel, "_", misc]))
+    return "\n".join(lines) + "\n\n"
+
+
+def words(*entities: str, comments: Sequence[str] = (), heads: Sequence[int] | None = None) -> str:
+    """A sentence of words a, b, c ..., each the dependent of the one before it unless `heads` are given."""
+    heads = range(len(entities)) if heads is None else heads
+    rows = [
+        f"{i + 1} {chr(97 + i)} {head} {f'Entity={entity}' if entity else '_'}"
+        for i, (entity, head) in enumerate(zip(entities, heads, strict=True))
+    ]
+    return sentence(*rows, comments=comments)
+
+
+def header(doc_id: str = "d", fields: str | None = "eid-etype-head-other") -> list[str]:
+    return [f"# newdoc id = {doc_id}", *([f"# global.Entity = {fields}"] if fields else [])]
+
+
+def read(text: str, **options: Any) -> list[AnnotatedDocument]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.conllu"
+        path.write_text(text, encoding="utf-8", newline="")
+        return list(read_corefud(path, **options))
+
+
+def read_one(text: str, **options: Any) -> AnnotatedDocument:
+    (document,) = read(text, **options)
+    return document
+
+
+def written(documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "out.conllu"
+        summary = write_corefud(documents, path, **options)
+        return path.read_bytes().decode(), summary
+
+
+def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
+    pairs = zip(document.mentions.tolist(), document.entities, strict=True)
+    return [(start, end, entity) for (start, end, _), entity in pairs]
+
+
+def heads(document: AnnotatedDocument) -> list[int]:
+    return document.mentions[:, 2].tolist()
+
+
+# --- brackets ----------------------------------------------------------------------------------------------
+
+
+def test_nested_crossing_and_equal_spans_are_read_from_one_token_each() -> None:
+    document = read_one(words("(e1(e2(e3)", "(e4", "e2)(e5", "e4)e5)(e6)", "e1)", comments=header()))
+    assert spans(document) == [
+        (0, 5, "e1"), (0, 3, "e2"), (0, 1, "e3"), (1, 4, "e4"), (2, 4, "e5"), (3, 4, "e6"),
+    ]  # fmt: skip
+
+
+def test_equal_spans_come_in_the_order_in_which_they_open() -> None:
+    document = read_one(words("(e9(e1(e5", "e1)e9)e5)", "(b)(a)", comments=header()))
+    assert spans(document) == [(0, 2, "e9"), (0, 2, "e1"), (0, 2, "e5"), (2, 3, "b"), (2, 3, "a")]
+
+
+def test_the_longest_of_mentions_that_open_together_comes_first_however_they_are_written() -> None:
+    document = read_one(words("(e1-short(e2-long", "e1)", "e2)", comments=header()))
+    assert spans(document) == [(0, 3, "e2"), (0, 2, "e1")]
+    assert document.attributes["etype"] == ["long", "short"]
+
+
+def test_a_bracket_closes_the_last_one_of_its_entity() -> None:
+    document = read_one(words("(e1-outer", "(e1-inner", "e1)", "e1)(e1-next", "e1)", comments=header()))
+    assert spans(document) == [(0, 4, "e1"), (1, 3, "e1"), (3, 5, "e1")]
+    assert document.attributes["etype"] == ["outer", "inner", "next"]
+
+
+def test_the_fields_of_gum_split_seven_times_and_the_last_may_be_missing() -> None:
+    entity = "(3-person-giv:act-n_n-cf1-1,2-coref-Jean-Luc_Godard)(4-time-new-nnnnn-cf2-1-sgl)"
+    document = read_one(words(entity, comments=header(fields=GUM_FIELDS)))
+    assert document.entities == ("3", "4")
+    assert {name: column[0] for name, column in document.attributes.items()} == {
+        "etype": "person", "infstat": "giv:act", "salience": "n_n", "centering": "cf1",
+        "minspan": "1,2", "link": "coref", "identity": "Jean-Luc_Godard",
+    }  # fmt: skip
+    assert document.attributes["identity"] == ["Jean-Luc_Godard", ""]
+    assert document.entity_fields == tuple(GUM_FIELDS.split("-"))
+
+
+def test_the_id_is_where_the_declaration_has_it() -> None:
+    document = read_one(words("(person-7-x", "7)", comments=header(fields="etype-eid-other")))
+    assert spans(document) == [(0, 2, "7")]
+    assert dict(document.attributes) == {"etype": ["person"], "other": ["x"]}
+
+
+def test_the_type_of_an_entity_may_be_called_entity() -> None:
+    text = words("(person-7", "7)", comments=header(fields="entity-GRP"))
+    document = read_one(text)
+    assert dict(document.attributes) == {"etype": ["person"]}
+    assert written([document])[0] == text
+
+
+def test_percent_codes_of_an_id_are_read_and_what_is_no_code_stays() -> None:
+    document = read_one(words("(a%2Db)", "(c%C3%A9)", "(50%)", "(%FF)", comments=header()))
+    assert document.entities == ("a-b", "cé", "50%", "%FF")
+
+
+# --- heads -------------------------------------------------------------------------------------------------
+
+
+def test_the_head_is_the_first_word_whose_own_head_lies_outside() -> None:
+    # c depends on b and b on d, outside; a, the other word with its head outside, comes first in the second span.
+    document = read_one(words("(e2-x", "(e1-x", "e1)e2)", "", comments=header(fields="eid-etype"), heads=[4, 4, 2, 0]))
+    assert spans(document) == [(0, 3, "e2"), (1, 3, "e1")]
+    assert heads(document) == [0, 1]
+
+
+def test_the_root_of_a_sentence_has_its_head_outside() -> None:
+    assert heads(read_one(words("(e1", "", "e1)", comments=header(fields="eid"), heads=[2, 3, 0]))) == [2]
+
+
+def test_a_declared_head_counts_from_the_first_word_of_the_span() -> None:
+    document = read_one(words("", "(e1-x-2-", "", "e1)", "(e2-x-1)", comments=header()))
+    assert heads(document) == [2, 4]
+
+
+def test_a_head_that_is_left_out_is_found_in_the_parse() -> None:
+    assert heads(read_one(words("(e1-x--gstype:gen", "e1)", comments=header(), heads=[2, 0]))) == [1]
+
+
+def test_a_declared_head_counts_empty_nodes_and_falls_back_from_one() -> None:
+    rows = ("1 a 0 Entity=(e1-x-3(e2-x-2", "1.1 _ _ _", "2 b 1 Entity=e2)", "3 c 2 Entity=e1)")
+    document = read_one(sentence(*rows, comments=header()))
+    assert spans(document) == [(0, 3, "e1"), (0, 2, "e2")]
+    assert heads(document) == [1, 0]  # e1's third node is b; e2's second is the empty one, so its head is the root
+
+
+def test_minspan_is_an_attribute_and_no_head() -> None:
+    document = read_one(words("(1-x-2", "1)", comments=header(fields="GRP-etype-minspan"), heads=[0, 1]))
+    assert heads(document) == [0]
+    assert document.attributes["minspan"] == ["2"]
+
+
+# --- what is no span of words in a sentence ----------------------------------------------------------------
+
+GAP = words("(e1[1/2]-x-1", "e1[1/2])", "(e2)", "(e1[2/2]-x-1)", comments=header())
+ACROSS = words("(e1", "(e2)", comments=header()) + words("e1)", "(e3)")
+EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1 Entity=(e3)", comments=header())
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "n_skipped", "kept"),
+    [
+        (GAP, "discontinuous", 1, [(2, 3, "e2")]),
+        (ACROSS, "crossing_sentences", 1, [(1, 2, "e2"), (3, 4, "e3")]),
+        (EMPTY, "empty_nodes_only", 2, [(1, 2, "e3")]),
+    ],
+)
+def test_what_is_no_span_of_words_is_skipped_and_counted_or_refused(
+    text: str, reason: str, n_skipped: int, kept: list[tuple[int, int, str]]
+) -> None:
+    document = read_one(text)
+    assert spans(document) == kept
+    assert document.skipped == {reason: n_skipped}
+    with pytest.raises(InputError, match=r"line [0-9]+: doc_id 'd': sentence 1: Entity: a mention must .*, got '\(e1"):
+        read(text, **{f"on_{reason}": "refuse"})
+    others = {"on_discontinuous", "on_crossing_sentences", "on_empty_nodes_only"} - {f"on_{reason}"}
+    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == kept
+
+
+def test_parts_that_adjoin_make_one_mention() -> None:
+    rows = ("1 a 0 Entity=(e1[1/3]-x-4)", "1.1 _ _ Entity=(e1[2/3]-x-4)", "2 b 1 Entity=(e1[3/3]-x-4",
+            "3 c 2 Entity=e1[3/3])")  # fmt: skip
+    document = read_one(sentence(*rows, comments=header()), on_discontinuous="refuse")
+    assert spans(document) == [(0, 3, "e1")]
+    assert heads(document) == [2]
+
+
+def test_a_mention_with_empty_nodes_is_its_words() -> None:
+    rows = ("0.1 _ _ Entity=(e1", "1 a 0 Entity=(e2", "2 b 1 Entity=e1)", "2.1 _ _ Entity=e2)", "3 c 1 _")
+    document = read_one(sentence(*rows, comments=header(fields="eid")))
+    assert spans(document) == [(0, 2, "e1"), (0, 2, "e2")]
+    assert document.skipped == {}
+
+
+def test_a_stream_adds_up_what_it_skipped() -> None:
+    second = GAP.replace("newdoc id = d", "newdoc id = d2")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.conllu"
+        path.write_text(GAP + second)
+        stream = read_corefud(path)
+        assert len(list(stream)) == stream.n_documents == 2
+        assert stream.skipped == {"discontinuous": 2}
+        assert stream.bytes_read == stream.total_bytes == path.stat().st_size
+
+
+# --- documents, words and comments -------------------------------------------------------------------------
+
+
+def test_columns_become_tokens() -> None:
+    text = (
+        "# newdoc id = d\n# meta::genre = news\n# meta::date = 2019-03-04\n# sent_id = d-1\n# text = Vámonos, ya\n"
+        "1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+        "1\tVamos\tir\tVERB\tV\tMood=Imp\t0\troot\t0:root\tGloss=go\n"
+        "2\tnos\tyo\tPRON\t_\t_\t1\tobj\t_\t_\n"
+        "3\t,\t,\tPUNCT\t_\t_\t4\tpunct\t_\t_\n"
+        "4\tya\tya\tADV\t_\t_\t1\tadvmod\t_\tSpaceAfter=No\n\n"
+        "# sent_id = d-2\n1-2\tdel\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "1\tde\tde\tADP\t_\t_\t3\tcase\t_\t_\n2\tel\tel\tDET\t_\t_\t3\tdet\t_\t_\n"
+        "3\tmar\tmar\tNOUN\t_\t_\t0\troot\t_\t_\n"
+    )
+    document = read_one(text)
+    assert reference.parse(document.tokens) == {
+        "text": ["Vamos", "nos", ",", "ya", "de", "el", "mar"],
+        "lemma": ["ir", "yo", ",", "ya", "de", "el", "mar"],
+        "upos": ["VERB", "PRON", "PUNCT", "ADV", "ADP", "DET", "NOUN"],
+        "dep": ["root", "obj", "punct", "advmod", "case", "det", "root"],
+        "head": [-1, 0, 3, 0, 6, 6, -1],
+        "sent": [0, 0, 0, 0, 1, 1, 1],
+    }
+    extra = document.tokens.extra
+    assert extra["space_after"] == [False, False, True, False, False, True, True]
+    assert (extra["xpos"][0], extra["feats"][0], extra["deps"][0], extra["misc"][0]) == (
+        "V", "Mood=Imp", "0:root", "Gloss=go",
+    )  # fmt: skip
+    assert document.date == datetime.date(2019, 3, 4)
+    assert dict(document.metadata) == {"genre": "news", "meta::date": "2019-03-04"}
+    assert document.sentences[0].comments == ("# sent_id = d-1", "# text = Vámonos, ya")
+    assert document.sentences[0].further_rows[0][1].startswith("1-2\tVámonos")
+    assert document.n_mentions == 0
+
+
+def test_documents_begin_at_newdoc_wherever_it_stands_among_the_comments() -> None:
+    text = words("(e1)", comments=["# global.Entity = eid", "# newdoc id = a b"]) + words("(e2)")
+    text += words("(e3)", comments=["# sent_id = x", "# newdoc"]) + words("(e4)", comments=["# newdoc id = c"])
+    documents = read(text)
+    assert [document.doc_id for document in documents] == ["a b", "corpus-2", "c"]
+    assert [document.entities for document in documents] == [("e1", "e2"), ("e3",), ("e4",)]
+    assert [document.entity_fields for document in documents] == [("eid",)] * 3
+
+
+def test_comments_stay_with_their_sentence() -> None:
+    text = words("", comments=[*header(), "# meta::a =  b ", "# x", "# y = z"]) + words("", comments=["# meta::b = c"])
+    document = read_one(text)
+    assert dict(document.metadata) == {"a": " b "}
+    assert [notes.comments for notes in document.sentences] == [("# x", "# y = z"), ("# meta::b = c",)]
+    assert written([document])[0] == text
+
+
+def test_a_byte_order_mark_and_line_ends_of_windows_are_no_text() -> None:
+    document = read_one("\ufeff" + words("(e1)", comments=header()).replace("\n", "\r\n"))
+    assert (document.doc_id, document.entities) == ("d", ("e1",))
+
+
+def test_a_file_without_newdoc_is_one_document_called_by_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "en_x.conllu.gz"
+    path.write_bytes(gzip.compress((words("", "") + words("")).encode()))
+    (document,) = read_corefud(path)
+    assert document.doc_id == "en_x"
+    assert (document.n_sentences, document.entity_fields) == (2, None)
+
+
+def test_a_declaration_may_be_given_where_the_file_has_none() -> None:
+    text = words("(e1-person-1", "e1)", comments=["# newdoc id = d"])
+    document = read_one(text, entity_fields="eid-etype-head-other")
+    assert spans(document) == [(0, 2, "e1")]
+    assert document.attributes["etype"] == ["person"]
+
+
+def test_the_first_of_the_date_keys_that_is_there_counts() -> None:
+    comments = ["# newdoc id = d", "# date = 2001-01-01", "# meta::dateModified = 2003-01-01"]
+    text = words("", comments=comments)
+    assert read_one(text).date == datetime.date(2001, 1, 1)
+    assert read_one(text, date_keys=["meta::dateModified", "date"]).date == datetime.date(2003, 1, 1)
+    assert read_one(text, date_keys=[]).date is None
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BufferedReader(io.BytesIO(gzip.compress(words("").encode())))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
+    assert next(read_corefud("-")).doc_id == "stdin"
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+GOOD = words("(e1)", comments=[*header("good"), "# sent_id = good-1"])
+SECOND = ["# newdoc id = bad", "# sent_id = bad-1"]  # lines 6 and 7: after GOOD's, which are five with the blank one
+
+
+def bad_row(row: str) -> str:
+    return sentence("1 a 0 _", comments=SECOND).rstrip("\n") + f"\n{row}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "fragments"),
+    [
+        (words("", "e1)", comments=SECOND), 9, ["Entity: a closing bracket must close an open one", "got 'e1)'"]),
+        (words("(e1-x", "(e2)", comments=SECOND), 8, ["must be closed before the document ends", "got '(e1-x'"]),
+        (words("(e1)e1)", comments=SECOND), 8, ["a closing bracket must close an open one", "got 'e1)'"]),
+        (words("e1", comments=SECOND), 8, ["must be brackets", "got 'e1'"]),
+        (words("(e1)x", comments=SECOND), 8, ["must be brackets", "got '(e1)x'"]),
+        (words("(-x)", comments=SECOND), 8, ["must hold an id in field 1", "got '(-x)'"]),
+        (words("(e1[2/1])", comments=SECOND), 8, ["parts as [1/2]", "got '(e1[2/1])'"]),
+        (words("(e1[2/2])", comments=SECOND), 8, ["parts of a mention must come in order", "got '(e1[2/2])'"]),
+        (words("(e1[1/3])", "(e1[3/3])", comments=SECOND), 9, ["must come in order", "got '(e1[3/3])'"]),
+        (words("(e1[1/2])", comments=SECOND), 8, ["must have all its parts", "got '(e1[1/2])' alone"]),
+        (words("(e1-x-3", "e1)", comments=SECOND), 8, ["head must be a word of the mention (1 to 2), got '3'"]),
+        (words("(e1-x-0)", comments=SECOND), 8, ["head must be a word of the mention (1 to 1), got '0'"]),
+        (words("(e1-x-two)", comments=SECOND), 8, ["head must be a word of the mention", "got 'two'"]),
+        (sentence("1 a 0 Entity=(e1)|Entity=(e2)", comments=SECOND), 8, ["must be there once, got it 2 times"]),
+        (sentence("1-1 a _ Entity=(e1)", "1 a 0 _", comments=SECOND), 8, ["must not stand on a multiword token"]),
+        (bad_row("2\tb\tb"), 9, ["a row must have 10 columns", "got 3"]),
+        (bad_row("2 b b X XX _ 1 dep _ _"), 9, ["a row must have 10 columns", "got 1"]),
+        (bad_row("2\t\tb\tX\t_\t_\t1\tdep\t_\t_"), 9, ["a row must have 10 columns", "got an empty one"]),
+        (sentence("1 a 0 _", "3 b 1 _", comments=SECOND), 9, ["ID: must be 2, got '3'"]),
+        (sentence("1 a 0 _", "2.1 b _ _", comments=SECOND), 9, ["ID: must be 1.1, got 2.1"]),
+        (sentence("1 a 0 _", "1-2 b _ _", comments=SECOND), 9, ["must start at the next word (2)", "got 1-2"]),
+        (sentence("1 a 0 _", "2-3 b _ _", "2 b 1 _", comments=SECOND), 10, ["must end in its sentence", "up to 3"]),
+        (sentence("1-2 x _ _", "1 a 0 _", "2-2 y _ _", comments=SECOND), 10, ["after the one before it", "got 2-2"]),
+        (sentence("1 a 3 _", "2 b 0 _", comments=SECOND), 8, ["HEAD: must be 0 or a word", "(1 to 2), got '3'"]),
+        (sentence("1 a 0 _", "2 b _ _", comments=SECOND), 9, ["HEAD: must be 0 or a word", "got '_'"]),
+        (sentence("1 a 0 _", "2 b -1 _", comments=SECOND), 9, ["HEAD: must be 0 or a word", "got '-1'"]),
+        (sentence("1 a 0 _", "2 b 2 _", comments=SECOND), 9, ["HEAD: must not be the word itself, got 2"]),
+        (words("", "", "", comments=SECOND, heads=[0, 3, 2]), 9, ["HEAD: must form trees", "a cycle through 2"]),
+        (sentence("1 a 0 _", comments=SECOND).rstrip("\n") + "\n# late\n\n", 9, ["comments must come before"]),
+        ("\n".join(SECOND) + "\n\n", 7, ["a sentence must have a word, got none"]),
+    ],
+)
+def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
+    text: str, line: int, fragments: list[str]
+) -> None:
+    with pytest.raises(InputError) as error:
+        read(GOOD + text)
+    message = str(error.value)
+    assert f"corpus.conllu: line {line}: doc_id 'bad': sent_id 'bad-1': " in message
+    assert all(fragment in message for fragment in fragments), message
+    assert message.isprintable(), "a message is one line"
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments"),
+    [
+        (words("(e1)", comments=["# newdoc id = bad"]), ["line 2", "global.Entity: must be declared", "got none"]),
+        (words("", comments=header("bad", "etype-head")), ["line 2", "one of them eid or GRP", "got 'etype-head'"]),
+        (words("", comments=header("bad", "eid-x-x")), ["distinct fields", "got 'eid-x-x'"]),
+        (
+            words("", comments=header("bad")) + words("", comments=["# global.Entity = GRP"]),
+            ["line 5", "sentence 2", "must stay what it is within a document", "got 'GRP'"],
+        ),
+        (
+            words("", comments=[*header("bad"), "# meta::dateCreated = 2024-2-30"]),
+            ["line 3", "meta::dateCreated: must be an ISO date", "got '2024-2-30'"],
+        ),
+        (words("", comments=["# newdoc id = bad", "# date = 20240131"]), ["line 2", "date: ", "got '20240131'"]),
+        (words("", comments=["# newdoc id = bad", "# date = 2023-02-29"]), ["line 2", "date: ", "got '2023-02-29'"]),
+    ],
+)
+def test_bad_comments_are_refused(text: str, fragments: list[str]) -> None:
+    with pytest.raises(InputError, match=r"corpus\.conllu: line [0-9]+: doc_id 'bad': ") as error:
+        read(text)
+    assert all(fragment in str(error.value) for fragment in fragments), error.value
+
+
+def test_a_bad_document_is_set_aside_and_no_other() -> None:
+    bad = words("(e1", comments=SECOND) + words("", comments=["# sent_id = bad-2"])
+    later = words("(e2)", comments=["# newdoc id = later"])
+    rejected: list[Rejected] = []
+    documents = read(GOOD + bad + later, on_rejected=rejected.append)
+    assert [document.doc_id for document in documents] == ["good", "later"]
+    (found,) = rejected
+    assert (found.place, found.doc_id, found.document) == ("line 8", "bad", bad.removesuffix("\n"))
+    assert found.reason.startswith("sent_id 'bad-1': Entity: an opening bracket must be closed")
+
+
+def test_a_doc_id_a_second_time_is_refused() -> None:
+    with pytest.raises(InputError, match="line 6: doc_id 'good': doc_id must be unique in the corpus"):
+        read(GOOD + GOOD)
+
+
+def test_a_file_that_is_broken_off_missing_or_empty_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.conllu.gz"
+    packed = gzip.compress((GOOD * 50).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"x\.conllu\.gz: line [0-9]+: gzip data must be whole"):
+        list(read_corefud(path))
+    path.write_bytes(gzip.compress(b"\n \n"))
+    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+        list(read_corefud(path))
+    path.write_bytes(GOOD.encode() + b"1\t\xff")
+    with pytest.raises(InputError, match=r"line 6: text must be UTF-8, got b'\\xff' at byte 3"):
+        list(read_corefud(path))
+    for missing in (tmp_path / "none.conllu", tmp_path / "*.none", tmp_path, []):
+        with pytest.raises(InputError, match="must"):
+            read_corefud(missing)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "option", [{"on_discontinuous": "drop"}, {"on_empty_nodes_only": ""}, {"entity_fields": "etype-head"}]
+)
+def test_options_are_checked_before_the_first_document(option: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=f"{next(iter(option))} must be"):
+        read_corefud("-", **option)
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Sequence[int]) -> None:
+    """Everything of the document is there, its mentions as far as they are `kept`."""
+    assert (found.doc_id, found.date, found.entity_fields) == (document.doc_id, document.date, document.entity_fields)
+    assert found.mentions.tolist() == document.mentions[list(kept)].tolist()
+    assert list(found.entities) == [document.entities[i] for i in kept]
+    for name, column in document.attributes.items():
+        assert found.attributes[name] == [column[i] for i in kept]
+    assert reference.parse(found.tokens) == reference.parse(document.tokens)
+    for name, extra in document.tokens.extra.items():
+        assert list(found.tokens.extra[name]) == list(extra)
+    dated = {} if document.date is None else {"dateCreated": document.date.isoformat()}
+    assert dict(found.metadata) == {**document.metadata, **dated}
+
+
+@settings(max_examples=100)
+@given(reference.annotated_documents() | reference.annotated_documents(by_rule=True))
+def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
+    kept = reference.writable(document)
+    text, summary = written([document], on_unwritable="skip")
+    found = read_one(text)
+    assert_same(found, document, kept)
+    assert (summary.n_documents, summary.n_mentions) == (1, len(kept))
+    assert summary.left_out.total() == document.n_mentions - len(kept)
+    again, _ = written([found])
+    assert again == text
+    assert reference.content(read_one(again)) == reference.content(found)
+
+
+@settings(max_examples=40)
+@given(reference.annotated_documents())
+def test_brackets_mean_the_spans_that_they_were_written_for(document: AnnotatedDocument) -> None:
+    """By an independent reading of the text."""
+    document = document.with_clustering(document.labels)
+    text, _ = written([document], on_unwritable="skip")
+    kept = reference.writable(document)
+    expected = Counter(
+        (*span, document.entities[i]) for i, span in zip(kept, document.mentions[kept, :2].tolist(), strict=True)
+    )
+    assert reference.bracket_spans(reference.corefud_cells(text, 4)) == expected
+
+
+@settings(max_examples=40)
+@given(st.lists(reference.annotated_documents(), min_size=1, max_size=3), st.booleans())
+def test_clusterings_of_several_documents_stay_apart(documents: list[AnnotatedDocument], singletons: bool) -> None:
+    documents = [
+        dataclasses.replace(document, doc_id=f"d{k}").with_clustering(document.labels)
+        for k, document in enumerate(documents)
+    ]
+    text, summary = written(documents, singletons=singletons, on_unwritable="skip")
+    everything: list[str] = []
+    for document, found in zip(documents, read(text), strict=True):
+        kept = reference.writable(document)
+        sizes = Counter(document.entities[i] for i in kept)
+        kept = [i for i in kept if singletons or sizes[document.entities[i]] > 1]
+        expected = dataclasses.replace(
+            document, mentions=document.mentions[kept], entities=[document.entities[i] for i in kept]
+        )
+        assert reference.clusters(found) == reference.clusters(expected)
+        everything += set(found.entities)
+    assert len(everything) == len(set(everything)), "an eid is one entity in a file"
+    assert summary.n_mentions + summary.left_out.total() == sum(document.n_mentions for document in documents)
+
+
+def test_empty_nodes_and_multiword_tokens_are_written_where_they_stood_and_counted_in_heads() -> None:
+    rows = ("0.1 z _ Entity=(e2)", "1-2 ab _ SpaceAfter=No", "1 a 2 Entity=(e1-x-3", "1.1 z _ Gloss=x", "2 b 0 Z=y",
+            "2.1 z _ _", "3-3 c. _ _", "3 c 2 A=b|Entity=e1)(e3--1)|Z=z", "3.1 z _ _", "3.2 z _ _")  # fmt: skip
+    comments = [*header(), "# newpar", "# sent_id = s", "# text = abc."]
+    text = sentence(*rows, comments=comments)
+    text += sentence("1 a 0 Entity=(e4--3", "1.1 z _ _", "2 b 1 Entity=e4)", comments=["# text = ab"])
+    document = read_one(text)
+    assert heads(document) == [1, 2, 4]
+    assert written([document])[0] == text.replace("Entity=(e2)", "_").replace("e1)(e3--1)", "(e3--1)e1)")
+
+
+def test_a_sentence_that_came_without_gets_an_id_and_its_text() -> None:
+    extra = {"space_after": [False, True, False]}
+    document = plain_document(3, [], doc_id="a/b c", sent=[0, 0, 1], head=[1, -1, -1], extra=extra)
+    lines = written([document])[0].splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    # In a sent_id a slash divides the zone from the sentence.
+    assert comments == [
+        "# newdoc id = a/b c", "# global.Entity = eid-etype-head-other",
+        "# sent_id = a_b_c-1", "# text = ab", "# sent_id = a_b_c-2", "# text = c",
+    ]  # fmt: skip
+    assert [line.split("\t")[9] for line in lines if line[:1].isdigit()] == ["SpaceAfter=No", "_", "SpaceAfter=No"]
+
+
+def test_brackets_come_in_the_order_that_validators_ask_for() -> None:
+    # Closings, openings, singles; without openings singles first. Longest opens first, latest opened closes first.
+    spans_of = [(0, 3, "a"), (0, 2, "b"), (0, 1, "c"), (1, 3, "d"), (2, 4, "e"), (2, 3, "f"), (3, 4, "g")]
+    document = plain_document(5, spans_of)
+    text, _ = written([document], entity_fields="eid")
+    cells = [line.rpartition("\t")[2] for line in text.splitlines() if line[:1].isdigit()]
+    assert cells == ["Entity=(a(b(c)", "Entity=b)(d", "Entity=d)a)(e(f)", "Entity=(g)e)", "_"]
+
+
+def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fields: Any) -> AnnotatedDocument:
+    tokens = Tokens(
+        text=[chr(97 + i) for i in range(n_tokens)],
+        lemma=[""] * n_tokens,
+        upos=["X"] * n_tokens,
+        dep=["dep"] * n_tokens,
+        head=fields.pop("head", np.arange(-1, n_tokens - 1, dtype=np.int32)),
+        sent=fields.pop("sent", np.zeros(n_tokens, np.int32)),
+        extra=fields.pop("extra", {}),
+    )
+    mentions = np.array([(s, e, s) for s, e, _ in spans_of], np.int32).reshape(-1, 3)
+    return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, mentions, [e for *_, e in spans_of], **fields)
+
+
+def test_mentions_that_brackets_cannot_hold_are_refused_or_skipped() -> None:
+    heads = [-1, 0, 1, -1]
+    document = plain_document(4, [(0, 4, "b"), (0, 2, "a"), (1, 3, "a"), (2, 3, "c")], sent=[0, 0, 0, 1], head=heads)
+    with pytest.raises(ParameterError, match=r"doc_id 'd': mentions\[0\] must lie in one sentence .*tokens 0 to 3 of"):
+        written([document])
+    crossing = dataclasses.replace(document, mentions=document.mentions[1:], entities=document.entities[1:])
+    with pytest.raises(ParameterError, match=r"mentions\[1\] must not cross another mention of its entity"):
+        written([crossing])
+    text, summary = written([document], on_unwritable="skip")
+    assert spans(read_one(text)) == [(0, 2, "a"), (2, 3, "c")]
+    assert summary.left_out == {"crossing_sentences": 1, "crossing_mentions": 1}
+
+
+def test_references_to_entities_that_are_not_written_go() -> None:
+    misc = ["Bridge=a<b:part,a<c|Gloss=x", "SplitAnte=a<b,b<c", "_"]
+    document = plain_document(
+        3, [(0, 1, "a"), (1, 2, "b"), (1, 2, "a"), (2, 3, "b"), (2, 3, "c")], extra={"misc": misc}
+    )
+    text, _ = written([document], entity_fields="eid")
+    assert read_one(text).tokens.extra["misc"] == misc
+    text, _ = written([document], singletons=False)
+    assert read_one(text).tokens.extra["misc"] == ["Bridge=a<b:part|Gloss=x", "SplitAnte=a<b", "_"]
+    clustered = dataclasses.replace(document, entity_fields=("GRP",)).with_clustering([0, 1, 0, 1, 2])
+    assert clustered.tokens.extra["misc"] == ["Gloss=x", "_", "_"], "a new e1 is not the one that was meant"
+    assert (clustered.entity_fields, clustered.attributes) == (None, {})
+
+
+def test_references_follow_an_eid_that_an_earlier_document_has_taken() -> None:
+    documents = [
+        plain_document(2, [(0, 1, "a"), (1, 2, "b")], extra={"misc": ["Bridge=a<b", "_"]}, doc_id=name)
+        for name in ("one", "two")
+    ]
+    text, _ = written(documents, entity_fields="eid")
+    second = read(text)[1]
+    assert second.entities == ("a.2", "b.2")
+    assert second.tokens.extra["misc"][0] == "Bridge=a.2<b.2"
+    text, _ = written(documents, entity_fields="GRP")
+    assert read(text)[1].entities == ("a", "b")
+
+
+def test_a_date_that_changed_takes_its_comment() -> None:
+    comments = [*header(), "# meta::dateCreated = 2001-01-01", "# date = 2001-01-01"]
+    document = read_one(words("", comments=comments))
+    changed = dataclasses.replace(document, date=datetime.date(2002, 2, 2))
+    for keys in (("meta::dateCreated",), ("date",), ("meta::new", "date"), ("meta::new",), ("new",)):
+        text, _ = written([changed], date_keys=keys)
+        assert read_one(text, date_keys=keys).date == changed.date
+        assert text.count("2002-02-02") == 1
+    assert written([document])[0] == words("", comments=comments)
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"doc_id": "a\nb"}, "must be one line"),
+        ({"metadata": {"a=b": "x"}}, "metadata must have names that a comment can hold"),
+        ({"extra": {"xpos": ["a\tb", "c"]}}, "tokens must hold no tab or line break"),
+        ({"attributes": {"etype": ["a-b"]}}, r"etype\[0\] must hold no bracket"),
+        ({"attributes": {"other": ["a)b"]}}, r"other\[0\] must hold no bracket"),
+        ({"entity_fields": ("etype",)}, "entity_fields must be distinct fields"),
+        ({"sent": [0, 1]}, r"tokens.head\[1\] must lie in its sentence \(1 to 1\)"),
+    ],
+)
+def test_what_the_format_cannot_hold_is_refused(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
+    document = plain_document(2, [(0, 1, "a")], **fields)
+    with pytest.raises(ParameterError, match=rule):
+        write_corefud([document], tmp_path / "out.conllu")
+    assert list(tmp_path.iterdir()) == [], "no file is left"
+
+
+def test_a_document_without_words_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="tokens must hold one or more"):
+        write_corefud([plain_document(0, [])], tmp_path / "out.conllu")
+
+
+def test_documents_of_other_fields_do_not_share_a_file_unless_fields_are_chosen() -> None:
+    documents = [plain_document(1, [(0, 1, "a")], entity_fields=(name,), doc_id=name) for name in ("eid", "GRP")]
+    with pytest.raises(ParameterError, match="doc_id 'GRP': fields of Entity= must be the same in a file"):
+        written(documents)
+    text, _ = written(documents, entity_fields="GRP")
+    assert [document.entities for document in read(text)] == [("a",), ("a",)]
+
+
+def test_an_output_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "out.conllu.gz"
+    write_corefud([plain_document(1, [])], path)
+    first = path.read_bytes()
+    with pytest.raises(OutputError, match="output must not exist"):
+        write_corefud([plain_document(2, [])], path)
+    assert path.read_bytes() == first
+    write_corefud([plain_document(1, [])], path, overwrite=True)
+    assert path.read_bytes() == first, "the bytes depend on the content alone"
+    assert first[3:8] == bytes(5), "gzip's header has neither name nor time"
+    with pytest.raises(OutputError, match="output must be"):
+        write_corefud([], tmp_path / "none" / "out.conllu")
+    with pytest.raises(OutputError, match="UTF-8"):
+        write_corefud([plain_document(1, [], doc_id="\udc80")], tmp_path / "other.conllu")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def scored(**fields: Any) -> ScoredDocument:
+    document = plain_document(3, [(0, 2, "x"), (0, 1, "x"), (2, 3, "x")])
+    distribution = AntecedentDistribution.from_lists([[], [0], [0]], [[], [0.0], [0.0]])
+    return ScoredDocument("d", document.mentions, distribution, tokens=document.tokens, **fields)
+
+
+def test_a_scored_document_is_written_with_its_gold_or_with_any_clustering() -> None:
+    gold = AnnotatedDocument.from_scored(scored(gold=[1, None, "1"]))
+    assert (gold.entities, gold.skipped) == (("1_", "1"), {"not_annotated": 1})
+    labels = AnnotatedDocument.from_scored(scored(), np.array([7, 7, 0], np.int32))
+    assert labels.entities == ("e1", "e1", "e2")
+    assert labels.labels.tolist() == [0, 0, 2]
+    assert clusters_after_writing(labels) == reference.clusters(labels)
+
+
+def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
+    return reference.clusters(read_one(written([document])[0]))
+
+
+def test_gold_travels_to_a_scored_document_and_back() -> None:
+    document = read_one(words("(e1(e2)", "e1)", comments=[*header(), "# meta::genre = news"]))
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    back = AnnotatedDocument.from_scored(document.scored(distribution))
+    assert (back.entities, back.metadata) == (document.entities, document.metadata)
+    assert back.mentions.tolist() == document.mentions.tolist()
+
+
+def test_a_table_has_one_row_a_mention() -> None:
+    frame = read_one(words("(e1-person-1", "e1)", "(e2)", comments=header())).to_frame()
+    assert list(frame.columns) == ["doc_id", "mention", "start", "end", "head", "entity", "text", "etype", "other"]
+    assert frame.iloc[0].tolist() == ["d", 0, 0, 2, 0, "e1", "a b", "person", ""]
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"doc_id": ""}, "doc_id must be a non-empty string"),
+        ({"entities": ["a"]}, r"entities must have one entry a mention \(2\), got 1"),
+        ({"entities": ["a", ""]}, r"entities\[1\] must be a non-empty string, got ''"),
+        ({"entities": ["a", 1]}, r"entities\[1\] must be a non-empty string, got 1"),
+        ({"attributes": {"etype": []}}, "etype must have one entry a mention"),
+        ({"attributes": {"start": ["", ""]}}, "attributes must hold what is no other field, got 'start'"),
+        ({"metadata": {"gold": 1}}, "metadata must hold what is no other field, got 'gold'"),
+        ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "must come in order"),
+        ({"mentions": [[0, 1, 0], [1, 3, 1]]}, "at most the number of tokens"),
+        ({"sentences": (None, None)}, "sentences must have one entry a sentence"),
+        ({"date": "2024-01-01"}, "date must be a datetime.date"),
+    ],
+)
+def test_a_document_refuses_what_breaks_its_rules(fields: dict[str, Any], rule: str) -> None:
+    document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
+    with pytest.raises(ParameterError, match=rule):
+        dataclasses.replace(document, **fields)
+
+
+def test_a_clustering_must_fit_the_mentions() -> None:
+    document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
+    for labels, rule in (([0], "one entry a mention"), ([0.5, 1.0], "whole numbers")):
+        with pytest.raises(ParameterError, match=rule):
+            document.with_clustering(labels)
+    with pytest.raises(ParameterError, match="labels must be given where there is no gold"):
+        AnnotatedDocument.from_scored(scored())
+    with pytest.raises(ParameterError, match="tokens must be there"):
+        AnnotatedDocument.from_scored(dataclasses.replace(scored(gold=[1, 1, 1]), tokens=None))
+
+
+# --- the field's reader ------------------------------------------------------------------------------------
+
+
+def udapi_mentions(text: str) -> Counter[tuple[Any, ...]]:
+    """Spans, heads and entities by udapi, on which the CorefUD scorer is built; words count from the file's start."""
+    udapi = pytest.importorskip("udapi.core.document", reason="udapi, the field's reader, is not installed")
+    logging.disable(logging.WARNING)
+    try:
+        document = udapi.Document()
+        document.from_conllu_string(text)
+        order = {id(node): k for k, node in enumerate(document.nodes)}
+        found = Counter()
+        for number, entity in enumerate(document.coref_entities):
+            for mention in entity.mentions:
+                where = [order[id(word)] for word in mention.words if not word.is_empty()]
+                assert where == list(range(where[0], where[-1] + 1))
+                found[where[0], where[-1] + 1, order.get(id(mention.head)), number] += 1
+        return found
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def renumbered(mentions: Counter[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
+    """Entities as sets of spans, their names aside."""
+    names = {name for *_, name in mentions}
+    return Counter(tuple(sorted((m[:3], n) for m, n in mentions.items() if m[3] == name)) for name in names)
+
+
+@settings(max_examples=15)
+@given(st.lists(reference.annotated_documents(), min_size=1, max_size=2))
+def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[AnnotatedDocument]) -> None:
+    expected: Counter[tuple[Any, ...]] = Counter()
+    before = 0
+    kept_documents = []
+    for k, document in enumerate(documents):
+        kept = reference.writable(document)
+        for i in kept:
+            start, end, head = document.mentions[i].tolist()
+            expected[before + start, before + end, before + head, (k, document.entities[i])] += 1
+        before += len(document.tokens)
+        kept_documents.append(dataclasses.replace(document, doc_id=f"d{k}"))
+    text, _ = written(kept_documents, on_unwritable="skip")
+    assert renumbered(udapi_mentions(text)) == renumbered(expected)
+
+
+# --- the real corpus ---------------------------------------------------------------------------------------
+
+
+class Scored(msgspec.Struct):
+    """What the pre-scored file says of a document besides scores."""
+
+    doc_id: str
+    date: str
+    genre: str
+    title: str
+    split: str
+    tokens: dict[str, list[Any]]
+    mentions: list[list[int]]
+    gold: list[int]
+
+
+@pytest.fixture(scope="module")
+def gum_scored(gum_path: Path) -> dict[str, Scored]:
+    with gzip.open(gum_path) as stream:
+        decoder = msgspec.json.Decoder(Scored)
+        documents = [decoder.decode(line) for line in stream]
+    return {document.doc_id: document for document in documents}
+
+
+@pytest.mark.parametrize(
+    ("split", "n_documents", "n_words", "n_mentions"),
+    [("train", 177, 177_410, 49_649), ("dev", 30, 28_119, 7_897), ("test", 30, 28_397, 7_927)],
+)
+def test_gum_is_read_as_it_was_scored_and_written_as_it_was_read(
+    split: str, n_documents: int, n_words: int, n_mentions: int, gum_path: Path, gum_scored: dict[str, Scored],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    path = gum_path.parent / f"en_gum-ud-{split}.conllu.gz"
+    if not path.exists():
+        pytest.skip(f"the real corpus is not there: {path.name}")
+    stream = read_corefud(path)
+    documents = list(stream)
+    assert (len(documents), stream.skipped) == (n_documents, {})
+    assert sum(len(document.tokens) for document in documents) == n_words
+    assert sum(document.n_mentions for document in documents) == n_mentions
+    for document in documents:
+        expected = gum_scored[document.doc_id]
+        assert expected.split == split
+        assert document.mentions.tolist() == expected.mentions
+        assert document.labels.tolist() == [expected.gold.index(entity) for entity in expected.gold]
+        assert reference.parse(document.tokens) == expected.tokens
+        assert document.date is not None
+        assert document.date.isoformat() == expected.date
+        assert (document.metadata["genre"], document.metadata["title"]) == (expected.genre, expected.title)
+    summary = write_corefud(documents, tmp_path / "out.conllu")
+    assert (summary.n_documents, summary.n_mentions, summary.left_out) == (n_documents, n_mentions, {})
+    with gzip.open(path) as stream_of_bytes:
+        assert (tmp_path / "out.conllu").read_bytes() == stream_of_bytes.read()

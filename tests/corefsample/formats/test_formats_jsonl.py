@@ -1,0 +1,294 @@
+"""JSON Lines: what is read from a line, and what is written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Document
+
+from corefsample import InputError, read_documents, write_documents
+from corefsample.formats import convert
+
+SMALL: Document = {
+    "doc_id": "d",
+    "mentions": [[0, 2, 1], [0, 1, 0]],
+    "antecedents": [[], [0]],
+    "scores": [[], [0.5]],
+}
+
+
+def lines_of(documents: Sequence[Document]) -> bytes:
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+
+
+def contents(path: Path | str | list[str]) -> list[dict[str, Any]]:
+    return [references.content(document) for document in read_documents(path)]
+
+
+def read(raw: bytes, name: str = "corpus.jsonl") -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(raw)
+        return contents(path)
+
+
+# --- round trips -------------------------------------------------------------------------------------------
+
+
+@given(strategies.corpora)
+def test_what_is_read_is_what_the_line_says(corpus: list[Document]) -> None:
+    assert read(lines_of(corpus)) == [references.content_of_json(document) for document in corpus]
+
+
+@settings(max_examples=50)
+@given(strategies.corpora)
+def test_documents_written_and_read_again_are_the_same(corpus: list[Document]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder) / "first.jsonl", Path(folder) / "second.jsonl.gz"
+        first.write_bytes(lines_of(corpus))
+        assert write_documents(read_documents(first), second) == len(corpus)
+        assert contents(second) == contents(first)
+
+
+@settings(max_examples=50)
+@given(strategies.corpora.filter(bool))
+def test_converted_documents_are_the_same(corpus: list[Document]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder) / "first.jsonl", Path(folder) / "second.jsonl"
+        first.write_bytes(lines_of(corpus))
+        assert convert(first, second) == len(corpus)
+        assert contents(second) == contents(first)
+
+
+def test_what_is_written_are_objects_of_the_format(tmp_path: Path) -> None:
+    tokens = {name: ["a", "b"] for name in ("text", "lemma", "upos", "dep", "xpos")}
+    document = SMALL | {
+        "version": 1,
+        "date": "2024-02-29",
+        "tokens": tokens | {"head": [-1, 0], "sent": [0, 0]},
+        "gold": ["e1", None],
+        "genre": "news",
+    }
+    (tmp_path / "one.jsonl").write_bytes(lines_of([document]))
+    write_documents(read_documents(tmp_path / "one.jsonl"), tmp_path / "two.jsonl")
+    assert [json.loads(line) for line in (tmp_path / "two.jsonl").read_bytes().splitlines()] == [document]
+
+
+def test_a_number_and_a_string_as_entity_ids_stay_apart() -> None:
+    (document,) = read(lines_of([SMALL | {"gold": [1, "1"]}]))
+    assert [type(entity) for entity in document["gold"]] == [int, str]
+
+
+def test_numbers_of_any_size_in_metadata_are_kept(tmp_path: Path) -> None:
+    numbers = {"large": 10**30, "small": 1e-300, "negative": -(2**63), "exact": 2**64 - 1}
+    (tmp_path / "one.jsonl").write_bytes(lines_of([SMALL | numbers]))
+    write_documents(read_documents(tmp_path / "one.jsonl"), tmp_path / "two.jsonl")
+    assert contents(tmp_path / "two.jsonl")[0]["metadata"] == numbers
+
+
+# --- what may be left out ----------------------------------------------------------------------------------
+
+
+def test_the_four_required_fields_are_enough() -> None:
+    (document,) = read(lines_of([SMALL]))
+    assert document == references.content_of_json(SMALL)
+    assert (document["date"], document["tokens"], document["gold"], document["metadata"]) == (None, None, None, {})
+
+
+@pytest.mark.parametrize("field", ["date", "tokens", "gold", "version"])
+def test_null_counts_as_absent(field: str) -> None:
+    assert read(lines_of([SMALL | {field: None}])) == [references.content_of_json(SMALL)]
+
+
+def test_a_document_of_no_mentions_is_read() -> None:
+    (document,) = read(lines_of([{"doc_id": "d", "mentions": [], "antecedents": [], "scores": [], "gold": []}]))
+    assert (document["mentions"], document["gold"]) == ([], [])
+
+
+def test_whole_numbers_are_scores_too() -> None:
+    assert read(lines_of([SMALL | {"scores": [[], [3]]}]))[0]["candidates"] == [{}, {0: 3.0}]
+
+
+def test_candidates_in_any_order_are_the_same_distribution(tmp_path: Path) -> None:
+    mentions = {"mentions": [[0, 1, 0]] * 4}
+    sorted_rows = {"antecedents": [[], [0], [0, 1], [0, 1, 2]], "scores": [[], [0.5], [1.0, 2.0], [3.0, 4.0, 5.0]]}
+    turned_rows = {"antecedents": [[], [0], [1, 0], [2, 0, 1]], "scores": [[], [0.5], [2.0, 1.0], [5.0, 3.0, 4.0]]}
+    lines = lines_of([SMALL | mentions | sorted_rows, SMALL | mentions | turned_rows | {"doc_id": "turned"}])
+    (tmp_path / "both.jsonl").write_bytes(lines)
+    one, other = (document.antecedents for document in read_documents(tmp_path / "both.jsonl"))
+    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+        assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+def test_equal_spans_are_allowed() -> None:
+    assert read(lines_of([SMALL | {"mentions": [[0, 1, 0], [0, 1, 0]]}]))[0]["mentions"] == [[0, 1, 0], [0, 1, 0]]
+
+
+# --- bytes -------------------------------------------------------------------------------------------------
+
+TWO = [SMALL, SMALL | {"doc_id": "é"}]
+EXPECTED = [references.content_of_json(document) for document in TWO]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        lines_of(TWO),
+        lines_of(TWO).removesuffix(b"\n"),
+        lines_of(TWO).replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + lines_of(TWO),
+        b"\n \t\n" + lines_of(TWO).replace(b"\n", b"\n\r\n\n"),
+        b"\xef\xbb\xbf\n" + lines_of(TWO),
+        b"".join(json.dumps(document, ensure_ascii=False).encode() + b"\n" for document in TWO),
+        lines_of(TWO).replace(b"{", b"\t { ").replace(b"}", b" } \t"),
+    ],
+    ids=["plain", "no_last_newline", "crlf", "bom", "blank_lines", "bom_alone", "utf8", "spaces"],
+)
+def test_bytes_that_mean_the_same_are_read_as_the_same(raw: bytes) -> None:
+    assert read(raw) == EXPECTED
+    assert read(gzip.compress(raw), "corpus.jsonl.gz") == EXPECTED
+
+
+def test_lines_are_counted_with_the_blank_ones() -> None:
+    with pytest.raises(InputError, match=r"corpus\.jsonl: line 5: "):
+        read(b"\n\n" + lines_of([SMALL]) + b"\n{\n")
+
+
+def test_gzip_is_told_by_its_first_bytes_and_not_by_its_name() -> None:
+    assert read(gzip.compress(lines_of(TWO)), "corpus.jsonl") == EXPECTED
+    assert read(lines_of(TWO), "corpus.jsonl.gz") == EXPECTED
+
+
+def test_gzip_may_have_several_members() -> None:
+    parts = [gzip.compress(lines_of([document])) for document in TWO]
+    assert read(b"".join(parts), "corpus.jsonl.gz") == EXPECTED
+
+
+def test_an_empty_file_has_no_documents() -> None:
+    assert read(b"") == read(gzip.compress(b""), "corpus.jsonl.gz") == []
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = gzip.compress(lines_of(TWO)) if compressed else lines_of(TWO)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
+    assert contents("-") == EXPECTED
+
+
+def test_faults_of_standard_input_are_named_by_the_dash(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BufferedReader(io.BytesIO(b"{}\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    with pytest.raises(InputError, match=r"^-: line 1: doc_id must be there, got none$"):
+        contents("-")
+
+
+def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines_of(TWO)))))
+    with pytest.raises(InputError, match=r"^-: "):
+        contents(["-", "-"])
+
+
+# --- the real corpus ---------------------------------------------------------------------------------------
+
+
+def test_the_real_corpus_is_read_whole(gum_path: Path) -> None:
+    n_documents = n_mentions = n_candidates = 0
+    for document in read_documents(gum_path, needs=("date", "tokens", "gold")):
+        n_documents += 1
+        n_mentions += document.n_mentions
+        n_candidates += document.antecedents.n_candidates
+    assert (n_documents, n_mentions, n_candidates) == (237, 65_473, 4_303_761)
+
+
+# --- keys that repeat ----------------------------------------------------------------------------------------
+
+
+def spelled(members: Sequence[tuple[str, str]], blank: str = "", *, ascii_only: bool = True) -> str:
+    """A JSON object of these members, each value as it is given, with white space wherever some may be."""
+    parts = [f"{json.dumps(key, ensure_ascii=ascii_only)}{blank}:{blank}{value}" for key, value in members]
+    return f"{blank}{{{blank}{f'{blank},{blank}'.join(parts)}{blank}}}{blank}"
+
+
+TOKENS = {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]}
+FULL = SMALL | {
+    "mentions": [[0, 1, 0], [0, 1, 0]],
+    "tokens": TOKENS | {"xpos": ["{"]},
+    "gold": [None, 1],
+    "é": {"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]},
+    'q"uote': "\\",
+    "": 0,
+}
+# Keys spelled as they are take the quick way; one with an escape takes the slow one.
+PLAIN = {key: value for key, value in FULL.items() if key != 'q"uote' and key.isascii()} | {
+    "plain": {"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}]}
+}
+documents = st.sampled_from([FULL, PLAIN])
+blanks = st.sampled_from(["", " ", "\t ", "  "])
+
+
+@given(documents, blanks, st.booleans(), st.data())
+def test_an_object_without_repeated_keys_is_read_however_it_is_spelled(
+    document: Document, blank: str, ascii_only: bool, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(list(document)))
+    inner = spelled([(key, json.dumps(value)) for key, value in document["tokens"].items()], blank)
+    members = [(key, inner if key == "tokens" else json.dumps(document[key])) for key in order]
+    found = read(spelled(members, blank, ascii_only=ascii_only).encode())
+    assert found == [references.content_of_json(document)]
+
+
+@given(documents, blanks, st.booleans(), st.data())
+def test_a_key_that_repeats_is_named_wherever_it_stands(
+    document: Document, blank: str, ascii_only: bool, data: st.DataObject
+) -> None:
+    order = data.draw(st.permutations(list(document)))
+    members = [(key, json.dumps(document[key])) for key in order]
+    again = data.draw(st.sampled_from(order))
+    value = (
+        json.dumps(document[again]) if data.draw(st.booleans()) else data.draw(st.sampled_from(["null", '"x"', "[[]]"]))
+    )
+    members.insert(data.draw(st.integers(0, len(members))), (again, value))
+    with pytest.raises(InputError, match=r"line 1: .*must be there once in a JSON object, got it again$") as error:
+        read(spelled(members, blank, ascii_only=ascii_only).encode())
+    assert repr(again) in str(error.value)
+
+
+def test_a_key_that_repeats_is_named_where_lengths_alone_would_not_tell() -> None:
+    # The last "a" is 19 characters long. As many after the first ":" ends before the comma within it, behind which
+    # another "c" and two characters, as long as 22, lead to the end: without the first "a" and the first "c".
+    line = json.dumps(SMALL)[:-1] + ',"a":1,"c":22,"a":{"k":1,      "c":2}}'
+    with pytest.raises(InputError, match="'a' must be there once in a JSON object, got it again"):
+        read(line.encode())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"sent": [0]', '"sent": [0], "sent": [1]', "sent"),
+        ('"sent": [0]', '"text": ["b"], "sent": [0]', "text"),
+        ('"sent": [0]', '"sent": [0], "xpos": ["Y"]', "xpos"),
+        ('"sent": [0]', '"sent": [0], "more": [{"k": 1, "k": 2}]', "k"),
+        ('{"a": {"a": 1}', '{"a": {"a": 1, "a": 1}', "a"),
+        ('[{"a": 1}', '[{"a": 1, "a": 1}', "a"),
+        ('"doc_id": "d"', '"doc_id": "c", "doc\\u005fid": "d"', "doc_id"),
+        ('"gold": [null, 1]', '"gold": [null, 1], "\\u0065mpty": 1, "empty": 2', "empty"),
+    ],
+)
+def test_a_key_that_repeats_within_or_behind_an_escape_is_named(old: str, new: str, key: str) -> None:
+    for document in (FULL, PLAIN):
+        line = json.dumps(document)
+        assert line.count(old) == 1
+        with pytest.raises(InputError, match=f"'{key}' must be there once in a JSON object, got it again"):
+            read(line.replace(old, new).encode())

@@ -1,0 +1,397 @@
+"""Parquet: the same content in list columns, also from files that others wrote."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from references import coreference as references
+from strategies import documents as strategies
+from strategies.documents import Document
+
+from corefsample import InputError, ScoredDocument, read_documents, write_documents
+from corefsample.documents import Rejected
+from corefsample.formats import DocumentStream, convert
+
+TOKENS = {name: ["a", "b", "c"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1, 0, 1], "sent": [0, 0, 1]}
+DOCUMENT: Document = {
+    "doc_id": "d",
+    "date": "2024-02-29",
+    "mentions": [[0, 3, 1], [0, 1, 0], [2, 3, 2]],
+    "antecedents": [[], [0], [0, 1]],
+    "scores": [[], [0.5], [-1.0, 2.0]],
+    "tokens": TOKENS | {"xpos": ["X", None, 3]},
+    "gold": [1, None, "1"],
+    "genre": "news",
+}
+CONTENT = references.content_of_json(DOCUMENT)
+
+
+def write_lines(documents: Sequence[Document], path: Path) -> Path:
+    path.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    return path
+
+
+def contents(path: Path) -> list[dict[str, Any]]:
+    return [references.content(document) for document in read_documents(path)]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pa.Table:
+    """Three good documents, d, e and f, as Arrow columns."""
+    many = [DOCUMENT | {"doc_id": doc_id} for doc_id in "def"]
+    convert(write_lines(many, tmp_path / "made.jsonl"), tmp_path / "made.parquet")
+    return pq.read_table(tmp_path / "made.parquet")
+
+
+def with_column(table: pa.Table, name: str, values: list[Any], kind: pa.DataType | None = None) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, pa.array(values, kind))
+
+
+def read_table(table: pa.Table, **keywords: Any) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.parquet"
+        pq.write_table(table, path)
+        return [references.content(document) for document in read_documents(path, **keywords)]
+
+
+# --- round trips -------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(strategies.corpora.filter(bool))
+def test_lines_to_parquet_and_back_keep_the_content(corpus: list[Document]) -> None:
+    expected = [references.content_of_json(document) for document in corpus]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        convert(write_lines(corpus, folder / "one.jsonl"), folder / "two.parquet")
+        assert contents(folder / "two.parquet") == expected
+        convert(folder / "two.parquet", folder / "three.jsonl.gz")
+        assert contents(folder / "three.jsonl.gz") == expected
+
+
+@settings(max_examples=50)
+@given(strategies.corpora)
+def test_documents_written_and_read_again_are_the_same(corpus: list[Document]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        documents = list(read_documents(write_lines(corpus, folder / "one.jsonl")))
+        assert write_documents(documents, folder / "two.parquet") == len(corpus)
+        assert contents(folder / "two.parquet") == [references.content(document) for document in documents]
+
+
+def test_the_file_says_its_version_and_types(table: pa.Table) -> None:
+    assert table.schema.metadata == {b"corefsample.version": b"1"}
+    assert table.schema.field("date").type == pa.string()
+    assert table.schema.field("antecedents").type.value_type.value_type == pa.int32()
+    assert table.schema.field("scores").type.value_type.value_type == pa.float64()
+
+
+def test_rows_of_several_groups_are_read_in_order(tmp_path: Path) -> None:
+    many = [DOCUMENT | {"doc_id": f"d{number}"} for number in range(600)]
+    convert(write_lines(many, tmp_path / "one.jsonl"), tmp_path / "two.parquet")
+    assert pq.ParquetFile(tmp_path / "two.parquet").num_row_groups > 1
+    assert [document.doc_id for document in read_documents(tmp_path / "two.parquet")] == [d["doc_id"] for d in many]
+
+
+def test_only_the_columns_asked_for_are_read(table: pa.Table, tmp_path: Path) -> None:
+    pq.write_table(table, tmp_path / "corpus.parquet")
+    columns = ["doc_id", "mentions", "antecedents", "scores", "gold"]
+    (batch,) = DocumentStream(tmp_path / "corpus.parquet", columns=columns)
+    document = batch.document(0)
+    assert (document.date, document.tokens, document.metadata) == (None, None, {})
+    assert document.gold == DOCUMENT["gold"]
+
+
+def test_the_real_corpus_comes_back_from_parquet(gum_path: Path, tmp_path: Path) -> None:
+    assert convert(gum_path, tmp_path / "gum.parquet") == 237
+    again = read_documents(tmp_path / "gum.parquet", needs=("date", "tokens", "gold"))
+    for document, other in zip(read_documents(gum_path), again, strict=True):
+        assert everything_but_candidates(document) == everything_but_candidates(other)
+        for name in ("indptr", "antecedents", "scores"):
+            np.testing.assert_array_equal(getattr(document.antecedents, name), getattr(other.antecedents, name))
+
+
+def everything_but_candidates(document: ScoredDocument) -> dict[str, Any]:
+    tokens = document.tokens
+    assert tokens is not None
+    columns = {name: list(getattr(tokens, name)) for name in references.TOKEN_COLUMNS}
+    return {
+        "doc_id": document.doc_id,
+        "date": document.date,
+        "mentions": document.mentions.tolist(),
+        "tokens": columns | dict(tokens.extra),
+        "gold": document.gold,
+        "metadata": document.metadata,
+    }
+
+
+# --- files of others ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("antecedents", [[[], [0], [0, 1]]] * 3, pa.list_(pa.list_(pa.int64()))),
+        ("antecedents", [[[], [0], [0, 1]]] * 3, pa.large_list(pa.large_list(pa.int64()))),
+        ("antecedents", [[[], [0], [0, 1]]] * 3, pa.list_(pa.list_(pa.uint8()))),
+        ("scores", [[[], [0.5], [-1.0, 2.0]]] * 3, pa.list_(pa.list_(pa.float32()))),
+        ("scores", [[[], [0.5], [-1.0, 2.0]]] * 3, pa.large_list(pa.list_(pa.float64()))),
+        ("doc_id", ["d", "e", "f"], pa.large_string()),
+        ("date", [datetime.date(2024, 2, 29)] * 3, pa.date32()),
+        (
+            "mentions",  # fields in another order
+            [{"head": [1, 0, 2], "start": [0, 0, 2], "end": [3, 1, 3]}] * 3,
+            pa.struct([(name, pa.list_(pa.int64())) for name in ("head", "start", "end")]),
+        ),
+    ],
+    ids=["int64", "large_list", "uint8", "float32", "large_outer_list", "large_string", "date32", "field_order"],
+)
+def test_types_that_cast_without_loss_are_read(
+    table: pa.Table, name: str, values: list[Any], kind: pa.DataType
+) -> None:
+    found = read_table(with_column(table, name, values, kind))
+    assert found == [CONTENT | {"doc_id": doc_id} for doc_id in "def"]
+
+
+def test_dictionary_encoded_strings_are_read(table: pa.Table) -> None:
+    encoded = table.set_column(0, "doc_id", table.column("doc_id").dictionary_encode())
+    assert [document["doc_id"] for document in read_table(encoded)] == ["d", "e", "f"]
+
+
+def test_columns_in_another_order_are_read(table: pa.Table) -> None:
+    turned = table.select(table.column_names[::-1])
+    assert [document["doc_id"] for document in read_table(turned)] == ["d", "e", "f"]
+
+
+def test_optional_columns_may_be_missing(table: pa.Table) -> None:
+    bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
+    nothing: dict[str, Any] = {"date": None, "tokens": None, "gold": None, "metadata": {}}
+    assert read_table(bare)[0] == CONTENT | nothing
+
+
+def test_a_file_that_says_no_version_is_read_as_version_1(table: pa.Table) -> None:
+    assert len(read_table(table.replace_schema_metadata(None))) == 3
+
+
+def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
+    assert read_table(table.slice(0, 0)) == []
+
+
+# --- files that are refused --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "fragments"),
+    [
+        ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("row 1: doc_id ", "antecedents[2][1] must fit into 32 bits")),
+        ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents[2][1] must be a whole number, got 0.5",)),
+        ("antecedents", ["[[], [0], [0, 1]]"] * 3, ("column antecedents must be", "got string")),
+        ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("column antecedents must be", "string")),
+        ("scores", [[0.5, 1.0, 2.0]] * 3, ("column scores must be", "got list<element: double>")),
+        ("mentions", [[[0, 1, 0]]] * 3, ("column mentions must be struct", "got list")),
+        ("tokens", ["a b c"] * 3, ("column tokens must be struct", "got string")),
+        ("gold", [1] * 3, ("column gold must be list", "got int64")),
+        ("doc_id", [["d"], ["e"], ["f"]], ("column doc_id must be string", "got list")),
+        ("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string")),
+        ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
+    ],
+)
+def test_types_that_do_not_cast_are_refused(
+    table: pa.Table, name: str, values: list[Any], fragments: tuple[str, ...]
+) -> None:
+    with pytest.raises(InputError) as error:
+        read_table(with_column(table, name, values))
+    for fragment in ("corpus.parquet: ", *fragments):
+        assert fragment in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+NUMBERS = [
+    ("mentions", {"start": [0, 0, 2], "end": [3, 1, 2**31], "head": [1, 0, 2]}, "mentions.end[2]", "2147483648"),
+    (
+        "mentions",
+        {"start": [-(2**31) - 1, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]},
+        "mentions.start[0]",
+        "-21474836",
+    ),
+    ("antecedents", [[], [0], [0, 2**40]], "antecedents[2][1]", "1099511627776"),
+]
+
+
+@pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_number_too_wide_is_of_its_row_alone(
+    table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
+) -> None:
+    good = table.column(name).to_pylist()[0]
+    wide = pa.list_(pa.int64())
+    kind = pa.list_(wide) if name == "antecedents" else pa.struct([(part, wide) for part in good])
+    mixed = with_column(table, name, [bad if i == row else good for i in range(3)], kind)
+    with pytest.raises(InputError) as error:
+        read_table(mixed)
+    expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {place} must fit into 32 bits, got {value}"
+    assert expected in str(error.value)
+    rejected: list[Rejected] = []
+    kept = read_table(mixed, on_rejected=rejected.append)
+    assert kept == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
+    (one,) = rejected
+    assert (one.place, one.doc_id) == (f"row {row + 1}", "def"[row])
+    document = json.loads(one.document)
+    assert document["doc_id"] == "def"[row]
+    assert value in one.document  # as it came
+
+
+def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
+    bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
+    mixed = with_column(bare, "antecedents", [[[], [0], [0, 2**31]]] * 3)
+    rejected: list[Rejected] = []
+    assert read_table(mixed, on_rejected=rejected.append) == []
+    assert [one.place for one in rejected] == ["row 1", "row 2", "row 3"]
+
+
+SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "reason"),
+    [
+        ("doc_id", None, "doc_id must be a non-empty string, got None"),
+        ("doc_id", "", "doc_id must be a non-empty string, got ''"),
+        ("doc_id", "d", "doc_id must be unique in the corpus"),
+        ("date", "2024-02-30", "date must be an ISO date (YYYY-MM-DD), got '2024-02-30'"),
+        ("mentions", None, "mentions must be there, got none"),
+        ("antecedents", None, "antecedents must be there, got none"),
+        ("scores", None, "scores must be there, got none"),
+        ("antecedents", [[], None, [0, 1]], "antecedents[1] must not be null, got null"),
+        ("scores", [[], None, [0.0, 1.0]], "scores[1] must not be null, got null"),
+        ("antecedents", [[], [0], [0, None]], "antecedents[2][1] must not be null, got null"),
+        ("scores", [[], [None], [0.0, 1.0]], "scores[1][0] must not be null, got null"),
+        ("scores", [[], [0.5], [0.0, float("nan")]], "scores[2][1] must be finite, got nan"),
+        ("scores", [[], [float("inf")], [0.0, 1.0]], "scores[1][0] must be finite, got inf"),
+        ("scores", [[], [0.5], [0.0]], "scores[2] must be as long as antecedents[2] (2), got 1"),
+        ("scores", [[], [0.5]], "scores must be as long as mentions (3), got 2"),
+        ("antecedents", [[], [0], [0, 0]], "antecedents[2] must be distinct, got 0 twice"),
+        ("antecedents", [[], [1], [0, 1]], "antecedents[1][0] must be a mention before 1, got 1"),
+        ("mentions", SPANS | {"end": [3, 1, 4]}, "mentions[2]: end must be at most the number of tokens (3)"),
+        ("mentions", SPANS | {"head": [1, 0, None]}, "mentions.head[2] must not be null, got null"),
+        ("mentions", SPANS | {"end": [3, 1]}, "mentions.end must be as long as mentions.start (3), got 2"),
+        ("tokens", TOKENS | {"head": [0, 0, 1]}, "tokens.head[0] must not be the token itself, got 0"),
+        ("tokens", TOKENS | {"head": [-1, None, 1]}, "tokens.head[1] must not be null, got null"),
+        ("tokens", TOKENS | {"text": ["a", None, "c"]}, "tokens.text[1] must not be null, got null"),
+        ("tokens", TOKENS | {"lemma": ["a"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
+        ("tokens", TOKENS | {"sent": [0, 1, 0]}, "tokens.sent[2] must not fall, got 0 after 1"),
+        ("gold", ["1"], "gold must be as long as mentions (3), got 1"),
+        ("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
+        ("gold", ["1", "1.5", "2"], "gold[1]"),
+        ("gold", ["true", "1", "2"], "gold[0]"),
+        ("gold", ["null", "1", "2"], "gold[0]"),
+        ("metadata", "genre: news", "metadata"),
+        ("metadata", '{"size": NaN}', "metadata"),
+        ("metadata", '{"size": 1e999}', "metadata"),
+        ("metadata", "[" * 100_000, "metadata"),
+        ("metadata", '{"doc_id": "other"}', "metadata must hold what is no other field, got 'doc_id'"),
+        ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must hold what is no other field, got 'text'"),
+        ("metadata", '["news"]', "metadata"),
+        ("tokens_extra", "xpos", "tokens_extra"),
+        ("tokens_extra", '{"xpos": ["X"]}', "tokens.xpos must be as long as tokens.text (3), got 1"),
+        ("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
+    ],
+)
+def test_a_bad_row_is_named_and_the_rows_around_it_are_read(table: pa.Table, name: str, bad: Any, reason: str) -> None:
+    values = table.column(name).to_pylist()
+    values[1] = bad
+    broken = with_column(table, name, values, table.schema.field(name).type)
+    with pytest.raises(InputError) as error:
+        read_table(broken)
+    known = "" if name == "doc_id" and bad != "d" else f" doc_id {broken.column('doc_id')[1].as_py()!r}:"
+    assert f"corpus.parquet: row 2:{known} {reason}" in str(error.value)
+    assert "\n" not in str(error.value)
+    rejected: list[Any] = []
+    good = read_table(broken, on_rejected=rejected.append)
+    assert good == [CONTENT | {"doc_id": "d"}, CONTENT | {"doc_id": "f"}]
+    assert [(bad_row.place, bad_row.reason.startswith(reason)) for bad_row in rejected] == [("row 2", True)]
+
+
+@pytest.mark.parametrize("name", ["doc_id", "mentions", "antecedents", "scores"])
+def test_a_missing_column_is_named(table: pa.Table, name: str) -> None:
+    with pytest.raises(InputError, match=rf"corpus\.parquet: column {name} must be there, got "):
+        read_table(table.drop_columns([name]))
+
+
+def test_a_column_that_is_none_of_the_format_is_refused(table: pa.Table) -> None:
+    with pytest.raises(InputError, match=r"corpus\.parquet: columns must be those of the format .* got genre$"):
+        read_table(table.append_column("genre", pa.array(["news"] * 3)))
+
+
+def test_a_token_list_that_is_none_of_the_format_is_refused(table: pa.Table) -> None:
+    with pytest.raises(InputError, match=r"columns must be those of the format .* got tokens\.xpos$"):
+        read_table(with_column(table, "tokens", [TOKENS | {"xpos": ["X", "Y", "Z"]}] * 3))
+
+
+def test_a_column_that_comes_twice_is_refused(table: pa.Table) -> None:
+    with pytest.raises(InputError, match=r"corpus\.parquet: .*gold"):
+        read_table(table.append_column("gold", table.column("gold")))
+
+
+@pytest.mark.parametrize("version", ["2", "0", "one", ""])
+def test_another_version_is_refused(table: pa.Table, version: str) -> None:
+    with pytest.raises(InputError, match=rf"corefsample\.version must be 1, got b?'{version}'"):
+        read_table(table.replace_schema_metadata({"corefsample.version": version}))
+
+
+@pytest.mark.parametrize("name", ["doc_id", "date", "metadata", "tokens_extra"])
+def test_strings_that_are_no_utf8_are_refused(table: pa.Table, name: str) -> None:
+    offsets, text = np.array([0, 2, 4, 6], np.int32), b"d\xffe\xfff\xff"
+    strings = pa.StringArray.from_buffers(3, pa.py_buffer(offsets), pa.py_buffer(text))
+    with pytest.raises(InputError, match=r"corpus\.parquet: [^\n]*$"):
+        read_table(table.set_column(table.schema.get_field_index(name), name, strings))
+
+
+# --- damaged files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("raw", [b"", b"PAR1", b"not Parquet", b"PAR1 nothing PAR1"])
+def test_what_is_no_parquet_is_refused(tmp_path: Path, raw: bytes) -> None:
+    (tmp_path / "bad.parquet").write_bytes(raw)
+    with pytest.raises(InputError, match=r"bad\.parquet: file must be Parquet, got: [^\n]+$"):
+        contents(tmp_path / "bad.parquet")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused(table: pa.Table, tmp_path: Path, share: float) -> None:
+    raw = (tmp_path / "made.parquet").read_bytes()
+    assert len(contents(tmp_path / "made.parquet")) == 3
+    (tmp_path / "cut.parquet").write_bytes(raw[: int(len(raw) * share)])
+    with pytest.raises(InputError, match=r"cut\.parquet: file must be Parquet"):
+        contents(tmp_path / "cut.parquet")
+
+
+def outcome(path: Path) -> str:
+    """ "read", or in one line why not."""
+    try:
+        contents(path)
+    except InputError as error:
+        return str(error)
+    return "read"
+
+
+def test_damaged_bytes_are_refused_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
+    raw = (tmp_path / "made.parquet").read_bytes()
+    outcomes = set()
+    for place in range(4, len(raw), 7):
+        damaged = bytearray(raw)
+        damaged[place] ^= 0x5A
+        (tmp_path / "damaged.parquet").write_bytes(damaged)
+        outcomes.add(outcome(tmp_path / "damaged.parquet"))
+    assert len(outcomes - {"read"}) > 1
+    assert not any("\n" in text for text in outcomes)

@@ -1,0 +1,103 @@
+"""Calibration of link marginals, overall and by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
+from corefsample.calibration import bin_pairs, binned_error
+from corefsample.links import LinkCalibration, calibrate_links, link_pairs, link_tables
+
+N_DOCUMENTS, N_MENTIONS = 60, 12
+
+
+def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+    """Documents whose gold is drawn from their antecedents: calibrated where the sharpness is 1."""
+    rng = np.random.default_rng(5)
+    mentions = np.array([[i, i + 1, i] for i in range(N_MENTIONS)])
+    rows = [list(range(i)) for i in range(N_MENTIONS)]
+    for d in range(N_DOCUMENTS):
+        scores = [rng.normal(-1.0, 1.5, i) for i in range(N_MENTIONS)]
+        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
+        said = AntecedentDistribution.from_lists(rows, [(sharpness * row).tolist() for row in scores])
+        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
+        yield ScoredDocument(f"d{d}", mentions, said, gold=gold)
+
+
+def measured(sharpness: float = 1.0) -> LinkCalibration:
+    return calibrate_links(link_tables(documents(sharpness)), bin_size=200, n_resamples=500)
+
+
+def test_the_overall_error_is_that_of_all_pairs() -> None:
+    pairs = [link_pairs(document) for document in documents()]
+    q, y = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
+    overall = measured().overall
+    assert overall.error == pytest.approx(binned_error(bin_pairs(q, y, bin_size=200)), rel=0.05)
+    assert overall.curve.bins.n_pairs == N_DOCUMENTS * N_MENTIONS * (N_MENTIONS - 1) // 2
+    assert overall.n_documents == N_DOCUMENTS
+
+
+def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
+    calibrated, overconfident = measured().overall, measured(3.0).overall
+    assert calibrated.p_value is not None
+    assert overconfident.p_value is not None
+    assert calibrated.p_value > 1e-6
+    assert overconfident.p_value == 1 / 501
+    assert overconfident.by_document is not None
+    assert calibrated.by_document is not None
+    assert overconfident.by_document.lower > calibrated.by_document.upper
+
+
+def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
+    calibration = measured()
+    by_distance = [group for group in calibration.groups if group.partition == "distance"]
+    assert [group.group for group in by_distance] == ["1", "2-3", "4-7", "8-15"]
+    assert sum(group.curve.bins.n_pairs for group in by_distance) == calibration.overall.curve.bins.n_pairs
+    assert not [group for group in calibration.groups if group.partition == "kind"]  # these have no tokens
+
+
+def test_tables_have_a_row_a_group_and_a_row_a_bin() -> None:
+    calibration = measured()
+    frame, curves = calibration.to_frame(), calibration.curves_frame()
+    assert frame["group"].tolist() == ["all pairs", "1", "2-3", "4-7", "8-15"]
+    assert frame.columns.tolist()[:7] == [
+        "partition",
+        "group",
+        "n_documents",
+        "n_pairs",
+        "n_bins",
+        "mean_q",
+        "share_true",
+    ]
+    assert len(curves) == frame["n_bins"].sum()
+    assert curves.groupby("group")["n"].sum().to_dict() == frame.set_index("group")["n_pairs"].to_dict()
+
+
+def test_a_single_document_has_no_interval_by_document() -> None:
+    calibration = calibrate_links(link_tables([next(documents())]), bin_size=20, n_resamples=50)
+    assert calibration.overall.by_document is None
+    assert calibration.overall.p_value is None
+    assert calibration.to_frame()["lower"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
+        ({"norm": "l3"}, "norm must be one of rms, mse, l1, max, got 'l3'"),
+        ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
+        ({"n_resamples": 1}, "n_draws must be a whole number of at least 2, got 1"),
+    ],
+)
+def test_options_that_break_a_rule_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        calibrate_links(link_tables(documents()), **options)  # type: ignore[arg-type]
+    assert str(caught.value) == message
+
+
+def test_no_pair_at_all_is_bad_input() -> None:
+    with pytest.raises(InputError, match="gold must annotate at least two mentions"):
+        calibrate_links(link_tables([]))

@@ -1,0 +1,168 @@
+"""Pairs of mentions against annotated entities, and the tables that sum them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from places import GUM_SCORED
+from strategies import documents as strategies
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals, read_documents
+from corefsample.calibration import binned_error
+from corefsample.links import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables, mention_kinds
+from corefsample.links import _pairs as links
+
+
+def document(
+    lists: tuple[list[list[int]], list[list[float]]], gold: list[int | str | None] | None, upos: list[str] | None = None
+) -> ScoredDocument:
+    """One-word mentions, one after the other."""
+    n = len(lists[0])
+    tokens = None
+    if upos is not None:
+        tokens = Tokens(text=["w"] * n, lemma=["w"] * n, upos=upos, head=[-1] * n, dep=["root"] * n, sent=[0] * n)
+    mentions = np.array([[i, i + 1, i] for i in range(n)], np.int32).reshape(-1, 3)
+    return ScoredDocument("d", mentions, AntecedentDistribution.from_lists(*lists), tokens=tokens, gold=gold)
+
+
+THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
+
+
+def test_pairs_hold_the_exact_marginals_and_the_gold_links() -> None:
+    # P(0,1) = 1/2. Mention 2 takes 0, 1 or NEW, a third each: P(0,2) = 1/3 + 1/3 * 1/2 = 1/2, P(1,2) the same.
+    pairs = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"]))
+    assert pairs.q.tolist() == pytest.approx([0.5, 0.5, 0.5])
+    assert pairs.y.tolist() == [0, 1, 0]
+    assert pairs.distances.tolist() == [1, 2, 1]
+    assert pairs.pair_kinds is not None
+    assert [PAIR_KINDS[k] for k in pairs.pair_kinds] == ["name-noun", "name-pronoun", "noun-pronoun"]
+
+
+def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
+    pairs = link_pairs(document(THREE, ["a", None, "a"]))
+    assert (pairs.y.tolist(), pairs.distances.tolist(), pairs.n_unannotated) == ([1], [2], 1)
+    assert pairs.pair_kinds is None
+
+
+def test_unannotated_mentions_can_count_as_single() -> None:
+    pairs = link_pairs(document(THREE, ["a", None, None]), unannotated="single")
+    assert pairs.y.tolist() == [0, 0, 0]
+    assert pairs.n_unannotated == 2
+
+
+def test_a_number_and_its_text_are_two_entities() -> None:
+    assert gold_codes(document(THREE, [1, "1", 1])).tolist() == [0, 1, 0]
+
+
+@given(
+    strategies.antecedent_lists(max_mentions=7),
+    st.data(),
+    st.sampled_from(["skip", "single"]),
+)
+def test_pairs_are_those_of_a_plain_loop(
+    lists: strategies.Lists, data: st.DataObject, unannotated: links.Unannotated
+) -> None:
+    n = len(lists[0])
+    gold = data.draw(st.lists(st.sampled_from([None, 1, 2, "x"]), min_size=n, max_size=n))
+    upos = data.draw(st.lists(st.sampled_from(["PROPN", "NOUN", "PRON", "DET", "X"]), min_size=n, max_size=n))
+    one = document((lists[0], lists[1]), gold, upos)
+    pairs = link_pairs(one, unannotated=unannotated)
+    marginals = link_marginals(one.antecedents)
+    kind = {"PROPN": "name", "PRON": "pronoun", "DET": "pronoun"}
+    expected = []
+    for i, j in sorted(itertools.combinations(range(n), 2), key=lambda pair: pair[::-1]):
+        if unannotated == "skip" and (gold[i] is None or gold[j] is None):
+            continue
+        linked = gold[i] is not None and gold[i] == gold[j]
+        kinds = "-".join(sorted((kind.get(upos[i], "noun"), kind.get(upos[j], "noun"))))
+        expected.append((marginals[j, i], int(linked), j - i, kinds))
+    assert pairs.pair_kinds is not None
+    found = zip(
+        pairs.q.tolist(),
+        pairs.y.tolist(),
+        pairs.distances.tolist(),
+        (PAIR_KINDS[k] for k in pairs.pair_kinds),
+        strict=True,
+    )
+    assert list(found) == expected
+
+
+def test_a_frame_has_a_row_a_pair() -> None:
+    frame = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"])).to_frame()
+    assert frame.columns.tolist() == ["doc_id", "q", "y", "distance", "pair_kind"]
+    assert len(frame) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: link_pairs(document(THREE, None)), "doc_id 'd': gold must be there, got none"),
+        (lambda: mention_kinds(document(THREE, None)), "doc_id 'd': tokens must be there for mention kinds, got none"),
+        (
+            lambda: link_pairs(document(THREE, [1, 1, 1]), unannotated="new"),  # type: ignore[arg-type]
+            "unannotated must be one of skip, single, got 'new'",
+        ),
+    ],
+)
+def test_what_cannot_be_paired_is_refused(call: object, message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        call()  # type: ignore[operator]
+    assert str(caught.value) == message
+
+
+# --- tables ------------------------------------------------------------------------------------------------
+
+
+def chain(n: int) -> ScoredDocument:
+    """n mentions, each linked to the one before with P = 1/2, all of one entity."""
+    return document(([[], *([i - 1] for i in range(1, n))], [[], *[[0.0]] * (n - 1)]), ["e"] * n)
+
+
+@pytest.mark.parametrize(
+    ("distance", "name"),
+    [
+        (1, "1"),
+        (2, "2-3"),
+        (3, "2-3"),
+        (4, "4-7"),
+        (7, "4-7"),
+        (8, "8-15"),
+        (63, "32-63"),
+        (64, "64-127"),
+        (127, "64-127"),
+        (128, "128+"),
+        (140, "128+"),
+    ],
+)
+def test_distances_fall_into_their_groups(distance: int, name: str) -> None:
+    assert DISTANCES[links._distance_codes(np.array([distance], np.int32))[0]] == name
+
+
+def test_tables_hold_every_pair_once_by_group() -> None:
+    tables = link_tables([chain(5), document(THREE, None)])
+    # Of 5 mentions 4 pairs lie 1 apart, 3 + 2 lie 2 or 3 apart, 1 lies 4 apart.
+    by_name = {name: tables.by_distance.group(name).n_pairs for name in ("1", "2-3", "4-7")}
+    assert by_name == {"1": 4, "2-3": 5, "4-7": 1}
+    assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
+    assert tables.by_distance.n_pairs == 10
+    assert tables.by_kind.n_pairs == 0
+
+
+@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM_SCORED file is not there")
+def test_tables_of_the_real_file_agree_with_sorting_its_pairs() -> None:
+    from corefsample.calibration import bin_pairs
+
+    documents = list(itertools.islice(read_documents(GUM_SCORED), 0, None, 8))
+    pairs = [link_pairs(each) for each in documents]
+    q: npt.NDArray[np.float64] = np.concatenate([each.q for each in pairs])
+    y = np.concatenate([each.y for each in pairs])
+    tables = link_tables(documents)
+    exact, table = bin_pairs(q, y, bin_size=1000), tables.by_distance.bins(bin_size=1000)
+    assert tables.by_distance.n_pairs == tables.by_kind.n_pairs == len(q)
+    assert table.sum_y.sum() == y.sum()
+    assert binned_error(table) == pytest.approx(binned_error(exact), rel=0.02)

@@ -1,0 +1,778 @@
+"""Clustering metrics: against their definitions, against scorch, by hand, and their posterior over samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from references import metrics as reference
+from references.metrics import Clustering
+from scipy.optimize import linear_sum_assignment
+from tolerance import plausible_means
+
+from corefsample import (
+    AntecedentDistribution,
+    ClusteringSamples,
+    ParameterError,
+    map_clustering,
+    read_documents,
+    sample_clusterings,
+)
+from corefsample.metrics import (
+    METRICS,
+    PARTS,
+    ClusteringScores,
+    Metric,
+    Part,
+    Scores,
+    clustering_scores,
+    corpus_posterior,
+    corpus_scores,
+    entity_scores,
+    metric_posterior,
+)
+from corefsample.metrics import _counts as metric_counts
+
+Labels = list[int | None]
+every_metric = pytest.mark.parametrize("metric", METRICS)
+whether_singletons = pytest.mark.parametrize("singletons", [True, False])
+
+
+def values(scores: Scores, metric: str) -> tuple[float, float, float]:
+    score = getattr(scores, metric)
+    return score.recall, score.precision, score.f1
+
+
+def agrees(scores: Scores, expected: dict[str, tuple[Fraction, Fraction, Fraction]]) -> bool:
+    return all(values(scores, m) == pytest.approx([float(v) for v in expected[m]], abs=1e-12) for m in METRICS)
+
+
+def letters(text: str) -> Clustering:
+    """Entities as words, mentions as letters."""
+    return [set(word) for word in text.split()]
+
+
+def samples_of(rows: Sequence[Sequence[int]], doc_id: str = "") -> ClusteringSamples:
+    return ClusteringSamples(np.array(rows, np.int32), seed=0, doc_id=doc_id)
+
+
+# --- what is drawn -----------------------------------------------------------------------------------------
+
+entities = st.integers(0, 3)
+both_labels = st.lists(st.tuples(entities, entities), max_size=7)
+partial_labels = st.lists(st.tuples(st.none() | entities, st.none() | entities), max_size=7)
+
+
+def sides(labels: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+    return [k for k, _ in labels], [r for _, r in labels]
+
+
+def partial_sides(labels: Sequence[tuple[int | None, int | None]]) -> tuple[Clustering, Clustering]:
+    """Key and response whose mentions differ: None is a mention that the side has not."""
+    key, response = sides(labels)
+    return reference.clusters(key), reference.clusters(response)
+
+
+def random_sides(seed: int, n_mentions: int, n_entities: int) -> tuple[Clustering, Clustering]:
+    """Larger clusterings, the response a disturbed copy of the key, some mentions on one side alone."""
+    generator = np.random.default_rng(seed)
+    key: list[int | None] = generator.integers(0, n_entities, n_mentions).tolist()
+    wrong = generator.random(n_mentions) < generator.random()
+    response = [int(generator.integers(0, n_entities)) if w else k for k, w in zip(key, wrong, strict=True)]
+    absent = generator.random((2, n_mentions)) < 0.1
+    masked = [(None if a else k, None if b else r) for k, r, a, b in zip(key, response, *absent.tolist(), strict=True)]
+    return partial_sides(masked)
+
+
+# --- definitions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@whether_singletons
+@settings(max_examples=50)
+@given(labels=partial_labels)
+def test_scores_follow_the_definitions(singletons: bool, labels: list[tuple[int | None, int | None]]) -> None:
+    key, response = partial_sides(labels)
+    found = entity_scores(key, response, singletons=singletons)
+    if not singletons:
+        key, response = reference.without_singletons(key), reference.without_singletons(response)
+    assert agrees(found, reference.scores(key, response))
+
+
+@pytest.mark.kernels
+@settings(max_examples=50)
+@given(both_labels)
+def test_labels_over_the_same_mentions_are_scored_as_their_entities(labels: list[tuple[int, int]]) -> None:
+    key, response = sides(labels)
+    assert agrees(
+        clustering_scores(key, response), reference.scores(reference.clusters(key), reference.clusters(response))
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_matching_is_the_heaviest_in_larger_documents(seed: int) -> None:
+    key, response = random_sides(seed, n_mentions=20 + 4 * seed, n_entities=3 + 2 * seed)
+    found = entity_scores(key, response)
+    for metric, similarity in (("ceafe", reference.dice), ("ceafm", reference.common)):
+        matrix = np.array([[float(similarity(a, b)) for b in response] for a in key])
+        heaviest = matrix[linear_sum_assignment(matrix, maximize=True)].sum()
+        assert found.counts[metric][0] == pytest.approx(heaviest, abs=1e-9)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("rows", "weight", "assigned"),
+    [
+        # Two cells of 2 and one of 1: 2 >= 1 + 0 on either side, so both are taken at sight.
+        (["aab", "bb"], 4.0, []),
+        # An entity in two equal parts: 1 >= 1 + 0, a tie that loses nothing.
+        (["ab"], 1.0, []),
+        # A ring of equal cells: 1 < 1 + 1 for each, so all are left to the assignment, for CEAFe and for CEAFm.
+        (["ab", "ab"], 2.0, [(2, 2), (2, 2)]),
+        # The ring beside entities that are settled.
+        (["ab", "cc", "ab", "d"], 5.0, [(2, 2), (2, 2)]),
+    ],
+)
+def test_what_is_not_certain_is_left_to_the_assignment(
+    rows: list[str], weight: float, assigned: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = []
+
+    def watched(matrix: Any, maximize: bool) -> Any:
+        shapes.append(matrix.shape)
+        return linear_sum_assignment(matrix, maximize=maximize)
+
+    monkeypatch.setattr("scipy.optimize.linear_sum_assignment", watched)
+    found = clustering_scores(*sides([(k, r) for k, row in enumerate(rows) for r in row]))
+    assert found.counts["ceafm"][0] == weight
+    assert shapes == assigned
+
+
+# --- scorch ------------------------------------------------------------------------------------------------
+
+SCORCH = {"muc": "muc", "b3": "b_cubed", "ceafe": "ceaf_e", "ceafm": "ceaf_m", "blanc": "blanc"}
+
+
+def assert_as_scorch(key: Clustering, response: Clustering) -> None:
+    scorch = pytest.importorskip("scorch.scores", reason="the package scorch is not installed")
+    found = entity_scores(key, response)
+    of_key, of_response = reference.mentions_of(key), reference.mentions_of(response)
+    unshared = bool(key and response and not of_key & of_response)  # scorch's CEAF raises in place of saying 0
+    for metric, name in SCORCH.items():
+        if metric == "blanc" and len(of_key) < 2 and len(response) < 2 and of_key != of_response:
+            continue  # see test_a_key_of_one_mention_has_no_perfect_response_of_others
+        if unshared and metric in ("ceafe", "ceafm"):
+            assert values(found, metric) == (0.0, 0.0, 0.0)
+            continue
+        expected = getattr(scorch, name)(key, response)
+        assert values(found, metric) == pytest.approx(expected, abs=1e-9), metric
+    if not unshared:
+        assert found.conll.f1 == pytest.approx(scorch.conll2012(key, response), abs=1e-9)
+
+
+@given(partial_labels)
+def test_scores_are_scorchs(labels: list[tuple[int | None, int | None]]) -> None:
+    assert_as_scorch(*partial_sides(labels))
+
+
+@settings(max_examples=50)
+@given(both_labels)
+def test_scores_over_the_same_mentions_are_scorchs(labels: list[tuple[int, int]]) -> None:
+    assert_as_scorch(*partial_sides(labels))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_scores_of_larger_documents_are_scorchs(seed: int) -> None:
+    assert_as_scorch(*random_sides(seed, n_mentions=15 + 5 * seed, n_entities=2 + 2 * seed))
+
+
+def test_a_key_of_one_mention_has_no_perfect_response_of_others() -> None:
+    # No link in the key, one in the response, none correct. scorch: BLANC 1, since neither has a non-coreference link.
+    assert values(entity_scores(letters("a"), letters("ab")), "blanc") == (0.0, 0.0, 0.0)
+    assert values(entity_scores(letters("a"), letters("a")), "blanc") == (1.0, 1.0, 1.0)
+    assert values(entity_scores(letters("a"), letters("b")), "blanc") == (0.0, 0.0, 0.0)
+
+
+# --- by hand -----------------------------------------------------------------------------------------------
+
+
+def f1(recall: float, precision: float) -> float:
+    return 2 * recall * precision / (recall + precision)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("key", "response", "recall", "precision"),
+    [
+        # The example of Moosavi & Strube (2016), section 4. Links found of abc: ab of 3; of defg: fg of 6.
+        # Of ab: its one link; of cd: none of 1; of fghi: fg of 6.
+        ("abc defg", "ab cd fghi", (3 * 1 / 3 + 4 * 1 / 6) / 7, (2 * 1 + 2 * 0 + 4 * 1 / 6) / 8),
+        # A singleton's link is with itself: a is found, b and c are no singletons of the key.
+        ("a bc", "a b c", (1 + 2 * 0) / 3, (1 + 0 + 0) / 3),
+        # Two large entities merged: all links of the key are there; 10 + 10 of the merged one's 45 are right.
+        ("12345 67 89ABC", "1234589ABC 67", 1.0, (10 * 20 / 45 + 2) / 12),
+        # A small one merged with a large one: 1 + 10 of 21. B3 finds this the better response of the two, as LEA does.
+        ("12345 67 89ABC", "12345 6789ABC", 1.0, (5 + 7 * 11 / 21) / 12),
+        # Everything in one entity: the key's singleton has no link left.
+        ("a bc def", "abcdef", (0 + 2 + 3) / 6, 6 * (4 / 15) / 6),
+        # Twinless x, y, z; of def only d is there.
+        ("a bc def", "a bcx dy z", (1 + 2 + 0) / 6, (1 + 3 * 1 / 3 + 0 + 0) / 7),
+    ],
+)
+def test_lea_by_hand(key: str, response: str, recall: float, precision: float) -> None:
+    expected = pytest.approx((recall, precision, f1(recall, precision)), abs=1e-12)
+    assert values(entity_scores(letters(key), letters(response)), "lea") == expected
+
+
+@pytest.mark.kernels
+def test_every_metric_by_hand_with_twinless_mentions() -> None:
+    # Key a bc def; response a bcx dy z: e and f are missing, x, y and z invented.
+    found = entity_scores(letters("a bc def"), letters("a bcx dy z"))
+    # MUC: of the key's 0 + 1 + 2 links: bc stays whole (1), def falls into d, e, f (0). Of the response's
+    # 0 + 2 + 1 + 0: bcx falls into bc, x (1), dy into d, y (0).
+    assert values(found, "muc") == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    # B3, recall: a 1, b and c 2/2 each, d 1/3; precision: a 1, b and c 2/3 each, d 1/2.
+    assert values(found, "b3") == pytest.approx((10 / 3 / 6, 17 / 6 / 7, f1(5 / 9, 17 / 42)))
+    # CEAFe: a-a 2/2, bc-bcx 4/5, def-dy 2/5: 2.2 of 3 and of 4. CEAFm: 1 + 2 + 1 of 6 and of 7.
+    assert values(found, "ceafe") == pytest.approx((2.2 / 3, 2.2 / 4, f1(2.2 / 3, 2.2 / 4)))
+    assert values(found, "ceafm") == pytest.approx((4 / 6, 4 / 7, 8 / 13))
+    # BLANC: of the key's 4 coreference links bc is found, of the response's bc, bx, cx, dy it is right. Of mentions
+    # a, b, c, d, the shared ones, the non-coreference links ab, ac, ad, bd, cd are right: 5 of 15 - 4 and of 21 - 4.
+    expected = ((1 / 4 + 5 / 11) / 2, (1 / 4 + 5 / 17) / 2, (1 / 4 + 10 / 28) / 2)
+    assert values(found, "blanc") == pytest.approx(expected)
+    assert found.conll.f1 == pytest.approx((1 / 3 + f1(5 / 9, 17 / 42) + f1(2.2 / 3, 0.55)) / 3)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("key", "response", "expected"),
+    [
+        ("abcdef", "a b c d e f", (0.0, 0.0, 0.0)),  # coreference alone in the key, and none found
+        ("abcdef", "ab cde f", (4 / 15, 1.0, 8 / 19)),
+        ("a b c d e f", "abcdef", (0.0, 0.0, 0.0)),  # non-coreference alone
+        ("a b c d e f", "ab cde f", (11 / 15, 1.0, 22 / 26)),
+        ("a bc def", "a b c d e f", (1 / 2, 11 / 30, 11 / 26)),  # both kinds; the response has one
+        ("a bc def", "abcdef", (1 / 2, 2 / 15, 4 / 19)),
+    ],
+)
+def test_blanc_of_one_kind_of_links_by_hand(key: str, response: str, expected: tuple[float, float, float]) -> None:
+    assert values(entity_scores(letters(key), letters(response)), "blanc") == pytest.approx(expected)
+
+
+@pytest.mark.kernels
+def test_nothing_found_of_nothing_is_zero() -> None:
+    found = entity_scores([], [])
+    assert {m: values(found, m) for m in METRICS if m != "blanc"} == dict.fromkeys(set(METRICS) - {"blanc"}, (0, 0, 0))
+    assert values(found, "blanc") == (1, 1, 1)  # the very mentions of the key: none
+
+
+def test_a_perfect_response_to_a_key_without_links_has_muc_zero() -> None:
+    found = clustering_scores([1, 2, 3], [1, 2, 3])
+    assert values(found, "muc") == (0.0, 0.0, 0.0)
+    assert found.conll.f1 == pytest.approx(2 / 3)
+
+
+# --- properties --------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50)
+@given(partial_labels)
+def test_swapping_key_and_response_swaps_recall_and_precision(labels: list[tuple[int | None, int | None]]) -> None:
+    key, response = partial_sides(labels)
+    there, back = entity_scores(key, response), entity_scores(response, key)
+    kinds = reference.blanc_counts(key, response)
+    for metric in METRICS:
+        if metric == "blanc" and 0 in (kinds[1], kinds[2], kinds[4], kinds[5]):
+            continue  # which links BLANC looks at depends on the key
+        recall, precision, f = values(back, metric)
+        assert values(there, metric) == pytest.approx((precision, recall, f), abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(st.lists(entities, min_size=1, max_size=10))
+def test_identical_clusterings_have_every_score_one(labels: list[int]) -> None:
+    found = clustering_scores(labels, labels)
+    linked = len(set(labels)) < len(labels)
+    for metric in METRICS:
+        assert values(found, metric) == (1.0, 1.0, 1.0) or (metric in ("muc", "conll") and not linked)
+
+
+@whether_singletons
+@settings(max_examples=50)
+@given(labels=partial_labels)
+def test_scores_lie_between_zero_and_one(singletons: bool, labels: list[tuple[int | None, int | None]]) -> None:
+    found = entity_scores(*partial_sides(labels), singletons=singletons)
+    scores = [values(found, metric) for metric in METRICS]
+    assert all(0.0 <= value <= 1.0 for score in scores for value in score)
+    assert all(min(r, p) - 1e-12 <= f <= max(r, p) + 1e-12 for r, p, f in scores[:5])  # harmonic means
+
+
+@settings(max_examples=50)
+@given(both_labels, st.permutations(range(4)), st.permutations(range(4)))
+def test_names_of_entities_do_not_matter(
+    labels: list[tuple[int, int]], new_keys: list[int], new_responses: list[int]
+) -> None:
+    key, response = sides(labels)
+    plain = clustering_scores(key, response)
+    other = clustering_scores([f"e{new_keys[k]}" for k in key], np.array([new_responses[r] for r in response], int) - 9)
+    for metric in METRICS:
+        assert values(other, metric) == pytest.approx(values(plain, metric), abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(both_labels, st.randoms())
+def test_order_of_mentions_does_not_matter(labels: list[tuple[int, int]], random: Any) -> None:
+    shuffled = random.sample(labels, len(labels))
+    plain, other = clustering_scores(*sides(labels)), clustering_scores(*sides(shuffled))
+    for metric in METRICS:
+        assert values(other, metric) == pytest.approx(values(plain, metric), abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(both_labels)
+def test_over_the_same_mentions_ceafm_has_equal_recall_and_precision(labels: list[tuple[int, int]]) -> None:
+    found = clustering_scores(*sides(labels)).ceafm
+    assert found.recall == found.precision
+
+
+# --- mentions ----------------------------------------------------------------------------------------------
+
+
+@whether_singletons
+@settings(max_examples=50)
+@given(labels=st.lists(st.tuples(st.none() | entities, entities), max_size=7))
+def test_mentions_not_annotated_leave_key_and_response(singletons: bool, labels: list[tuple[int | None, int]]) -> None:
+    whole = clustering_scores(*sides(labels), singletons=singletons)
+    kept = [(k, r) for k, r in labels if k is not None]
+    assert whole == clustering_scores(*sides(kept), singletons=singletons)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(entities, st.none() | entities), max_size=7))
+def test_a_response_label_of_none_is_a_mention_the_response_has_not(labels: list[tuple[int, int | None]]) -> None:
+    assert clustering_scores(*sides(labels)) == entity_scores(*partial_sides(labels))
+
+
+@whether_singletons
+@settings(max_examples=50)
+@given(labels=partial_labels, data=st.data())
+def test_spans_say_which_mentions_are_the_same(
+    singletons: bool, labels: list[tuple[int | None, int | None]], data: st.DataObject
+) -> None:
+    in_key = data.draw(st.permutations([i for i, (k, _) in enumerate(labels) if k is not None]))
+    in_response = data.draw(st.permutations([i for i, (_, r) in enumerate(labels) if r is not None]))
+    found = clustering_scores(
+        [labels[i][0] for i in in_key],
+        [labels[i][1] for i in in_response],
+        key_spans=[(i, i + 1) for i in in_key],
+        response_spans=np.array([(i, i + 1, i) for i in in_response], int).reshape(-1, 3),
+        singletons=singletons,
+    )
+    assert agrees(
+        found, {m: _fractions(entity_scores(*partial_sides(labels), singletons=singletons), m) for m in METRICS}
+    )
+
+
+def _fractions(scores: Scores, metric: str) -> tuple[Fraction, Fraction, Fraction]:
+    recall, precision, f = map(Fraction, values(scores, metric))
+    return recall, precision, f
+
+
+def test_mentions_of_one_span_are_paired_in_their_order() -> None:
+    # The second mention of the span (0, 2) is of entity 1 on both sides; paired the other way nothing would be right.
+    spans = [(0, 2), (0, 2), (3, 4), (5, 6)]
+    found = clustering_scores([0, 1, 0, 1], [5, 6, 5, 6], key_spans=spans, response_spans=spans)
+    assert values(found, "muc") == (1.0, 1.0, 1.0)
+    # A third one is twinless.
+    more = clustering_scores([0, 1, 0, 1], [5, 6, 5, 6, 7], key_spans=spans, response_spans=[*spans, (0, 2)])
+    assert more.counts["mentions"].tolist() == [4, 5, 4]
+
+
+def test_an_unannotated_mention_is_left_out_by_its_span() -> None:
+    spans = [(0, 1), (1, 2), (2, 3)]
+    found = clustering_scores(["a", "a", None], [0, 0, 0], key_spans=spans, response_spans=spans)
+    assert found == clustering_scores(["a", "a"], [0, 0])
+
+
+def test_without_singletons_a_mention_can_become_twinless() -> None:
+    # c is a singleton of the response alone: it stays in the key.
+    found = clustering_scores([0, 0, 0], [0, 0, 1], singletons=False)
+    assert values(found, "b3") == pytest.approx((4 / 9, 1.0, 8 / 13))
+    assert found.counts["mentions"].tolist() == [3, 2, 2]
+
+
+def test_a_mention_named_twice_in_an_entity_counts_once() -> None:
+    assert entity_scores([["a", "b", "b"]], [["b", "a"]]) == entity_scores([{"a", "b"}], [{"a", "b"}])
+
+
+# --- results -----------------------------------------------------------------------------------------------
+
+
+def test_scores_make_a_tidy_table() -> None:
+    found = entity_scores(letters("a bc def"), letters("a bcx dy z"))
+    frame = found.to_frame()
+    assert list(frame.columns) == ["metric", *PARTS]
+    assert frame["metric"].tolist() == list(METRICS)
+    assert frame.set_index("metric").loc["ceafm", "f1"] == found.ceafm.f1
+
+
+def test_counts_cannot_be_written() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        clustering_scores([0], [0]).counts["b3"][0] = 2.0
+
+
+# --- corpora -----------------------------------------------------------------------------------------------
+
+
+def corpus_of(documents: Sequence[Sequence[tuple[Any, Any]]]) -> list[ClusteringScores]:
+    return [entity_scores(*partial_sides(document)) for document in documents]
+
+
+@settings(max_examples=50)
+@given(st.lists(partial_labels, min_size=1, max_size=4))
+def test_the_corpus_is_scored_by_its_summed_counts(documents: list[list[tuple[int | None, int | None]]]) -> None:
+    found = corpus_scores(corpus_of(documents))
+    assert agrees(found.corpus, reference.corpus_scores([partial_sides(document) for document in documents]))
+
+
+@settings(max_examples=50)
+@given(st.lists(partial_labels, min_size=1, max_size=4))
+def test_the_macro_score_is_the_mean_over_documents_with_mentions(
+    documents: list[list[tuple[int | None, int | None]]],
+) -> None:
+    found = corpus_scores(corpus_of(documents))
+    scored = [document for document in documents if any(pair != (None, None) for pair in document)]
+    assert (found.n_documents, found.n_scored) == (len(documents), len(scored))
+    each = [reference.scores(*partial_sides(document)) for document in scored]
+    means = {m: tuple(sum(s[m][p] for s in each) / Fraction(max(len(each), 1)) for p in range(3)) for m in METRICS}
+    assert agrees(found.macro, means)  # type: ignore[arg-type]
+
+
+def test_a_corpus_keeps_the_scores_of_its_documents() -> None:
+    documents = corpus_of([[(0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]])
+    found = corpus_scores(iter(documents))
+    assert found.documents.shape == (2, len(METRICS), 3)
+    assert found.documents[1, METRICS.index("b3")].tolist() == list(values(documents[1], "b3"))
+    assert not found.documents.flags.writeable
+
+
+def test_a_corpus_makes_a_tidy_table() -> None:
+    found = corpus_scores(corpus_of([[(0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]]))
+    frame = found.to_frame().set_index(["average", "metric"])
+    assert list(frame.columns) == list(PARTS)
+    assert len(frame) == 2 * len(METRICS)
+    assert frame.loc[("macro", "lea"), "recall"] == found.macro.lea.recall
+    assert frame.loc[("corpus", "lea"), "recall"] == found.corpus.lea.recall
+
+
+def test_scores_with_and_without_singletons_do_not_mix() -> None:
+    both = [clustering_scores([0, 0], [0, 0], singletons=keep) for keep in (True, False)]
+    with pytest.raises(ParameterError, match="documents must be scored with singletons all or none, got both"):
+        corpus_scores(both)
+
+
+# --- posterior ---------------------------------------------------------------------------------------------
+
+SCORES = [[], [0.4], [-0.3, 0.8], [0.1, 0.6, -0.5], [0.9, -0.2, 0.3, 0.0]]
+CANDIDATES: list[list[int]] = [list(range(i)) for i in range(5)]
+GOLD: list[str | None] = ["x", "x", "y", None, "y"]
+
+
+def five_mentions(n_samples: int = 4000) -> ClusteringSamples:
+    distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
+    return sample_clusterings(distribution, n_samples=n_samples, seed=5, doc_id="five")
+
+
+def exact_mean(metric: str, part: int) -> float:
+    """Mean over all 52 clusterings of the five mentions."""
+    law = references.clustering_law(references.softmax_rows(CANDIDATES, SCORES))
+    total = 0.0
+    for labels, probability in law.items():
+        kept = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]
+        total += probability * float(reference.scores(*partial_sides(kept))[metric][part])  # type: ignore[arg-type]
+    return total
+
+
+@every_metric
+def test_the_posterior_mean_is_the_exact_one_within_its_monte_carlo_error(metric: Metric) -> None:
+    found = [metric_posterior(GOLD, five_mentions(), metric=metric, part=part) for part in PARTS]
+    expected = [exact_mean(metric, part) for part in range(3)]
+    assert plausible_means([p.mean for p in found], expected, [p.mc_se for p in found]).all()
+
+
+def test_the_score_of_the_likeliest_clustering_is_no_posterior_mean() -> None:
+    # What the test above would not let pass.
+    distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
+    found = metric_posterior(GOLD, five_mentions(), metric="b3")
+    best = clustering_scores(GOLD, map_clustering(distribution)).b3.f1
+    assert not plausible_means([best], [exact_mean("b3", 2)], [found.mc_se]).all()
+
+
+@whether_singletons
+@every_metric
+def test_posterior_values_are_the_scores_of_the_samples(metric: Metric, singletons: bool) -> None:
+    samples = five_mentions(40)
+    each = [clustering_scores(GOLD, row, singletons=singletons) for row in samples.labels]
+    for p, part in enumerate(PARTS):
+        found = metric_posterior(GOLD, samples, metric=metric, part=part, singletons=singletons)
+        assert found.values.tolist() == pytest.approx([values(scores, metric)[p] for scores in each], abs=1e-12)
+
+
+def test_many_samples_are_scored_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = metric_posterior(GOLD, five_mentions(50)).values
+    monkeypatch.setattr(metric_counts, "_BLOCK", 4 * 7)  # seven samples of the four annotated mentions
+    assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
+    monkeypatch.setattr(metric_counts, "_BLOCK", 1)
+    assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
+
+
+def test_the_interval_holds_its_share_of_the_samples() -> None:
+    # Recall of B3: samples of n mentions, of which 0..n-1 are with the first one; so 1,000 values in steps.
+    rows = [[0] * k + list(range(k, 40)) for k in range(1, 41)] * 25
+    found = metric_posterior([7] * 40, samples_of(rows), metric="b3", part="recall", level=0.9)
+    assert found.interval == (found.lower, found.upper)
+    inside = (found.values >= found.lower) & (found.values <= found.upper)
+    assert 0.9 <= inside.mean() <= 0.95
+    assert (found.values < found.lower).mean() <= 0.05
+    assert (found.values > found.upper).mean() <= 0.05
+
+
+def test_the_posterior_says_its_spread_and_its_monte_carlo_error() -> None:
+    # B3 recall 1 and (2 * 1/2)/2 = 1/2, twice each: mean 3/4, sd sqrt(4 / 3) / 4, and half of it after four samples.
+    found = metric_posterior([1, 1], samples_of([[0, 0], [0, 1], [0, 1], [0, 0]]), metric="b3", part="recall")
+    assert found.values.tolist() == [1.0, 0.5, 0.5, 1.0]
+    assert found.mean == 0.75
+    assert found.sd == pytest.approx(np.sqrt(4 / 3) / 4)
+    assert found.mc_se == pytest.approx(found.sd / 2)
+    assert (found.n_samples, found.level, found.metric, found.part) == (4, 0.95, "b3", "recall")
+
+
+def test_where_all_samples_agree_the_monte_carlo_error_is_bounded() -> None:
+    # 100 samples of B3 recall 1/2: what was never seen has probability 1 - 0.05 ** 0.01 at most, and is 1/2 away.
+    found = metric_posterior([1, 1], samples_of([[0, 1]] * 100), metric="b3", part="recall")
+    assert found.sd == 0.0
+    assert found.interval == (0.5, 0.5)
+    assert found.mc_se == pytest.approx((1 - 0.05**0.01) / 2)
+
+
+def test_a_posterior_over_mentions_found_by_the_system() -> None:
+    samples = samples_of([[0, 0, 2], [0, 1, 1]])
+    spans, gold_spans = [(0, 1), (2, 3), (4, 5)], [(0, 1), (2, 3), (6, 7)]
+    found = metric_posterior(["a", "a", "a"], samples, metric="muc", gold_spans=gold_spans, response_spans=spans)
+    # Two links in the key. The first response has its one link right, the second none: 2 * 1 / (2 + 1) and 0.
+    assert found.values.tolist() == pytest.approx([2 / 3, 0.0])
+
+
+def test_a_posterior_makes_a_tidy_table() -> None:
+    found = metric_posterior(GOLD, five_mentions(10))
+    frame = found.to_frame()
+    assert list(frame.columns) == ["sample", "value"]
+    assert frame["value"].tolist() == found.values.tolist()
+    assert not found.values.flags.writeable
+
+
+def four_documents(n_samples: int = 30) -> list[tuple[list[str | None], ClusteringSamples]]:
+    """The last one has no annotation, so nothing to score."""
+    golds: list[list[str | None]] = [GOLD, ["a", "a", "b", "b", "b"], ["a", "b", "c", "d", "e"], [None] * 5]
+    distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
+    drawn = []
+    for number, gold in enumerate(golds):
+        drawn.append((gold, sample_clusterings(distribution, n_samples=n_samples, doc_id=f"d{number}")))
+    return drawn
+
+
+@whether_singletons
+@every_metric
+def test_sample_s_of_every_document_is_sample_s_of_the_corpus(metric: Metric, singletons: bool) -> None:
+    documents = four_documents()
+    each = [
+        corpus_scores(clustering_scores(gold, samples.labels[s], singletons=singletons) for gold, samples in documents)
+        for s in range(30)
+    ]
+    for p, part in enumerate(PARTS):
+        found = corpus_posterior(
+            metric_posterior(gold, samples, metric=metric, part=part, singletons=singletons)
+            for gold, samples in documents
+        )
+        corpus, macro = zip(
+            *((values(one.corpus, metric)[p], values(one.macro, metric)[p]) for one in each), strict=True
+        )
+        assert found.corpus.values.tolist() == pytest.approx(corpus, abs=1e-12)
+        assert found.macro.values.tolist() == pytest.approx(macro, abs=1e-12)
+
+
+def test_the_posterior_of_a_corpus_is_surer_than_those_of_its_documents() -> None:
+    annotated = four_documents(400)[:3]
+    found = corpus_posterior(metric_posterior(gold, samples, level=0.8) for gold, samples in annotated)
+    widths = found.document_summaries[:, 3] - found.document_summaries[:, 2]
+    assert found.macro.upper - found.macro.lower < widths.mean()
+    assert (found.macro.level, found.corpus.level) == (0.8, 0.8)
+
+
+def test_a_corpus_posterior_makes_a_table_of_documents() -> None:
+    posteriors = [metric_posterior(gold, samples, metric="lea") for gold, samples in four_documents()]
+    found = corpus_posterior(posteriors)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["doc_id", "metric", "part", "mean", "sd", "lower", "upper", "mc_se", "level"]
+    assert frame["doc_id"].tolist() == ["d0", "d1", "d2", "d3"]
+    assert frame.loc[1, ["mean", "sd", "lower", "upper", "mc_se"]].tolist() == [
+        posteriors[1].mean,
+        posteriors[1].sd,
+        *posteriors[1].interval,
+        posteriors[1].mc_se,
+    ]
+    assert found.n_documents == 4
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def refused(message: str) -> Any:
+    return pytest.raises(ParameterError, match=f"^{re.escape(message)}$")
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (None, "key must hold one entity a mention, got None"),
+        ("ab", "key must hold one entity a mention, got 'ab'"),
+        ({0, 1}, "key must hold one entity a mention, got {0, 1}"),
+        ([0], "key must have an entry a response mention (2), got 1"),
+        ([0, 1.5], "key[1] must be a whole number, a string or None, got 1.5"),
+        ([0, True], "key[1] must be a whole number, a string or None, got True"),
+        ([[0], [1]], "key[0] must be a whole number, a string or None, got [0]"),
+        (np.array([1.0, np.nan]), "key[0] must be a whole number, a string or None, got 1.0"),
+        (np.array([[0, 1]]), "key must be of one dimension, got 2"),
+    ],
+)
+def test_labels_that_are_none_are_refused(key: Any, message: str) -> None:
+    with refused(message):
+        clustering_scores(key, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ({"key_spans": [(0, 1), (1, 2)]}, "key_spans and response_spans must be given both or neither, got one"),
+        (
+            {"key_spans": [(0, 1)], "response_spans": [(0, 1), (1, 2)]},
+            "key_spans must be as many as the labels (2), got 1",
+        ),
+        (
+            {"key_spans": [(0, 1), (1, 2)], "response_spans": [0, 1]},
+            "response_spans must have a start and an end each (and a head, if they like), got an array of shape (2,)"
+            " of int64",
+        ),
+        (
+            {"key_spans": [(0, 1), (1, 2, 1)], "response_spans": [(0, 1), (1, 2)]},
+            "key_spans must have a start and an end each, got lists of unlike length",
+        ),
+        (
+            {"key_spans": [(0.0, 1.0), (1.0, 2.0)], "response_spans": [(0, 1), (1, 2)]},
+            "key_spans must have a start and an end each (and a head, if they like), got an array of shape (2, 2)"
+            " of float64",
+        ),
+    ],
+)
+def test_spans_that_are_none_are_refused(spans: dict[str, Any], message: str) -> None:
+    with refused(message):
+        clustering_scores([0, 1], [0, 1], **spans)
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (3, "key must be sets of mentions, got 3"),
+        ("abc", "key must be sets of mentions, got 'abc'"),
+        (["abc"], "key[0] must be a set of mentions, got 'abc'"),
+        ([{1}, 2], "key[1] must be a set of mentions, got 2"),
+        ([{1}, set()], "key[1] must hold a mention, got none"),
+        ([{1}, {2, 1}], "key must hold each mention once, got 1 in entities 0 and 1"),
+        ([[[0, 1]]], "key[0] must hold hashable mentions, (start, end) for instance, got [[0, 1]]"),
+    ],
+)
+def test_entities_that_are_no_partition_are_refused(key: Any, message: str) -> None:
+    with refused(message):
+        entity_scores(key, [{1}])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "rand"}, f"metric must be one of {', '.join(METRICS)}, got 'rand'"),
+        ({"part": "f2"}, "part must be one of recall, precision, f1, got 'f2'"),
+        ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
+        ({"gold_spans": [(0, 1)]}, "gold_spans and response_spans must be given both or neither, got one"),
+    ],
+)
+def test_options_of_a_posterior_are_checked(options: dict[str, Any], message: str) -> None:
+    with refused(message):
+        metric_posterior([0], samples_of([[0], [0]]), **options)
+
+
+def test_a_posterior_needs_gold_and_samples() -> None:
+    with refused("gold must hold one entity a mention, got None"):
+        metric_posterior(None, samples_of([[0], [0]]))
+    with refused("gold must have an entry a response mention (1), got 2"):
+        metric_posterior([0, 1], samples_of([[0], [0]]))
+    with refused("samples must be ClusteringSamples, got list"):
+        metric_posterior([0], [[0], [0]])  # type: ignore[arg-type]
+    with refused("samples.n_samples must be a whole number of at least 2, got 1"):
+        metric_posterior([0], samples_of([[0]]))
+
+
+@pytest.mark.parametrize("bring_together", [corpus_scores, corpus_posterior])
+def test_a_corpus_has_a_document(bring_together: Callable[[Any], Any]) -> None:
+    with refused("documents must be at least one, got none"):
+        bring_together([])
+
+
+def posterior(doc_id: str, n_samples: int = 2, metric: Metric = "b3", part: Part = "f1", **options: Any) -> Any:
+    return metric_posterior([0, 0], samples_of([[0, 1]] * n_samples, doc_id), metric=metric, part=part, **options)
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (partial(posterior, "b", n_samples=3), "documents must be of one n_samples (2), got 3 of 'b'"),
+        (partial(posterior, "b", metric="muc"), "documents must be of one metric (b3), got muc of 'b'"),
+        (partial(posterior, "b", part="recall"), "documents must be of one part (f1), got recall of 'b'"),
+        (partial(posterior, "b", level=0.5), "documents must be of one level (0.95), got 0.5 of 'b'"),
+        (partial(posterior, "b", singletons=False), "documents must be of one singletons (True), got False of 'b'"),
+        (partial(posterior, "a"), "documents must each have a doc_id of their own, got 'a' twice"),
+        (
+            lambda: corpus_posterior([posterior("b")]).macro,
+            "documents must be posteriors with their counts, got a mean over documents",
+        ),
+    ],
+)
+def test_posteriors_of_unlike_kinds_do_not_mix(second: Callable[[], Any], message: str) -> None:
+    with refused(message):
+        corpus_posterior([posterior("a"), second()])
+
+
+# --- real documents ----------------------------------------------------------------------------------------
+
+
+def test_likeliest_clusterings_of_the_real_corpus_score_as_measured_elsewhere(gum_path: Path) -> None:
+    held_out = [document for document in read_documents(gum_path) if document.metadata["split"] in ("dev", "test")]
+    found = corpus_scores(
+        clustering_scores(document.gold or [], map_clustering(document.antecedents)) for document in held_out
+    )
+    assert found.n_scored == 60
+    assert found.macro.conll.f1 == pytest.approx(0.791, abs=5e-4)  # by another scorer, to three digits
+    drawn = corpus_posterior(
+        metric_posterior(document.gold, sample_clusterings(document.antecedents, n_samples=20, doc_id=document.doc_id))
+        for document in held_out
+    )
+    assert drawn.macro.upper < found.macro.conll.f1
+    assert drawn.macro.mc_se < 0.001

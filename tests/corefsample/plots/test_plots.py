@@ -1,0 +1,380 @@
+"""Pictures of calibration and cost: they show what the result holds; and what all pictures share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from corefsample import ParameterError
+from corefsample.calibration import GroupErrors, TagErrors, calibration_error
+from corefsample.calibration.measures import ReliabilityCurve, reliability_curve
+from corefsample.plots import (
+    COLOURS,
+    LINE_STYLES,
+    MARKERS,
+    calibration_error_dots,
+    cost_curves,
+    reliability_axes,
+    reliability_figure,
+    save_figure,
+)
+from corefsample.plots.style import legible, thinned
+
+
+def curve(n_pairs: int = 200, n_bins: int = 4) -> ReliabilityCurve:
+    rng = np.random.default_rng(3)
+    q = rng.random(n_pairs)
+    return reliability_curve(q, rng.random(n_pairs) < q**2, n_bins=n_bins)
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+# --- reliability -------------------------------------------------------------------------------------------
+
+
+def test_points_lie_at_mean_prediction_and_share() -> None:
+    ax = Figure().subplots()
+    drawn = curve()
+    assert reliability_axes(ax, {"model": drawn}) is ax
+    diagonal, points = ax.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]  # type: ignore[union-attr]
+    np.testing.assert_array_equal(points.get_xdata(), drawn.bins.mean_q)
+    np.testing.assert_array_equal(points.get_ydata(), drawn.bins.mean_y)
+    (bars,) = [each for each in ax.collections if len(each.get_paths()) == 4]
+    ends = [path.vertices[:, 1].tolist() for path in bars.get_paths()]
+    assert ends == [[low, high] for low, high in zip(drawn.lower, drawn.upper, strict=True)]
+
+
+def test_many_points_get_a_band() -> None:
+    ax = Figure().subplots()
+    reliability_axes(ax, {"model": curve(5000, 500)})
+    assert len(ax.collections) == 2  # the shade above the diagonal, and the band
+
+
+def test_the_points_of_several_curves_count_together() -> None:
+    ax = Figure().subplots()
+    reliability_axes(ax, {"a": curve(5000, 300), "b": curve(6000, 300)})
+    assert not [each for each in ax.collections if isinstance(each, LineCollection)]
+
+
+def test_several_curves_get_a_legend_and_one_does_not() -> None:
+    one, two = Figure().subplots(), Figure().subplots()
+    reliability_axes(one, {"a": curve()})
+    reliability_axes(two, {"a": curve(), "b": curve(300)})
+    assert one.get_legend() is None
+    assert [text.get_text() for text in two.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_a_name_with_a_low_line_is_in_the_legend() -> None:
+    ax = reliability_axes(Figure().subplots(), {"_a": curve(), "b": curve()})
+    assert len(ax.get_legend().get_texts()) == 2
+
+
+def test_curves_differ_in_colour_marker_and_line() -> None:
+    ax = reliability_axes(Figure().subplots(), {str(n): curve(100 + n) for n in range(6)})
+    for look in ("get_color", "get_marker"):
+        assert len({getattr(line, look)() for line in ax.lines[1:]}) == 6
+    assert len({str(line._dash_pattern) for line in ax.lines[1:]}) == 6  # type: ignore[attr-defined]
+
+
+def test_no_curve_is_refused() -> None:
+    with pytest.raises(ParameterError, match="curves must hold at least one, got none"):
+        reliability_axes(Figure().subplots(), {})
+
+
+def test_the_spread_of_predictions_is_the_share_at_or_above() -> None:
+    drawn = curve()
+    _, beneath = reliability_figure({"model": drawn}).axes
+    (steps,) = beneath.lines
+    # 200 pairs in 4 adaptive bins of 50.
+    assert drawn.bins.share_above.tolist() == [1.0, 0.75, 0.5, 0.25]
+    assert list(steps.get_ydata()) == [1.0, 0.75, 0.5, 0.25, 0.25]
+    assert list(steps.get_xdata()) == [*drawn.bins.q_min, drawn.bins.q_max[-1]]
+
+
+def test_a_figure_or_a_part_of_one_can_be_given() -> None:
+    whole = Figure(layout="constrained")
+    assert reliability_figure({"model": curve()}, fig=whole) is whole
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    assert reliability_figure({"model": curve()}, fig=right) is right
+    assert (len(left.axes), len(right.axes)) == (0, 2)
+
+
+# --- calibration errors ------------------------------------------------------------------------------------
+
+
+def tag_errors(n: int = 3) -> TagErrors:
+    counts = np.full(n, 10)
+    error = np.linspace(0.02, 0.2, n)
+    names = tuple(f"t{k}" for k in range(n))
+    return TagErrors(
+        names, counts, counts, error, error, error, error / 2, error * 2, counts, level=0.9, interval="bootstrap"
+    )
+
+
+def dots(ax: Axes) -> list[tuple[float, float]]:
+    return [(x, y) for line in ax.lines for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+
+
+def bars(ax: Axes) -> list[list[float]]:
+    return [path.vertices[:, 0].tolist() for each in ax.collections for path in each.get_paths()]
+
+
+def labels(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_errors_of_tags_are_dots_with_their_intervals() -> None:
+    errors = tag_errors()
+    ax = Figure().subplots()
+    assert calibration_error_dots(errors, ax=ax) is ax
+    assert [x for x, _ in dots(ax)] == errors.error.tolist()
+    assert bars(ax) == [[low, high] for low, high in zip(errors.lower, errors.upper, strict=True)]
+    assert labels(ax) == ["t0", "t1", "t2"]
+    assert "90% interval" in ax.get_xlabel()
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first on top
+
+
+def test_the_table_draws_the_same_as_its_object() -> None:
+    errors = tag_errors()
+    one, two = calibration_error_dots(errors), calibration_error_dots(errors.to_frame())
+    assert dots(one) == dots(two)
+    assert bars(one) == bars(two)
+
+
+def test_a_group_without_a_score_keeps_its_row() -> None:
+    numbers = np.array([1, 2])
+    shares = np.array([0.5, 0.1])
+    error, ends = np.array([0.1, np.nan]), np.array([np.nan, np.nan])
+    errors = GroupErrors(
+        numbers, numbers, numbers, shares, shares, numbers, error, ends, ends, (None, None), 0.95, None, "default", 0, 0
+    )
+    ax = calibration_error_dots(errors)
+    assert labels(ax) == ["group 1", "group 2"]
+    assert "no score" in texts(ax)
+    assert "interval" not in ax.get_xlabel()
+
+
+def test_models_by_name_are_compared() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.random(400)
+    errors = {
+        name: calibration_error(q**power, rng.random(400) < q, bin_size=50) for name, power in (("a", 1), ("b", 3))
+    }
+    ax = calibration_error_dots(errors)
+    assert [x for x, _ in dots(ax)] == [each.estimate for each in errors.values()]
+    assert bars(ax) == [[each.lower, each.upper] for each in errors.values()]
+    assert labels(ax) == ["a", "b"]
+
+
+def test_parts_stand_apart_and_differ_in_colour_and_marker() -> None:
+    table = pd.DataFrame(
+        {"partition": ["all", "kind", "kind"], "group": ["all pairs", "x", "y"], "error": [0.1, 0.2, 0.3]}
+    ).assign(lower=0.0, upper=0.4)
+    ax = calibration_error_dots(table)
+    assert labels(ax) == ["all pairs", "kind x", "kind y"]
+    first, second, third = (y for _, y in dots(ax))
+    assert second - first > third - second
+    assert len({line.get_color() for line in ax.lines}) == len({line.get_marker() for line in ax.lines}) == 2
+
+
+def test_many_rows_are_cut_off_and_counted() -> None:
+    ax = calibration_error_dots(tag_errors(100), most=7)
+    assert len(dots(ax)) == 7
+    assert "the first 7 of 100" in ax.get_xlabel()
+    with pytest.raises(ParameterError, match="most must be a whole number of at least 1, got 0"):
+        calibration_error_dots(tag_errors(), most=0)
+
+
+def test_no_error_and_no_column_are_told() -> None:
+    assert texts(calibration_error_dots({})) == ["No calibration error to draw."]
+    with pytest.raises(ParameterError, match="errors must have a column tag or group, got error"):
+        calibration_error_dots(pd.DataFrame({"error": [0.1]}))
+    with pytest.raises(ParameterError, match="errors must have a column upper, got tag, error, lower"):
+        calibration_error_dots(pd.DataFrame({"tag": ["a"], "error": [0.1], "lower": [0.1]}))
+
+
+def test_errors_of_zero_can_be_drawn(tmp_path: Path) -> None:
+    table = pd.DataFrame({"tag": ["a"], "error": [0.0], "lower": [None], "upper": [None]})
+    save_figure(calibration_error_dots(table).figure, tmp_path / "zero.png")
+
+
+# --- costs -------------------------------------------------------------------------------------------------
+
+
+def costs() -> pd.DataFrame:
+    rows = [(name, size, factor * size) for name, factor in (("ours", 0.5), ("theirs", 2.0)) for size in (10, 100)]
+    return pd.DataFrame(rows, columns=["series", "size", "seconds"])
+
+
+def test_costs_are_drawn_by_series_on_logarithmic_axes() -> None:
+    ax = Figure().subplots()
+    assert cost_curves(costs(), ax=ax) is ax
+    ours, theirs, guide = ax.lines
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert list(ours.get_ydata()) == [5.0, 50.0]
+    assert list(theirs.get_ydata()) == [20.0, 200.0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "theirs"]
+    assert list(guide.get_ydata()) == [5.0, 50.0]  # slope 1 through (10, 5)
+    assert ours.get_marker() != theirs.get_marker()
+
+
+def test_guides_of_several_slopes_start_at_the_first_point() -> None:
+    ax = cost_curves(costs(), slope=(2.0, 0.0))
+    square, level = ax.lines[2:]
+    assert list(square.get_ydata()) == pytest.approx([5.0, 500.0])
+    assert list(level.get_ydata()) == [5.0, 5.0]
+    assert texts(ax) == ["slope 2", "slope 0"]
+    assert len(cost_curves(costs(), slope=None).lines) == 2
+
+
+def test_spread_of_costs_is_drawn_as_bars() -> None:
+    ax = cost_curves(costs().assign(lower=1.0, upper=300.0))
+    assert [path.vertices[:, 1].tolist() for each in ax.collections for path in each.get_paths()] == [[1, 300]] * 4
+
+
+def test_sizes_are_plain_numbers() -> None:
+    ax = cost_curves(costs().assign(size=[1000, 2000, 1000, 2000]), x_label="mentions", y_label="seconds")
+    ax.figure.draw_without_rendering()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1,000", "2,000"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mentions", "seconds")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (costs().drop(columns="size"), "costs must have a column size, got series, seconds"),
+        (costs().assign(seconds=[1.0, 0.0, 1.0, 1.0]), "costs['seconds'] must be above 0, got 0.0"),
+        (costs().assign(seconds=[1.0, np.nan, 1.0, 1.0]), "costs['seconds'] must be above 0, got nan"),
+    ],
+)
+def test_costs_that_cannot_be_drawn_are_refused(table: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        cost_curves(table)
+    assert str(error.value) == message
+
+
+def test_no_cost_says_so() -> None:
+    assert texts(cost_curves(costs().iloc[:0])) == ["No cost to draw."]
+
+
+# --- what all share ----------------------------------------------------------------------------------------
+
+
+# Machado, Oliveira & Fernandes (2009): what people without green or without red receptors see, in linear RGB.
+SEEN = {
+    "all colours": np.eye(3),
+    "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+    "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+}
+
+
+@pytest.mark.parametrize("eyes", SEEN)
+def test_the_colours_are_apart_for_all_eyes(eyes: str) -> None:
+    linear = np.array([[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLOURS]) ** 2.2
+    seen = linear @ SEEN[eyes].T
+    distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
+    assert min(distances) > 0.1
+
+
+def test_there_are_as_many_markers_and_lines_as_colours() -> None:
+    assert len(set(COLOURS)) == len(set(MARKERS)) == len(set(map(str, LINE_STYLES))) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("plain", "plain"),
+        ("two\nlines\tand  blanks ", "two lines and blanks"),
+        ("$5 and $6", r"\$5 and \$6"),
+        ("שלום", "שלום"),
+        ("مرحبا", "مرحبا"),
+        ("日本", "□□"),
+        ("a\x00b", "ab"),
+        ("x\U000e0101", "x"),
+        ("\ud800x", "□x"),
+        ("", ""),
+        ("_x", " _x"),
+    ],
+)
+def test_a_label_is_made_so_that_it_can_be_drawn(text: str, drawn: str) -> None:
+    assert legible(text) == drawn
+
+
+def test_a_long_label_is_shortened() -> None:
+    assert legible("abcdef", 6) == "abcdef"
+    assert legible("abcdefg", 6) == "abcde…"
+    assert legible("abcd fg", 6) == "abcd…"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_odd_names_are_drawn_without_a_warning(kind: str, tmp_path: Path) -> None:
+    names = ["$x_{$ 5", "$a^ $", "\\frac$$", "_hidden", "日本 👨‍👩‍👧 😀", "<b>&\"'", "\u202eabc", "ﷺ", "שלום"]
+    drawn = curve()
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    reliability_figure(dict.fromkeys(names, drawn), title=names[0], fig=left)
+    error = calibration_error([0.5], [1])
+    calibration_error_dots(dict.fromkeys(names, error), ax=right.subplots(), title=names[4])
+    save_figure(figure, tmp_path / f"odd.{kind}")
+
+
+def test_labels_are_thinned_evenly() -> None:
+    assert list(thinned(5, 5)) == [0, 1, 2, 3, 4]
+    assert list(thinned(6, 5)) == [0, 2, 4]
+    assert list(thinned(0, 5)) == []
+    with pytest.raises(ParameterError, match="most_labels must be a whole number of at least 1, got 0"):
+        thinned(5, 0)
+
+
+def svg_words(path: Path) -> set[str]:
+    """Words of the text elements of a picture that is valid XML."""
+    return {"".join(each.itertext()) for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
+
+
+PICTURES: dict[str, tuple[Callable[[], Any], str]] = {
+    "reliability": (lambda: reliability_figure({"first": curve(), "second": curve()}), "first"),
+    "dots": (lambda: calibration_error_dots(tag_errors()).figure, "t1"),
+    "costs": (lambda: cost_curves(costs()).figure, "theirs"),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
+    make, word = PICTURES[name]
+    save_figure(make(), tmp_path / "picture.svg")
+    assert word in svg_words(tmp_path / "picture.svg")
+
+
+def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg", "a.png"):
+        save_figure(reliability_figure({"model": curve()}, title="Title"), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_of_a_part_of_a_figure_the_whole_is_saved(tmp_path: Path) -> None:
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    reliability_figure({"left one": curve(), "b": curve()}, fig=left)
+    reliability_figure({"right one": curve(), "b": curve()}, fig=right)
+    save_figure(right, tmp_path / "both.svg")
+    assert {"left one", "right one"} <= svg_words(tmp_path / "both.svg")
+
+
+def test_pictures_leave_pyplot_alone() -> None:
+    from matplotlib import _pylab_helpers
+
+    cost_curves(costs())
+    assert _pylab_helpers.Gcf.get_all_fig_managers() == []

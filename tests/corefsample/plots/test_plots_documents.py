@@ -1,0 +1,209 @@
+"""Pictures of one document's clustering show its marginals, its entities and their number."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
+from corefsample.documents import Tokens
+from corefsample.plots import COLOURS, entity_count_bars, link_heat_map, link_network, save_figure
+from corefsample.plots.labels import place_labels
+from corefsample.summaries import DocumentLinks, EntityCountLaw, document_links, entity_count_law
+
+
+def document(n: int = 6) -> ScoredDocument:
+    """Mentions of one token; 2 is likely one with 0, 3 with 1, 4 maybe with 0."""
+    antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
+    scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
+    words = [f"w{i}" for i in range(n)]
+    upos = dep = ["X"] * n
+    tokens = Tokens(words, words, upos, dep, np.full(n, -1), np.zeros(n, int))
+    spans = np.array([[i, i + 1, i] for i in range(n)])
+    gold = [0, 1, 0, 1, 0, *range(5, n)]
+    return ScoredDocument(
+        "doc", spans, AntecedentDistribution.from_lists(antecedents, scores), tokens=tokens, gold=gold
+    )
+
+
+def empty() -> DocumentLinks:
+    return document_links(document(), smallest=9)
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+# --- heat map ----------------------------------------------------------------------------------------------
+
+
+def test_the_heat_map_shows_the_marginals_in_the_order_of_the_entities() -> None:
+    links = document_links(document())
+    ax = Figure().subplots()
+    assert link_heat_map(links, ax=ax) is ax
+    (image,) = ax.images
+    np.testing.assert_array_equal(image.get_array(), links.marginals)
+    assert image.get_clim() == (0.0, 1.0)
+    # By likeliest antecedents: {0, 2}, {1, 3}, {4}, {5}.
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["w0", "w2", "w1", "w3", "w4", "w5"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["w0", "w2", "w1", "w3", "w4", "w5"]
+    assert len(ax.figure.axes) == 2  # with the bar of the colours
+
+
+def test_entities_of_several_mentions_are_framed() -> None:
+    def frames(links: DocumentLinks) -> list[tuple[float, float, float]]:
+        patches = [patch for patch in link_heat_map(links).patches if isinstance(patch, Rectangle)]
+        return [(*patch.get_xy(), patch.get_width()) for patch in patches]
+
+    assert frames(document_links(document())) == [(-0.5, -0.5, 2.0), (1.5, 1.5, 2.0)]
+    assert frames(document_links(document(), by="gold")) == [(-0.5, -0.5, 3.0), (2.5, 2.5, 2.0)]
+
+
+def test_the_labels_of_many_mentions_are_thinned() -> None:
+    ax = link_heat_map(document_links(document(90)), most_labels=20)
+    every = document_links(document(90)).texts
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(every[::5])
+    assert len(ax.get_xticks()) == 18
+    assert "one in 5 labelled" in ax.get_xlabel()
+    assert "one in" not in link_heat_map(document_links(document())).get_xlabel()
+
+
+@pytest.mark.parametrize("draw", [link_heat_map, link_network])
+def test_no_mention_says_so(draw: object) -> None:
+    assert texts(draw(empty())) == ["No mention to draw."]  # type: ignore[operator]
+
+
+# --- number of entities ------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_law_of_the_number_of_entities() -> None:
+    law = entity_count_law(document())
+    ax = Figure().subplots()
+    assert entity_count_bars(law, ax=ax) is ax
+    heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in ax.patches}
+    # 0, 1 and 5 are new for certain; 2, 3 and 4 may be: 3 to 6 entities.
+    assert heights == {count: law.pmf[count] for count in (3, 4, 5, 6)}
+    mean, gold, best = ax.lines
+    assert list(mean.get_xdata()) == [law.mean, law.mean]
+    assert (list(gold.get_xdata()), list(best.get_xdata())) == ([3], [4])
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words[1:] == ["3 by gold", "4 by likeliest antecedents"]
+
+
+def test_a_mark_outside_of_the_likely_numbers_is_shown() -> None:
+    law = dataclasses.replace(entity_count_law(document()), gold_count=1)
+    ax = entity_count_bars(law)
+    assert ax.get_xlim()[0] <= 0.5
+    assert len(ax.patches) == 6
+
+
+def test_without_gold_there_is_no_gold_mark() -> None:
+    law = dataclasses.replace(entity_count_law(document()), gold_count=None)
+    assert not [text for text in entity_count_bars(law).get_legend().get_texts() if "gold" in text.get_text()]
+
+
+def test_a_document_without_mentions_has_no_entity_for_certain() -> None:
+    law = EntityCountLaw("none", np.ones(1), 0.0, 0.0, 0, None)
+    (bar,) = entity_count_bars(law).patches
+    assert (bar.get_x() + bar.get_width() / 2, bar.get_height()) == (0.0, 1.0)
+
+
+# --- network -----------------------------------------------------------------------------------------------
+
+
+def ties(ax: Axes) -> list[float]:
+    (lines,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    return sorted(np.asarray(lines.get_linewidths()).tolist()) if len(lines.get_segments()) else []
+
+
+def test_the_width_of_a_tie_is_its_probability() -> None:
+    links = document_links(document())
+    ax = Figure().subplots()
+    assert link_network(links, ax=ax) is ax
+    above = np.tril(links.marginals, -1)
+    assert ties(ax) == pytest.approx(sorted(5.0 * above[above >= 0.1]))
+    assert len(ties(link_network(links, floor=0.9))) == int((above >= 0.9).sum()) == 1
+
+
+def test_mentions_of_one_entity_share_colour_and_marker_and_single_ones_are_white() -> None:
+    ax = link_network(document_links(document()))
+    groups = [each for each in ax.collections if isinstance(each, PathCollection)]
+    assert [len(each.get_offsets()) for each in groups] == [2, 2, 1, 1]
+    faces = [tuple(each.get_facecolor()[0]) for each in groups]
+    assert len(set(faces)) == 3
+    assert faces[2] == faces[3] == (1.0, 1.0, 1.0, 1.0)
+    first, second = (each.get_paths()[0].vertices.shape for each in groups[:2])
+    assert first != second  # a circle and a square
+
+
+def test_every_mention_of_a_small_document_is_labelled() -> None:
+    assert sorted(texts(link_network(document_links(document())))) == [f"w{i}" for i in range(6)]
+    # The first mention of each of the two entities of two.
+    assert sorted(texts(link_network(document_links(document()), most_labels=2))) == ["w0", "w1"]
+
+
+def test_the_layout_depends_on_the_seed_alone() -> None:
+    links = document_links(document())
+
+    def places(seed: int) -> list[list[float]]:
+        groups = [each for each in link_network(links, seed=seed).collections if isinstance(each, PathCollection)]
+        return np.concatenate([each.get_offsets() for each in groups]).tolist()
+
+    assert places(1) == places(1)
+    assert places(1) != places(2)
+
+
+def test_a_floor_outside_its_range_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"floor must lie in \(0, 1\], got 0"):
+        link_network(document_links(document()), floor=0)
+    with pytest.raises(ParameterError, match="most_labels must be a whole number of at least 1, got 0"):
+        link_network(document_links(document()), most_labels=0)
+
+
+def test_a_label_takes_the_side_where_nothing_stands() -> None:
+    ax = Figure(figsize=(5, 5)).subplots()
+    ax.set(xlim=(0, 10), ylim=(0, 10))
+    # Above the first point stands another, below it a line: the label goes to the right.
+    points = np.array([[5.0, 5.0], [5.0, 5.4]])
+    place_labels(ax, points, [(0, "label")], lines=np.array([[[3.0, 4.7], [7.0, 4.7]]]))
+    (label,) = ax.texts
+    assert (label.get_ha(), label.get_va()) == ("left", "center")
+
+
+def test_a_label_that_would_lie_on_others_is_left_out() -> None:
+    ax = Figure(figsize=(5, 5)).subplots()
+    ax.set(xlim=(0, 10), ylim=(0, 10))
+    place_labels(ax, np.full((40, 2), 5.0), [(k, "one and the same") for k in range(40)])
+    assert 4 <= len(ax.texts) < 20
+
+
+# --- all ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_words_of_any_script_are_drawn(kind: str, tmp_path: Path) -> None:
+    words = ("שלום עולם", "مرحبا", "日本語", "👨‍👩‍👧 😀", "$x_{$ 5", "<script>&\"'")
+    links = dataclasses.replace(document_links(document()), texts=words, doc_id="$\\frac$ 日本")
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    link_heat_map(links, ax=left)
+    link_network(links, ax=right)
+    path = tmp_path / f"odd.{kind}"
+    save_figure(figure, path)
+    if kind == "svg":
+        drawn = {"".join(each.itertext()) for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
+        assert "<script>&\"'" in drawn
+        assert not list(ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}script"))
+
+
+def test_the_marks_are_of_the_palette() -> None:
+    ax = entity_count_bars(entity_count_law(document()))
+    assert ax.lines[0].get_color() == COLOURS[0]

@@ -1,0 +1,714 @@
+"""Structured recalibration: the losses against plain loops and enumeration, the fit against what gold was made by."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tolerance
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from references import recalibration as rr
+from strategies import documents as strategies
+from strategies.documents import Lists
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
+from corefsample.recalibration import (
+    CrossFit,
+    DocumentObjective,
+    LinkScore,
+    Recalibration,
+    RecalibrationDraws,
+    RecalibrationFitter,
+    bootstrap_recalibration,
+    cross_fit,
+    fit_recalibration,
+)
+from corefsample.recalibration._losses import GoldSet, Likelihood
+from corefsample.recalibration._surface import LossSurface, find_surface
+
+HOW = {"missing": "skip", "unannotated": "skip"}
+
+
+@st.composite
+def annotated(draw: Callable[..., Any], max_mentions: int = 5) -> tuple[Lists, list[int | str | None]]:
+    lists = draw(strategies.antecedent_lists(1, max_mentions, strategies.mild_scores))
+    n = len(lists.antecedents)
+    gold = draw(st.lists(st.sampled_from([None, 7, 8, "7"]), min_size=n, max_size=n))
+    assume(any(entity is not None for entity in gold))
+    return lists, gold
+
+
+recalibrations = st.builds(Recalibration, st.floats(0.2, 5.0), st.floats(-3.0, 3.0))
+
+
+def losses_of(lists: Lists, gold: list[int | str | None], missing: str = "skip") -> Likelihood:
+    return Likelihood(GoldSet.of([rr.document(lists, gold)], missing=missing, unannotated="skip"))
+
+
+# --- what it does to scores ---------------------------------------------------------------------------------
+
+
+@given(strategies.antecedent_lists(1, 6, strategies.mild_scores), recalibrations)
+def test_a_new_score_is_the_score_over_the_temperature_less_the_bias(lists: Lists, change: Recalibration) -> None:
+    made = change.apply(AntecedentDistribution.from_lists(*lists))
+    expected = AntecedentDistribution.from_lists(*rr.recalibrated(lists, change.temperature, change.new_bias))
+    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
+
+
+def test_a_positive_bias_makes_new_likelier_and_a_high_temperature_flattens() -> None:
+    before = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [2.0], [1.0, -1.0]])
+    assert (Recalibration(1.0, 0.5).apply(before).new_probs[1:] > before.new_probs[1:]).all()
+    assert (Recalibration(1.0, -0.5).apply(before).new_probs[1:] < before.new_probs[1:]).all()
+    # At temperature 10^9 every candidate and NEW are alike.
+    np.testing.assert_allclose(Recalibration(1e9).apply(before).probs, [1 / 2, 1 / 3, 1 / 3], atol=1e-8)
+
+
+def test_no_change_leaves_every_bit() -> None:
+    before = AntecedentDistribution.from_lists([[], [0]], [[], [0.1 + 0.2]])
+    assert Recalibration().apply(before).scores[0] == 0.1 + 0.2
+
+
+def test_a_recalibrated_document_keeps_everything_else() -> None:
+    before = rr.document(Lists([[], [0]], [[], [3.0]]), ["a", None])
+    after = Recalibration(2.0, 0.5).apply_document(before)
+    assert after.antecedents.scores.tolist() == [1.0]  # 3 / 2 - 0.5
+    assert (after.doc_id, after.gold, after.mentions.tolist()) == ("d", ["a", None], before.mentions.tolist())
+
+
+def test_a_recalibration_survives_json() -> None:
+    change = Recalibration(np.float32(0.75), 1)  # type: ignore[arg-type]
+    assert change.to_json() == {"temperature": 0.75, "new_bias": 1.0}
+    assert Recalibration.from_json(change.to_json()) == change
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0.0,), "temperature must be a finite number above 0, got 0.0"),
+        ((-1.0,), "temperature must be a finite number above 0, got -1.0"),
+        ((math.nan,), "temperature must be a finite number above 0, got nan"),
+        ((True,), "temperature must be a finite number above 0, got True"),
+        (("2",), "temperature must be a finite number above 0, got '2'"),
+        ((1.0, math.inf), "new_bias must be a finite number, got inf"),
+    ],
+)
+def test_a_recalibration_refuses_what_is_no_number_in_range(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        Recalibration(*arguments)
+
+
+@pytest.mark.parametrize("content", [{}, {"temperature": 1.0}, {"temperature": 1, "new_bias": 0, "more": 1}, [1, 2]])
+def test_json_of_something_else_is_refused(content: Any) -> None:
+    with pytest.raises(ParameterError, match="recalibration must hold temperature and new_bias alone, got"):
+        Recalibration.from_json(content)
+
+
+def test_a_score_that_would_overflow_is_refused() -> None:
+    large = AntecedentDistribution.from_lists([[], [0]], [[], [1e300]])
+    with pytest.raises(ParameterError, match="temperature must leave every score finite, got 1e-10"):
+        Recalibration(1e-10).apply(large)
+
+
+# --- losses -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(annotated(), recalibrations, st.sampled_from(["skip", "floor"]))
+def test_the_likelihood_is_that_of_the_definition(
+    case: tuple[Lists, list[int | str | None]], change: Recalibration, missing: str
+) -> None:
+    lists, gold = case
+    # Floored or not: the lowest candidate is the lowest at every temperature.
+    expected = rr.mention_losses(rr.recalibrated(lists, change.temperature, change.new_bias), gold, missing)
+    losses = losses_of(lists, gold, missing)
+    np.testing.assert_allclose(
+        losses.at(change), [math.fsum(x for x in expected if x is not None)], rtol=1e-9, atol=1e-9
+    )
+    assert losses.n_terms.tolist() == [sum(x is not None for x in expected)]
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(annotated(), recalibrations)
+def test_the_gradient_is_the_slope_of_the_likelihood(
+    case: tuple[Lists, list[int | str | None]], change: Recalibration
+) -> None:
+    lists, gold = case
+
+    def loss(log_temperature: float, new_bias: float) -> float:
+        return rr.likelihood_loss(rr.recalibrated(lists, math.exp(log_temperature), new_bias), gold)
+
+    _, gradients = losses_of(lists, gold).with_gradient(change)
+    x, b, h = math.log(change.temperature), change.new_bias, 1e-5
+    slopes = [loss(x + h, b) - loss(x - h, b), loss(x, b + h) - loss(x, b - h)]
+    np.testing.assert_allclose(gradients[0], np.array(slopes) / (2 * h), rtol=1e-5, atol=1e-5)
+
+
+def test_scores_far_apart_do_not_overflow() -> None:
+    # Mention 2 is in the entity of mention 0, whose score lies 1,600 below the other's: a loss of 1,600.
+    losses = losses_of(Lists([[], [], [0, 1]], [[], [], [-800.0, 800.0]]), ["a", "b", "a"])
+    loss, gradient = losses.with_gradient(Recalibration())
+    assert loss[0] == pytest.approx(1600.0)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.kernels
+@settings(max_examples=40)
+@given(annotated(), st.booleans())
+def test_link_scores_equal_enumeration(case: tuple[Lists, list[int | str | None]], log: bool) -> None:
+    lists, gold = case
+    document = rr.document(lists, gold)
+    change = Recalibration(1.5, -0.25)
+    objective = LinkScore("log" if log else "brier")
+    expected = rr.link_loss(rr.recalibrated(lists, 1.5, -0.25), gold, log=log)
+    assert objective(document, change) == pytest.approx(expected, abs=1e-9)
+    n = sum(entity is not None for entity in gold)
+    assert objective.n_terms(document) == n * (n - 1) / 2
+
+
+def test_link_scores_of_one_pair_by_hand() -> None:
+    # Score ln 3 against NEW's 0: P(link) = 3/4. Coreferent: (1/4)^2, ln 4/3; not: (3/4)^2, ln 4.
+    lists = Lists([[], [0]], [[], [math.log(3)]])
+    together, apart = rr.document(lists, ["a", "a"]), rr.document(lists, ["a", "b"])
+    for document, brier, log in ((together, 1 / 16, math.log(4 / 3)), (apart, 9 / 16, math.log(4))):
+        assert LinkScore()(document, Recalibration()) == pytest.approx(brier)
+        assert LinkScore("log")(document, Recalibration()) == pytest.approx(log)
+
+
+def test_a_log_score_over_hundreds_of_pairs_loses_nothing() -> None:
+    # 80 mentions without candidates, one gold entity: every pair is impossible and costs -log 1e-6. The last mention's
+    # 79 pairs together have 1e-474, which no float holds.
+    lists = Lists([[] for _ in range(80)], [[] for _ in range(80)])
+    loss = LinkScore("log")(rr.document(lists, ["a"] * 80), Recalibration())
+    assert loss == pytest.approx(3160 * 6 * math.log(10))
+
+
+def test_a_link_score_is_not_misled_by_two_documents_of_one_name() -> None:
+    lists = Lists([[], [0]], [[], [math.log(3)]])
+    score = LinkScore()
+    assert score(rr.document(lists, ["a", "a"]), Recalibration()) == pytest.approx(1 / 16)
+    assert score(rr.document(lists, ["a", "b"]), Recalibration()) == pytest.approx(9 / 16)
+
+
+def test_a_pair_that_gold_makes_and_the_candidates_cannot_has_a_bounded_log_score() -> None:
+    document = rr.document(Lists([[], []], [[], []]), ["a", "a"])
+    assert LinkScore("log")(document, Recalibration()) == pytest.approx(-math.log(1e-6))
+
+
+# --- rules for gold -----------------------------------------------------------------------------------------
+
+# Mention 0 in entity a; 1 unknown; 2 in a, whose only candidate is unknown; 3 in a, candidates 1 and 2; 4 in b.
+PARTLY = Lists([[], [0], [1], [1, 2], [3]], [[], [1.0], [0.5], [2.0, -1.0], [0.25]])
+PARTLY_GOLD: list[int | str | None] = ["a", None, "a", "a", "b"]
+
+
+def test_what_gold_gives_is_counted() -> None:
+    counts = fit_counts([rr.document(PARTLY, PARTLY_GOLD)])
+    assert counts == {
+        "n_documents": 1,
+        "n_without_gold": 0,
+        "n_mentions": 5,
+        "n_unannotated": 1,
+        "n_new": 2,
+        "n_linked": 1,
+        "n_missing": 1,
+        "n_floored": 0,
+    }
+
+
+def fit_counts(documents: list[ScoredDocument], **options: str) -> dict[str, int]:
+    return GoldSet.of(documents, **{**HOW, **options}).counts.to_json()
+
+
+def test_a_candidate_of_unknown_entity_is_left_out_of_its_mention() -> None:
+    # Terms: NEW of mention 0 alone: 0; mention 3 chooses 2 (e^-1) or NEW: ln(1 + e); 4: NEW or 3: ln(1 + e^.25).
+    losses = losses_of(PARTLY, PARTLY_GOLD)
+    expected = math.log(1 + math.e) + math.log(1 + math.exp(0.25))
+    assert losses.at(Recalibration())[0] == pytest.approx(expected)
+    assert losses.n_terms.tolist() == [3]
+
+
+def test_a_mention_whose_candidates_are_all_unknown_cannot_be_floored() -> None:
+    assert fit_counts([rr.document(PARTLY, PARTLY_GOLD)], missing="floor")["n_floored"] == 0
+
+
+def test_a_floored_mention_takes_its_lowest_candidate() -> None:
+    # Mention 2 is in a, and its candidate 1 in b: floored, that one stands in for mention 0.
+    lists = Lists([[], [], [1]], [[], [], [-3.0]])
+    gold: list[int | str | None] = ["a", "b", "a"]
+    assert losses_of(lists, gold).at(Recalibration())[0] == 0.0
+    assert losses_of(lists, gold, "floor").at(Recalibration())[0] == pytest.approx(3.0 + math.log(1 + math.exp(-3.0)))
+    counts = fit_counts([rr.document(lists, gold)], missing="floor")
+    assert (counts["n_missing"], counts["n_floored"], counts["n_linked"]) == (1, 1, 0)
+
+
+def test_mentions_without_an_entity_can_be_entities_of_their_own() -> None:
+    document = rr.document(PARTLY, PARTLY_GOLD)
+    counts = fit_counts([document], unannotated="single")
+    assert (counts["n_new"], counts["n_unannotated"], counts["n_missing"]) == (3, 1, 1)
+    assert LinkScore(unannotated="single").n_terms(document) == 10
+    assert LinkScore().n_terms(document) == 6
+
+
+def test_documents_without_gold_have_no_part_and_are_counted() -> None:
+    bare = rr.document(PARTLY, None, "bare")
+    empty = rr.document(PARTLY, [None] * 5, "empty")
+    with_gold = rr.document(PARTLY, PARTLY_GOLD, "gold")
+    counts = fit_counts([bare, with_gold, empty])
+    assert (counts["n_documents"], counts["n_without_gold"], counts["n_mentions"]) == (1, 2, 5)
+
+
+# --- the fit ------------------------------------------------------------------------------------------------
+
+
+def pairs_of(score: float, n_linked: int, n_apart: int) -> tuple[Lists, list[int]]:
+    """Mentions in pairs, the second with the first as its only candidate."""
+    n = n_linked + n_apart
+    antecedents = [row for k in range(n) for row in ([], [2 * k])]
+    scores = [row for _ in range(n) for row in ([], [score])]
+    return Lists(antecedents, scores), [2 * k + (j if k >= n_linked else 0) for k in range(n) for j in (0, 1)]
+
+
+def two_scores() -> list[ScoredDocument]:
+    return [rr.document(*pairs_of(1.0, 5, 5), "one"), rr.document(*pairs_of(2.0, 8, 2), "two")]
+
+
+def test_two_shares_of_two_scores_are_met_exactly() -> None:
+    # 5 of 10 linked at score 1 and 8 of 10 at score 2: 1/T - b = ln 1 and 2/T - b = ln 4, so 1/T = b = ln 4.
+    found = fit_recalibration(two_scores()).recalibration
+    assert found.temperature == pytest.approx(1 / math.log(4), rel=1e-6)
+    assert found.new_bias == pytest.approx(math.log(4), rel=1e-6)
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_link_scores_meet_the_same_shares(score: str) -> None:
+    # Pairs of different entities that cannot be linked add nothing (P = 0): shares minimise either score.
+    found = fit_recalibration(two_scores(), objective=LinkScore(score)).recalibration
+    assert found.temperature == pytest.approx(1 / math.log(4), rel=2e-3)
+    assert found.new_bias == pytest.approx(math.log(4), rel=2e-3)
+
+
+def test_the_scores_of_a_fit_are_means_over_terms() -> None:
+    fit = fit_recalibration(two_scores())
+    # As scored: P(link) is 1/(1+e^-1) and 1/(1+e^-2); first mentions cost nothing but count.
+    odds = [
+        math.log(1 + math.exp(-1)),
+        math.log(1 + math.exp(1)),
+        math.log(1 + math.exp(-2)),
+        math.log(1 + math.exp(2)),
+    ]
+    before = 5 * odds[0] + 5 * odds[1] + 8 * odds[2] + 2 * odds[3]
+    after = -(10 * math.log(0.5) + 8 * math.log(0.8) + 2 * math.log(0.2))
+    assert fit.n_terms == 40
+    assert fit.score_before == pytest.approx(before / 40)
+    assert fit.score_after == pytest.approx(after / 40)
+    assert fit.to_json()["gold"]["n_linked"] == 13
+
+
+@pytest.fixture(scope="module")
+def calibrated() -> list[ScoredDocument]:
+    return rr.calibrated_documents(60, 40, seed=3)
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "links"])
+def test_scores_that_made_gold_need_no_recalibration(calibrated: list[ScoredDocument], objective: Any) -> None:
+    fitter = RecalibrationFitter(calibrated, objective=objective)
+    fit, draws = fitter.fit().recalibration, fitter.bootstrap(200)
+    errors = np.array([np.log(draws.temperature).std(ddof=1), draws.new_bias.std(ddof=1)])
+    found = np.array([math.log(fit.temperature), fit.new_bias])
+    assert tolerance.plausible_means(found, np.zeros(2), errors).all()
+    assert not tolerance.plausible_means(found[0], math.log(0.5), errors[0]).any()  # of scores half as large
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "links", LinkScore("log")])
+@pytest.mark.parametrize("factor", [0.5, 30.0])
+def test_multiplied_scores_come_back_to_the_same_fit(
+    calibrated: list[ScoredDocument], objective: Any, factor: float
+) -> None:
+    documents = calibrated[:8]
+    scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
+    plain = fit_recalibration(documents, objective=objective).recalibration
+    found = fit_recalibration(scaled, objective=objective).recalibration
+    assert found.temperature == pytest.approx(factor * plain.temperature, rel=1e-4)
+    assert found.new_bias == pytest.approx(plain.new_bias, abs=1e-4)
+
+
+def test_a_shifted_bias_comes_back(calibrated: list[ScoredDocument]) -> None:
+    shifted = [Recalibration(1.0, -0.7).apply_document(document) for document in calibrated[:12]]
+    plain = fit_recalibration(calibrated[:12]).recalibration
+    found = fit_recalibration(shifted).recalibration
+    # (s + 0.7) / T - b: the bias found makes up for 0.7 / T.
+    assert found.temperature == pytest.approx(plain.temperature, rel=1e-5)
+    assert found.new_bias == pytest.approx(plain.new_bias + 0.7 / plain.temperature, abs=1e-5)
+
+
+def test_the_order_of_documents_does_not_matter(calibrated: list[ScoredDocument]) -> None:
+    few = calibrated[:10]
+    one, other = cross_fit(few, 3, seed=4, n_boot=5), cross_fit(few[::-1], 3, seed=4, n_boot=5)
+    assert dict(zip(one.doc_ids, one.folds.tolist(), strict=True)) == dict(
+        zip(other.doc_ids, other.folds.tolist(), strict=True)
+    )
+    for a, b in zip(one.draws, other.draws, strict=True):
+        np.testing.assert_allclose(a.temperature, b.temperature, rtol=1e-6)
+
+
+# --- objectives of one's own --------------------------------------------------------------------------------
+
+
+def bowl(at: tuple[float, float]) -> Callable[[ScoredDocument, Recalibration], float]:
+    """Least at a log temperature and a bias."""
+
+    def loss(document: ScoredDocument, change: Recalibration) -> float:
+        x, y = math.log(change.temperature) - at[0], change.new_bias - at[1]
+        return x * x + 0.5 * x * y + y * y
+
+    return loss
+
+
+@pytest.mark.parametrize("at", [(0.1, 0.2), (-0.3, 1.0), (2.0, -4.0)])
+def test_a_function_of_ones_own_is_made_small_wherever_its_minimum_lies(
+    calibrated: list[ScoredDocument], at: tuple[float, float]
+) -> None:
+    fit = fit_recalibration(calibrated[:3], objective=bowl(at))
+    assert math.log(fit.recalibration.temperature) == pytest.approx(at[0], abs=1e-3)
+    assert fit.recalibration.new_bias == pytest.approx(at[1], abs=1e-3)
+    assert (fit.objective, fit.n_terms) == ("loss", 3.0)
+
+
+@pytest.mark.parametrize("apart", [(0.2, 0.4), (2.0, 4.0)])  # near, and beyond what is searched at first
+def test_documents_weigh_by_their_losses(calibrated: list[ScoredDocument], apart: tuple[float, float]) -> None:
+    # Two bowls of equal shape: the sum is least halfway; with one document held out, at the other's.
+    places = {"doc 0": (0.0, 0.0), "doc 1": apart}
+
+    def loss(document: ScoredDocument, change: Recalibration) -> float:
+        return bowl(places[document.doc_id])(document, change)
+
+    fit = fit_recalibration(calibrated[:2], objective=loss).recalibration
+    assert math.log(fit.temperature) == pytest.approx(apart[0] / 2, abs=1e-3)
+    assert fit.new_bias == pytest.approx(apart[1] / 2, abs=1e-3)
+    held_out = cross_fit(calibrated[:2], 2, objective=loss)
+    for doc_id, other in (("doc 0", "doc 1"), ("doc 1", "doc 0")):
+        found = held_out.recalibration_of(doc_id)
+        assert math.log(found.temperature) == pytest.approx(places[other][0], abs=1e-3)
+        assert found.new_bias == pytest.approx(places[other][1], abs=1e-3)
+
+
+class _Nothing(DocumentObjective):
+    name = "nothing"
+
+    def n_terms(self, document: ScoredDocument) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ("likelyhood", "objective must be one of likelihood, links, got 'likelyhood'"),
+        (3, "objective must be one of likelihood, links or callable, got 3"),
+        (lambda document, change: math.nan, "objective must return a finite number for each document, got nan"),
+        (lambda document, change: "low", "objective must return a finite number for each document, got 'low'"),
+        (_Nothing(), "gold must give the objective nothing a term, got none"),
+        (
+            lambda document, change: -change.new_bias,
+            "gold must determine a temperature and a bias, got documents where the objective <lambda> has no minimum",
+        ),
+    ],
+)
+def test_objectives_that_cannot_be_fitted_are_refused(
+    calibrated: list[ScoredDocument], objective: Any, message: str
+) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        fit_recalibration(calibrated[:3], objective=objective)
+
+
+# --- gold that settles nothing ------------------------------------------------------------------------------
+
+ONE_LINK = Lists([[], [0]], [[], [1.0]])
+
+
+@pytest.mark.parametrize(
+    ("lists", "gold"),
+    [
+        (ONE_LINK, ["a", "b"]),  # all NEW: the bias runs off to infinity
+        (ONE_LINK, ["a", "a"]),  # all linked: to minus infinity
+        (Lists([[], [0], [0, 1]], [[], [-2.0], [-1.0, 3.0]]), ["a", "b", "b"]),  # separable: the temperature to 0
+        (Lists([[], [0], [0]], [[], [1.0], [1.0]]), ["a", "a", "b"]),  # one score: a ridge of solutions
+    ],
+)
+def test_gold_that_settles_no_recalibration_is_refused(lists: Lists, gold: list[int | str | None]) -> None:
+    with pytest.raises(ParameterError, match="gold must determine a temperature and a bias, got documents where"):
+        fit_recalibration([rr.document(lists, gold)])
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ([], "gold must annotate a mention of some document, got none in 0 documents"),
+        ([rr.document(ONE_LINK, None)], "gold must annotate a mention of some document, got none in 1 documents"),
+        (
+            [rr.document(ONE_LINK, [None, None])],
+            "gold must annotate a mention of some document, got none in 1 documents",
+        ),
+        ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents must have doc_ids of their own, got 'd' twice"),
+        (
+            [rr.document(Lists([[], [0]], [[], [0.0]]), ["a", "b"])],
+            "scores must not all be 0 for a temperature to be fitted, got none other",
+        ),
+        (
+            [rr.document(Lists([[]], [[]]), ["a"])],
+            "scores must not all be 0 for a temperature to be fitted, got none other",
+        ),
+    ],
+)
+def test_documents_that_cannot_be_fitted_to_are_refused(documents: list[ScoredDocument], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        fit_recalibration(documents)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"missing": "drop"}, "missing must be one of skip, floor, got 'drop'"),
+        ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        fit_recalibration([rr.document(ONE_LINK, ["a", "a"])], **options)
+
+
+# --- folds --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def held_out(calibrated: list[ScoredDocument]) -> CrossFit:
+    return cross_fit(calibrated[:20], 6, seed=1)
+
+
+def test_every_document_is_held_out_once_in_folds_of_like_size(held_out: CrossFit) -> None:
+    assert np.bincount(held_out.folds).tolist() == [4, 4, 3, 3, 3, 3]  # 20 = 6 * 3 + 2
+    assert held_out.n_folds == 6
+
+
+def test_a_fold_is_fitted_on_all_others(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
+    documents = {document.doc_id: document for document in calibrated[:20]}
+    for fold in range(6):
+        outside = [documents[d] for d, f in zip(held_out.doc_ids, held_out.folds, strict=True) if f != fold]
+        expected = fit_recalibration(outside).recalibration
+        assert held_out.recalibrations[fold].temperature == pytest.approx(expected.temperature, rel=1e-6)
+        assert held_out.recalibrations[fold].new_bias == pytest.approx(expected.new_bias, abs=1e-6)
+
+
+def test_held_out_losses_are_those_of_the_fold_that_did_not_see_the_document(
+    calibrated: list[ScoredDocument], held_out: CrossFit
+) -> None:
+    for d, document in enumerate(calibrated[:20]):
+        losses = Likelihood(GoldSet.of([document], **HOW))  # type: ignore[arg-type]
+        assert held_out.loss_before[d] == pytest.approx(losses.at(Recalibration())[0])
+        assert held_out.loss_after[d] == pytest.approx(losses.at(held_out.recalibration_of(document.doc_id))[0])
+    assert held_out.score_before == pytest.approx(held_out.loss_before.sum() / (20 * 40))
+    assert held_out.score_after == pytest.approx(held_out.loss_after.sum() / (20 * 40))
+
+
+def test_the_error_of_the_change_is_that_of_a_mean_where_documents_are_alike() -> None:
+    # Equal numbers of terms: the ratio is a mean of per-document means, with standard error sd / sqrt(n).
+    change = np.array([0.1, -0.4, 0.2, 0.5])
+    counts = GoldSet.of([rr.document(ONE_LINK, ["a", "a"])], **HOW).counts  # type: ignore[arg-type]
+    fit = CrossFit(
+        "x", tuple("abcd"), np.arange(4), (Recalibration(),) * 4, np.full(4, 2.0), np.zeros(4), 2 * change, (), counts
+    )
+    assert fit.score_change_se == pytest.approx(change.std(ddof=1) / 2)
+
+
+def test_a_cross_fit_as_a_table_has_a_row_a_document(held_out: CrossFit) -> None:
+    table = held_out.to_frame()
+    assert list(table) == ["doc_id", "fold", "temperature", "new_bias", "n_terms", "loss_before", "loss_after"]
+    assert len(table) == 20
+    one = table.iloc[7]
+    assert one["temperature"] == held_out.recalibrations[one["fold"]].temperature
+
+
+def test_other_seeds_deal_other_folds(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
+    other = cross_fit(calibrated[:20], 6, seed=2)
+    assert other.folds.tolist() != held_out.folds.tolist()
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "message"),
+    [
+        (1, "n_folds must be a whole number of at least 2, got 1"),
+        (2.5, "n_folds must be a whole number of at least 2, got 2.5"),
+        (4, "n_folds must be at most the number of documents with gold (3), got 4"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused(calibrated: list[ScoredDocument], n_folds: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        cross_fit(calibrated[:3], n_folds)
+
+
+def test_a_document_that_was_not_fitted_has_no_fold(held_out: CrossFit) -> None:
+    with pytest.raises(ParameterError, match="doc_id must be one of the documents fitted, got 'nobody'"):
+        held_out.recalibration_of("nobody")
+
+
+# --- bootstrap ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "links"])
+def test_a_refit_is_the_fit_of_the_documents_drawn(calibrated: list[ScoredDocument], objective: Any) -> None:
+    documents = calibrated[:15]
+    fitter = RecalibrationFitter(documents, objective=objective)
+    rng = np.random.default_rng(8)
+    for _ in range(3):
+        weights = rng.multinomial(15, np.full(15, 1 / 15))
+        names = [f"{document.doc_id} {n}" for document, w in zip(documents, weights, strict=True) for n in range(w)]
+        copies = [document for document, w in zip(documents, weights, strict=True) for _ in range(w)]
+        drawn = [dataclasses.replace(copy, doc_id=name) for copy, name in zip(copies, names, strict=True)]
+        direct = fit_recalibration(drawn, objective=objective).recalibration
+        point, at_edge = fitter._surface.minimum(weights.astype(float))
+        assert not at_edge
+        assert point[0] == pytest.approx(math.log(direct.temperature), abs=0.01)
+        assert point[1] == pytest.approx(direct.new_bias, abs=0.02)
+
+
+def test_draws_spread_as_the_sandwich_formula_says(calibrated: list[ScoredDocument]) -> None:
+    fitter = RecalibrationFitter(calibrated)
+    draws = fitter.bootstrap(600)
+    spread = np.array([np.log(draws.temperature).std(), draws.new_bias.std()])
+    point, _ = fitter._surface.minimum(np.ones(60))
+    # A standard deviation of 600 draws errs by 2.9%, times 4.9; some 5% more are of higher order in 60 documents.
+    np.testing.assert_allclose(spread, fitter._surface.standard_errors(point, np.ones(60)), rtol=0.2)
+
+
+def test_draws_depend_on_seed_and_documents_alone(calibrated: list[ScoredDocument]) -> None:
+    one = bootstrap_recalibration(calibrated[:10], 8, seed=5)
+    again = bootstrap_recalibration(calibrated[:10], 8, seed=5)
+    other = bootstrap_recalibration(calibrated[:10], 8, seed=6)
+    assert one.temperature.tolist() == again.temperature.tolist()
+    assert one.temperature.tolist() != other.temperature.tolist()
+    assert len(one) == 8
+    assert [each.temperature for each in one] == one.temperature.tolist()
+    assert one.to_frame().shape == (8, 3)
+
+
+def test_draws_of_all_folds_weigh_the_documents_alike(calibrated: list[ScoredDocument]) -> None:
+    # Folds share most documents, so shared weights make their refits go up and down together.
+    fit = cross_fit(calibrated[:16], 4, n_boot=40)
+    draws = np.log([each.temperature for each in fit.draws])
+    assert draws.shape == (4, 40)
+    # With weights of their own six correlations of 40 draws would be 0 on average, give or take 0.07.
+    assert np.corrcoef(draws)[np.triu_indices(4, 1)].mean() > 0.35
+
+
+@pytest.mark.parametrize(("n_boot", "seed"), [(0, 0), (1.5, 0), (3, -1)])
+def test_draws_that_cannot_be_made_are_refused(calibrated: list[ScoredDocument], n_boot: Any, seed: int) -> None:
+    with pytest.raises(ParameterError, match=r"(n_boot|seed) must be a whole number of at least"):
+        bootstrap_recalibration(calibrated[:3], n_boot, seed=seed)
+
+
+# --- the polynomials ----------------------------------------------------------------------------------------
+
+
+class _Polynomials:
+    """Losses that are polynomials of the third degree, of two documents."""
+
+    name = "polynomials"
+    sampled = True
+    n_terms = np.ones(2)
+
+    def at(self, change: Recalibration) -> Any:
+        x, b = math.log(change.temperature), change.new_bias
+        return np.array([(x - 0.1) ** 2 + 0.2 * (b - 0.3) ** 2 + 0.1 * x**3, 2 * (x + 0.2) ** 2 + (b + 0.1) ** 2])
+
+
+def test_a_surface_of_their_degree_is_the_polynomials_themselves() -> None:
+    losses = _Polynomials()
+    surface = LossSurface.around(losses, np.array([0.05, 0.1]), np.array([0.3, 0.5]), n_nodes=5, degree=3)
+    weights = np.array([1.0, 2.0])
+    point, at_edge = surface.minimum(weights)
+    assert not at_edge
+    grid = np.stack(np.meshgrid(np.linspace(-0.2, 0.3, 51), np.linspace(-0.3, 0.5, 51)), -1).reshape(-1, 2)
+    least = min(grid.tolist(), key=lambda p: float(weights @ losses.at(Recalibration(math.exp(p[0]), p[1]))))
+    assert point == pytest.approx(least, abs=0.01)  # near the grid's step
+
+
+def test_a_minimum_outside_is_told_as_at_the_edge() -> None:
+    surface = LossSurface.around(_Polynomials(), np.array([2.0, 2.0]), np.array([0.3, 0.5]), n_nodes=5, degree=3)
+    point, at_edge = surface.minimum(np.ones(2))
+    assert at_edge
+    assert point == pytest.approx([1.7, 1.5])
+
+
+def test_standard_errors_are_those_of_the_sandwich() -> None:
+    # Two bowls (x - c)^2 + (b - d)^2 at c = -1, 1 and d = 0: least at 0, gradients -2c = 2, -2 along x, 0 along b.
+    # H = 4 I, sum of squared gradients 8: variance of x = 8 / 16.
+    class Bowls:
+        name, sampled, n_terms = "bowls", False, np.ones(2)
+
+        def at(self, change: Recalibration) -> Any:
+            x, b = math.log(change.temperature), change.new_bias
+            return np.array([(x + 1) ** 2 + b**2, (x - 1) ** 2 + b**2])
+
+    surface = find_surface(Bowls(), np.zeros(2), np.ones(2), at_minimum=True)
+    errors = surface.standard_errors(np.zeros(2), np.ones(2))
+    assert errors == pytest.approx([math.sqrt(0.5), 0.0], abs=1e-6)
+
+
+# --- fits to few documents ---------------------------------------------------------------------------------
+
+
+def draws_around(temperature: list[float], new_bias: list[float]) -> RecalibrationDraws:
+    return RecalibrationDraws(np.array(temperature), np.array(new_bias))
+
+
+# log T of the draws: -s, s, 0, 0; bias: 0, 0, -2s, 2s with s = log 2. Covariance (ddof 1): 2 s^2 / 3, 8 s^2 / 3, none
+# between them.
+CROSS = draws_around([0.5, 2.0, 1.0, 1.0], [0.0, 0.0, -2 * np.log(2), 2 * np.log(2)])
+
+
+def test_a_fit_is_shrunk_by_its_distance_from_no_change_in_its_own_covariance() -> None:
+    # v = (2 s, 4 s): v' S^-1 v = 4 * 3 / 2 + 16 * 3 / 8 = 12, so 1 - 2 / 12 of it stays.
+    fit = Recalibration(temperature=4.0, new_bias=4 * np.log(2))
+    assert CROSS.shrinkage(fit) == pytest.approx(5 / 6)
+    shrunk = CROSS.shrunk(fit)
+    assert shrunk.temperature == pytest.approx(4.0 ** (5 / 6))
+    assert shrunk.new_bias == pytest.approx(4 * np.log(2) * 5 / 6)
+
+
+def test_a_fit_within_its_noise_is_no_change() -> None:
+    # v = (s, 0): 3 / 2 < 2. And a fit that changes nothing has nothing to shrink.
+    assert CROSS.shrunk(Recalibration(temperature=2.0)) == Recalibration()
+    assert CROSS.shrunk(Recalibration()) == Recalibration()
+
+
+def test_shrinking_forgets_in_what_units_the_two_are() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(50, 2)) @ np.array([[0.3, 0.1], [0.0, 0.2]])
+    fit = Recalibration(temperature=1.5, new_bias=-0.7)
+    once = draws_around(np.exp(noise[:, 0]).tolist(), noise[:, 1].tolist()).shrinkage(fit)
+    wide = draws_around(np.exp(noise[:, 0]).tolist(), (10 * noise[:, 1]).tolist()).shrinkage(
+        Recalibration(temperature=1.5, new_bias=-7.0)
+    )
+    assert 0.0 < once < 1.0
+    assert wide == pytest.approx(once)
+
+
+@pytest.mark.parametrize(
+    ("draws", "fault"),
+    [
+        (draws_around([1.0, 2.0], [0.0, 1.0]), "draws must be at least 3 to shrink by, got 2"),
+        (draws_around([1.0, 1.0, 1.0], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
+        (draws_around([1.0, np.e, np.e**2], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
+    ],
+)
+def test_draws_that_say_nothing_of_a_covariance_are_refused(draws: RecalibrationDraws, fault: str) -> None:
+    with pytest.raises(ParameterError, match=fault):
+        draws.shrunk(Recalibration(temperature=2.0))

@@ -1,0 +1,1023 @@
+"""The spaCy component: its posterior against the engine's and against enumeration, its way through spaCy and back."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tolerance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import PROJECT
+from references import coreference as references
+from references import mention_ranking as ranking_references
+from strategies import documents as strategies
+
+import corefsample as cs
+from corefsample import InputError, ParameterError, mention_ranking
+from corefsample.mention_ranking import (
+    DEFAULT_TEMPLATES,
+    AntecedentModel,
+    english_model,
+    load_model,
+    on_grid,
+    save_model,
+)
+from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
+from corefsample.syntax import mentions_from_parse
+
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+from spacy.tokens import Doc, DocBin  # noqa: E402
+from spacy.vocab import Vocab  # noqa: E402
+
+from corefsample.spacy_bridge import _state as state  # noqa: E402
+from corefsample.spacy_bridge.component import is_scored, posterior_of  # noqa: E402
+from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input  # noqa: E402
+
+PAGE = PROJECT / "docs" / "spacy.md"
+PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
+ENGLISH = Path(mention_ranking.__file__).parent / "data" / "english.npz"
+VOCAB = Vocab()
+SCHEMES = list(ranking_references.PARSES)
+
+
+def random_model(seed: int) -> AntecedentModel:
+    steps, scale = on_grid(np.random.default_rng(seed).normal(0.0, 0.3, 1 << 10).astype(np.float32))
+    weights = steps.astype(np.float32) * np.float32(scale)  # as in a file
+    return AntecedentModel(weights, np.zeros(0, np.uint32), DEFAULT_TEMPLATES)
+
+
+@pytest.fixture(scope="session")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "random.npz"
+    save_model(random_model(1), path)
+    return path
+
+
+@pytest.fixture
+def pipeline(model_path: Path) -> Callable[..., Any]:
+    """Make a pipeline that takes parsed Docs."""
+
+    def make(**config: Any) -> Any:
+        nlp = spacy.blank("en")
+        nlp.add_pipe("corefsample", config={"model": str(model_path), "require_parser": False, **config})
+        return nlp
+
+    return make
+
+
+def parsed(nlp: Any, scheme: str = "ud2") -> Any:
+    return doc_of_tokens(ranking_references.parsed(ranking_references.PARSES[scheme]), nlp.vocab)
+
+
+def spaced(nlp: Any) -> Any:
+    """His dog, <line break> which he loved, left <blank> him. Tokens of whitespace stand within and at the end."""
+    return Doc(
+        nlp.vocab,
+        words=["His", "dog", "\n", "barked", ".", " ", "He", "left", " ", "the", " ", "dog", ".", "\n\n"],
+        heads=[1, 3, 1, 3, 3, 4, 7, 7, 7, 11, 9, 7, 7, 12],
+        deps="nmod:poss nsubj dep root punct dep nsubj root dep det dep obj punct dep".split(),  # noqa: SIM905
+        pos="PRON NOUN SPACE VERB PUNCT SPACE PRON VERB SPACE DET SPACE NOUN PUNCT SPACE".split(),  # noqa: SIM905
+        lemmas=["his", "dog", "\n", "bark", ".", " ", "he", "leave", " ", "the", " ", "dog", ".", "\n\n"],
+    )
+
+
+def stored(lists: strategies.Lists, *, n_samples: int = 200, seed: int = 0) -> Any:
+    """A Doc of one-word mentions with this law of their antecedents."""
+    n = len(lists.antecedents)
+    doc = Doc(VOCAB, words=[f"w{i}" for i in range(n)])
+    rows = np.stack([np.arange(n), np.arange(n) + 1, np.arange(n)], axis=1).astype(np.int32)
+    distribution = cs.AntecedentDistribution.from_lists(lists.antecedents, lists.scores)
+    state.store(doc, rows, distribution, doc_id="a", seed=seed, n_samples=n_samples)
+    return doc
+
+
+def same_law(one: Any, other: Any) -> bool:
+    return all(
+        np.array_equal(getattr(one.distribution, name), getattr(other.distribution, name))
+        for name in ("indptr", "antecedents", "scores", "probs", "new_probs")
+    )
+
+
+# --- against the engine ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_component_says_what_the_model_says_of_the_same_tokens(
+    pipeline: Callable[..., Any], model_path: Path, scheme: str
+) -> None:
+    nlp = pipeline(n_samples=50, seed=7)
+    doc = nlp(parsed(nlp, scheme))
+    tokens = ranking_references.parsed(ranking_references.PARSES[scheme])
+    rows = mentions_from_parse(tokens)
+    law = load_model(model_path).score(tokens, rows)
+    posterior = doc._.coref
+    assert [(span.start, span.end) for span in posterior.mentions] == [(start, end) for start, end, _ in rows]
+    assert law.n_candidates > 20
+    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+        assert np.array_equal(getattr(posterior.distribution, name), getattr(law, name))
+    marginals = cs.link_marginals(law)
+    assert np.array_equal(posterior.link_marginals, marginals)
+    a, b = posterior.mentions[2], posterior.mentions[9]
+    assert posterior.link_probability(a, b) == posterior.link_probability(9, 2) == marginals[2, 9]
+    drawn = cs.sample_clusterings(law, n_samples=50, seed=7, doc_id=posterior.doc_id)
+    assert np.array_equal(posterior.samples.labels, drawn.labels)
+    assert np.array_equal(posterior.labels(3), drawn.labels[3])
+    assert np.array_equal(posterior.labels("map"), cs.map_clustering(law))
+
+
+def test_all_schemes_give_the_same_mentions(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    texts = [[span.text for span in nlp(parsed(nlp, scheme))._.coref.mentions] for scheme in SCHEMES]
+    assert texts[0] == texts[1] == texts[2]
+
+
+def test_a_scheme_that_is_named_is_used(pipeline: Callable[..., Any]) -> None:
+    told, named, wrong = (pipeline(scheme=scheme) for scheme in (None, "clearnlp", "ud2"))
+    docs = [nlp(parsed(nlp, "clearnlp"))._.coref for nlp in (told, named, wrong)]
+    assert same_law(docs[0], docs[1])
+    assert not same_law(docs[0], docs[2])
+    odd = parsed(named, "clearnlp")
+    odd[9].dep_ = "mine"  # the full stop, in no mention
+    with pytest.raises(ParameterError, match="dependency labels must be of one scheme"):
+        told(odd)
+    assert same_law(named(odd)._.coref, docs[1])
+
+
+def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Callable[..., Any], model_path: Path) -> None:
+    nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
+    doc = nlp(parsed(nlp))
+    tokens = tokens_of_doc(doc)
+    law = load_model(model_path).score(tokens, mentions_from_parse(tokens), min_prob=0.05)
+    expected = cs.Recalibration(2.0, -0.5).apply(law)
+    assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
+    assert law.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
+
+
+def test_the_model_of_the_package_is_the_default(pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    nlp = pipeline(model=None)
+    doc = nlp(parsed(nlp))
+    tokens = tokens_of_doc(doc)
+    law = random_model(2).score(tokens, mentions_from_parse(tokens))
+    assert np.array_equal(doc._.coref.distribution.scores, law.scores)
+
+
+def test_the_document_made_of_a_doc_is_what_was_scored(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    posterior = nlp(parsed(nlp))._.coref
+    document = posterior.scored_document(doc_id="nyt-1", metadata={"desk": "Foreign"})
+    assert (document.doc_id, document.metadata) == ("nyt-1", {"desk": "Foreign"})
+    assert document.antecedents is posterior.distribution
+    assert [document.mention_text(i) for i in range(3)] == [span.text for span in posterior.mentions[:3]]
+    assert posterior.scored_document().doc_id == posterior.doc_id
+
+
+# --- doc_id and seed ---------------------------------------------------------------------------------------
+
+
+def test_samples_are_drawn_by_the_doc_id_that_the_doc_has(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline(n_samples=30)
+    doc = parsed(nlp)
+    doc.user_data["doc_id"] = "nyt-1"
+    posterior = nlp(doc)._.coref
+    assert posterior.doc_id == "nyt-1"
+    expected = cs.sample_clusterings(posterior.distribution, n_samples=30, seed=0, doc_id="nyt-1")
+    assert np.array_equal(posterior.samples.labels, expected.labels)
+
+
+def test_without_one_it_is_a_digest_of_the_text(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    ids = [nlp(doc)._.coref.doc_id for doc in (parsed(nlp), parsed(nlp, "clearnlp"), spaced(nlp))]
+    assert ids[0] == ids[1] != ids[2]  # the same text in two schemes
+    assert re.fullmatch(r"text-[0-9a-f]{32}", ids[0])
+
+
+@pytest.mark.parametrize("doc_id", ["", 3, b"a"])
+def test_a_doc_id_that_is_no_name_is_refused(pipeline: Callable[..., Any], doc_id: Any) -> None:
+    nlp = pipeline()
+    doc = parsed(nlp)
+    doc.user_data["doc_id"] = doc_id
+    with pytest.raises(ParameterError, match=r"doc.user_data\['doc_id'\] must be a non-empty string, got "):
+        nlp(doc)
+
+
+# --- mentions and spans ------------------------------------------------------------------------------------
+
+
+def test_whitespace_changes_nothing_but_the_offsets(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    doc = nlp(spaced(nlp))
+    bare = nlp(doc_of_tokens(tokens_of_doc(doc), nlp.vocab))
+    assert same_law(doc._.coref, bare._.coref)
+    # His dog, His, He, the <blank> dog
+    assert [(span.start, span.end) for span in doc._.coref.mentions] == [(0, 2), (0, 1), (6, 7), (9, 12)]
+    assert [(span.start, span.end) for span in bare._.coref.mentions] == [(0, 2), (0, 1), (4, 5), (6, 8)]
+    assert doc._.coref.link_probability(doc[0:2], doc[9:12]) == bare._.coref.link_probability(bare[0:2], bare[6:8])
+    # whitespace at the ends of a span does not count
+    assert doc._.coref.number(doc[0:3]) == 0
+    assert doc._.coref.number(doc[5:7]) == 2
+    assert doc._.coref.number(doc[8:12]) == 3
+
+
+def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Callable[..., Any], model_path: Path) -> None:
+    nlp = pipeline(mentions="mine")
+    doc = spaced(nlp)
+    doc.spans["mine"] = [doc[8:12], doc[6:7], doc[0:1], doc[0:3], doc[6:7]]
+    posterior = nlp(doc)._.coref
+    assert [span.text for span in posterior.mentions] == ["His dog", "His", "He", "He", "the   dog"]
+    rows = [[0, 2, 1], [0, 1, 0], [4, 5, 4], [4, 5, 4], [6, 8, 7]]
+    law = load_model(model_path).score(tokens_of_doc(doc), rows)
+    assert np.array_equal(posterior.distribution.scores, law.scores)
+    assert posterior.number(doc[6:7]) == 2  # the first of the two
+    assert [(span.start, span.end) for span in doc.spans["mine"]] == [(8, 12), (6, 7), (0, 1), (0, 3), (6, 7)]
+
+
+def test_a_doc_without_the_group_of_mentions_is_refused(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline(mentions="mine")
+    doc = spaced(nlp)
+    doc.spans["other"] = []
+    with pytest.raises(ParameterError, match=r"^doc.spans must have the group 'mine' of mentions, got other$"):
+        nlp(doc)
+    doc.spans["mine"] = [doc[2:3]]
+    doc.user_data["doc_id"] = "nyt-1"
+    with pytest.raises(ParameterError, match=r"^doc_id 'nyt-1': mentions\[0\] must hold a word, got '\\n'$"):
+        nlp(doc)
+    assert not is_scored(doc)
+
+
+def test_what_is_no_mention_is_refused(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    doc, other = nlp(spaced(nlp)), nlp(spaced(nlp))
+    posterior = doc._.coref
+    for mention, reason in [
+        (doc[3:4], r"mention must be one of those scored, got tokens \[3, 4\]: 'barked'"),
+        (doc[2:3], r"mention must be one of those scored, got tokens \[2, 3\]: '\\n'"),
+        (other[0:2], r"mention must be a span of this Doc, got one of another: 'His dog'"),
+        (4, "mention must be from 0 to below 4, got 4"),
+        (-1, "mention must be from 0 to below 4, got -1"),
+        (True, "mention must be a span or a number, got bool"),
+        (doc[0], "mention must be a span or a number, got Token"),
+        ("His dog", "mention must be a span or a number, got str"),
+    ]:
+        with pytest.raises(ParameterError, match=f"^{reason}$"):
+            posterior.link_probability(mention, 0)
+        with pytest.raises(ParameterError, match=f"^{reason}$"):
+            posterior.antecedents(mention)
+        with pytest.raises(ParameterError, match=f"^{reason}$"):
+            posterior.join_probability(0, [1, mention])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "Run!"])
+def test_a_text_without_mentions_has_an_empty_posterior(pipeline: Callable[..., Any], text: str) -> None:
+    nlp = pipeline(sample_groups=1)
+    words = {"": [], "\n\n": ["\n\n"], "Run!": ["Run", "!"]}[text]
+    n = len(words)
+    pos, deps = ["VERB", "PUNCT"][:n], ["root", "punct"][:n]
+    doc = Doc(nlp.vocab, words=words, heads=[0] * n, deps=deps, pos=pos, lemmas=words)
+    posterior = nlp(doc)._.coref
+    assert posterior.mentions == posterior.clusters() == ()
+    assert posterior.samples.labels.shape == (1000, 0)
+    assert len(posterior.to_frame()) == 0
+    assert list(doc.spans) == ["coref_map", "coref_sample_0"]
+    assert "<div" in clustering_markup(doc)
+
+
+# --- antecedents -------------------------------------------------------------------------------------------
+
+
+def test_antecedents_come_likeliest_first_and_of_equal_ones_the_nearest() -> None:
+    doc = stored(strategies.Lists([[], [0], [0, 1], [2, 0, 1]], [[], [1.0], [0.0, 0.0], [-1.0, 2.0, -1.0]]))
+    posterior = doc._.coref
+    law = posterior.antecedents(doc[3:4])
+    # e^2 + 2 e^-1 + 1 = 9.1248
+    assert law.mentions.tolist() == [0, 2, 1]
+    assert [span.text for span in law.spans] == ["w0", "w2", "w1"]
+    assert law.probs == pytest.approx([0.80977, 0.040317, 0.040317], rel=1e-4)
+    assert law.new_prob == pytest.approx(0.109592, rel=1e-4)
+    assert (law.span.start, law.probs.flags.writeable, law.mentions.flags.writeable) == (3, False, False)
+    assert posterior.antecedents(2).mentions.tolist() == [1, 0]
+    frame = law.to_frame()
+    assert list(frame.columns) == ["mention", "start", "end", "text", "probability"]
+    assert frame["start"].tolist() == frame["mention"].tolist() == [0, 2, 1]
+    first = posterior.antecedents(0)
+    assert (first.spans, first.new_prob, len(first.to_frame())) == ((), 1.0, 0)
+
+
+def test_the_table_has_a_row_a_mention() -> None:
+    doc = stored(strategies.Lists([[], [0], [0, 1]], [[], [1.0], [-1.0, -2.0]]))
+    frame = doc._.coref.to_frame()
+    assert frame["text"].tolist() == ["w0", "w1", "w2"]
+    assert frame["antecedent"].isna().tolist() == [True, False, False]
+    assert frame["antecedent"].tolist()[1:] == [0, 0]
+    # e / (1 + e); e^-1 / (1 + e^-1 + e^-2)
+    assert frame["antecedent_prob"].tolist() == pytest.approx([0.0, 0.731059, 0.244728], rel=1e-5)
+    assert frame["new_prob"].tolist() == pytest.approx([1.0, 0.268941, 0.665241], rel=1e-5)
+    assert frame["map_entity"].tolist() == [0, 0, 2]
+
+
+# --- the probability that a span joins a cluster -----------------------------------------------------------
+
+
+def joins(clustering: tuple[int, ...], mention: int, cluster: list[int], members: str) -> bool | None:
+    """Whether the mention joins in one clustering, said with sets; None where the cluster that is given is apart."""
+    entities = [{i for i, label in enumerate(clustering) if label == first} for first in set(clustering)]
+    (home,) = [entity for entity in entities if mention in entity]
+    if members == "any":
+        return bool(home & set(cluster))
+    if members == "together" and not any(set(cluster) <= entity for entity in entities):
+        return None
+    return set(cluster) <= home
+
+
+@given(lists=strategies.antecedent_lists(min_mentions=3, scores=strategies.mild_scores), data=st.data())
+@settings(max_examples=40)
+def test_a_join_probability_is_the_share_of_samples_in_which_the_span_joins(
+    lists: strategies.Lists, data: st.DataObject
+) -> None:
+    doc = stored(lists, n_samples=60)
+    n = len(lists.antecedents)
+    mention = data.draw(st.integers(0, n - 1))
+    others = [i for i in range(n) if i != mention]
+    cluster = data.draw(st.lists(st.sampled_from(others), min_size=2, unique=True))
+    posterior = doc._.coref
+    for members in ("any", "all", "together"):
+        said = [joins(tuple(row), mention, cluster, members) for row in posterior.samples.labels.tolist()]
+        votes = [vote for vote in said if vote is not None]
+        spans = [doc[i : i + 1] for i in [*cluster, mention]]  # the one that joins does not count
+        if not votes:
+            with pytest.raises(ParameterError, match="cluster must be of one entity in some sample to be given"):
+                posterior.join_probability(mention, spans, members=members)
+            continue
+        found = posterior.join_probability(doc[mention : mention + 1], spans, members=members)
+        assert (found.probability, found.n_samples, found.exact) == (sum(votes) / len(votes), len(votes), False)
+        assert float(found) == found.probability
+        p = found.probability
+        usual = (p * (1 - p) / len(votes)) ** 0.5
+        assert found.mc_se == pytest.approx(usual if 0 < p < 1 else 1 - 0.05 ** (1 / len(votes)), rel=1e-9)
+
+
+def test_join_probabilities_agree_with_enumeration() -> None:
+    lists = strategies.Lists(
+        [[], [0], [0, 1], [1, 2], [0, 2, 3]], [[], [0.5], [1.0, -0.5], [0.2, 0.4], [0.1, 1.2, -0.3]]
+    )
+    n_samples = 20_000
+    posterior = stored(lists, n_samples=n_samples, seed=3)._.coref
+    law = references.clustering_law(references.softmax_rows(lists.antecedents, lists.scores))
+    checks = []
+    for mention, cluster in [(4, [0, 2]), (0, [1, 3]), (2, [0, 3, 4])]:
+        for members in ("any", "all", "together"):
+            votes = [(joins(clustering, mention, cluster, members), p) for clustering, p in law.items()]
+            given_mass = sum(p for vote, p in votes if vote is not None)
+            exact = sum(p for vote, p in votes if vote) / given_mass
+            found = posterior.join_probability(mention, cluster, members=members)
+            checks.append((round(found.probability * found.n_samples), found.n_samples, exact))
+    assert len({round(exact, 6) for _, _, exact in checks}) == len(checks)
+    for hits, n, exact in checks:
+        assert tolerance.plausible_counts([hits] * len(checks), n, [exact] * len(checks)).all()
+
+
+@pytest.mark.parametrize("members", ["any", "all", "together"])
+def test_joining_one_mention_is_the_link_marginal_and_exact(members: Any) -> None:
+    doc = stored(strategies.Lists([[], [0], [0, 1]], [[], [1.0], [-1.0, -2.0]]))
+    found = doc._.coref.join_probability(doc[2:3], [doc[0:1], doc[0:1], doc[2:3]], members=members)
+    assert found.exact
+    assert (found.probability, found.mc_se) == (doc._.coref.link_probability(0, 2), 0.0)
+
+
+def test_a_cluster_of_nobody_else_is_refused() -> None:
+    doc = stored(strategies.Lists([[], [0]], [[], [1.0]]))
+    for cluster in ([], [doc[1:2]]):
+        with pytest.raises(ParameterError, match="cluster must have a mention other than the one that joins, got none"):
+            doc._.coref.join_probability(doc[1:2], cluster)
+    with pytest.raises(ParameterError, match="members must be one of any, all, together, got 'most'"):
+        doc._.coref.join_probability(1, [0], members="most")
+
+
+def test_a_cluster_that_no_sample_has_together_is_refused() -> None:
+    doc = stored(strategies.Lists([[], [0], [0, 1]], [[], [-200.0], [0.0, 0.0]]))
+    with pytest.raises(ParameterError, match="one entity in some sample to be given, got none of 200 samples"):
+        doc._.coref.join_probability(2, [0, 1], members="together")
+
+
+# --- clusterings -------------------------------------------------------------------------------------------
+
+FOUR = strategies.Lists([[], [0], [], [1, 2]], [[], [9.0], [], [-9.0, 9.0]])  # 0 and 1, 2 and 3
+
+
+def texts(groups: Any) -> list[list[str]]:
+    return [[span.text for span in group] for group in groups]
+
+
+def test_clusters_are_by_first_mention() -> None:
+    posterior = stored(FOUR)._.coref
+    assert texts(posterior.clusters()) == [["w0", "w1"], ["w2", "w3"]]
+    assert texts(posterior.clusters([7, 3, 7, 7])) == [["w0", "w2", "w3"], ["w1"]]
+    assert texts(posterior.clusters([7, 3, 7, 7], min_size=2)) == [["w0", "w2", "w3"]]
+    assert posterior.labels([7, 3, 7, 3]).tolist() == [0, 1, 0, 1]
+    assert texts(posterior.clusters(np.int64(5))) == texts(posterior.clusters(posterior.samples.labels[5]))
+
+
+@pytest.mark.parametrize(
+    ("clustering", "reason"),
+    [
+        ("best", "clustering must be one of map, got 'best'"),
+        (200, "clustering must be a sample from 0 to below 200, got 200"),
+        (-1, "clustering must be a sample from 0 to below 200, got -1"),
+        ([0, 1], r"clustering must have a label a mention \(4\), got 2"),
+        ([0.0, 1.0, 2.0, 3.0], "clustering must be whole numbers"),
+        (True, "clustering must be whole numbers"),
+    ],
+)
+def test_what_is_no_clustering_is_refused(clustering: Any, reason: str) -> None:
+    doc = stored(FOUR)
+    for ask in (doc._.coref.labels, doc._.coref.clusters, lambda what: displacy_input(doc, what)):
+        with pytest.raises(ParameterError, match=reason):
+            ask(clustering)
+    with pytest.raises(ParameterError, match=reason):
+        doc._.coref.add_clustering(clustering, key="k")
+    assert list(doc.spans) == []
+
+
+def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozenset[int], str]:
+    """Names of entities: the two that share most, over and over; what is left has the number of its first mention."""
+    mine = {frozenset(entity): f"E{n}" for n, entity in enumerate(sorted(map_sets, key=min), start=1)}
+    its, names = sorted(map(frozenset, sets), key=min), {}
+    while any(each & other for each in mine for other in its):
+        best = max(((a, b) for a in mine for b in its), key=lambda pair: (len(pair[0] & pair[1]), -min(pair[0])))
+        rivals = [b for b in its if len(best[0] & b) == len(best[0] & best[1])]
+        names[rivals[0]] = mine.pop(best[0])
+        its.remove(rivals[0])
+    return names | {entity: f"M{min(entity)}" for entity in its}
+
+
+def as_sets(labels: Any) -> list[set[int]]:
+    entities: dict[int, set[int]] = {}
+    for i, label in enumerate(labels):
+        entities.setdefault(int(label), set()).add(i)
+    return list(entities.values())
+
+
+@given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
+@settings(max_examples=60)
+def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
+    lists: strategies.Lists, data: st.DataObject
+) -> None:
+    posterior = stored(lists, n_samples=3)._.coref
+    n = posterior.n_mentions
+    mine = as_sets(posterior.labels("map"))
+    clusterings = ["map", 0, 1, 2, data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))]
+    for clustering in clusterings:
+        names, its = posterior.entity_names(clustering), as_sets(posterior.labels(clustering))
+        expected = named_by_hand(mine, its)
+        assert names == tuple(expected[frozenset(entity)] for i in range(n) for entity in its if i in entity)
+        assert len(set(names)) == len(its)  # a name is of one entity
+        for entity in its:
+            if entity in mine:  # settled entities keep their name whatever becomes of the others
+                assert {names[i] for i in entity} == {posterior.entity_names("map")[i] for i in entity}
+
+
+def test_names_by_hand() -> None:
+    # map: E1 = {0, 1, 2, 3}, E2 = {4, 5}, E3 = {6}
+    lists = strategies.Lists([[], [0], [0], [0], [], [4], []], [[], [9.0], [9.0], [9.0], [], [9.0], []])
+    posterior = stored(lists)._.coref
+    assert posterior.entity_names() == ("E1", "E1", "E1", "E1", "E2", "E2", "E3")
+    # The first mention leaves: the others are still E1, and it has its own number.
+    assert posterior.entity_names([0, 1, 1, 1, 4, 4, 6]) == ("M0", "E1", "E1", "E1", "E2", "E2", "E3")
+    # A tie of halves: the earlier keeps the name. E2 and E3 as one: the larger's.
+    assert posterior.entity_names([0, 0, 2, 2, 4, 4, 4]) == ("E1", "E1", "M2", "M2", "E2", "E2", "E2")
+    # 3 and 4 change sides.
+    assert posterior.entity_names([0, 0, 0, 3, 0, 3, 3]) == ("E1", "E1", "E1", "E2", "E1", "E2", "E2")
+
+
+def test_a_clustering_is_written_as_one_group_or_as_a_group_an_entity() -> None:
+    doc = stored(strategies.Lists([[], [0], [], [0]], [[], [9.0], [], [9.0]]))
+    group = doc._.coref.add_clustering(key="best")
+    assert [(span.text, span.label_) for span in doc.spans["best"]] == [
+        ("w0", "E1"),
+        ("w1", "E1"),
+        ("w2", "E2"),
+        ("w3", "E1"),
+    ]
+    assert (group.name, group.attrs) == ("best", {"clustering": "map"})
+    doc._.coref.add_clustering(4, key="drawn")
+    assert doc.spans["drawn"].attrs == {"clustering": 4}
+    groups = doc._.coref.add_clusters([0, 1, 2, 2], prefix="mine")
+    assert texts(groups) == [["w2", "w3"]]
+    assert texts([doc.spans["mine_1"]]) == [["w2", "w3"]]
+    assert doc.spans["mine_1"].attrs == {"entity": "E2"}
+    assert [span.label_ for span in doc.spans["mine_1"]] == ["E2", "E2"]
+    assert len(doc._.coref.add_clusters([0, 1, 2, 2], prefix="all", min_size=1)) == 3
+    for bad, reason in [({"key": ""}, "key must be a string"), ({"key": 3}, "key must be a string")]:
+        with pytest.raises(ParameterError, match=reason):
+            doc._.coref.add_clustering(**bad)
+
+
+def test_the_component_writes_the_map_clustering_and_as_many_samples_as_asked(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline(sample_groups=2, spans_key="who")
+    doc = parsed(nlp)
+    doc.spans["mine"] = [doc[0:1]]
+    doc.spans["who_clusters_99"] = doc.spans["who_sample_7"] = [doc[0:1]]
+    posterior = nlp(doc)._.coref
+    clusters = posterior.clusters(min_size=2)
+    assert len(clusters) >= 1
+    names = [f"who_clusters_{i + 1}" for i in range(len(clusters))]
+    assert set(doc.spans) == {"mine", "who_map", "who_sample_0", "who_sample_1", *names}
+    assert texts(doc.spans[name] for name in names) == texts(clusters)
+    for key, clustering in [("who_map", "map"), ("who_sample_0", 0), ("who_sample_1", 1)]:
+        assert [span.label_ for span in doc.spans[key]] == list(posterior.entity_names(clustering))
+        assert texts([doc.spans[key]]) == texts([posterior.mentions])
+
+
+# --- through spaCy and back --------------------------------------------------------------------------------
+
+
+def by_bytes(doc: Any) -> Any:
+    return Doc(doc.vocab).from_bytes(doc.to_bytes())
+
+
+def by_docbin(doc: Any) -> Any:
+    packed = DocBin(docs=[doc], store_user_data=True).to_bytes()
+    (again,) = DocBin().from_bytes(packed).get_docs(spacy.blank("en").vocab)
+    return again
+
+
+def by_pickle(doc: Any) -> Any:
+    return pickle.loads(pickle.dumps(doc))
+
+
+@pytest.mark.parametrize("way", [by_bytes, by_docbin, by_pickle, lambda doc: doc.copy()])
+def test_a_posterior_goes_where_its_doc_goes(pipeline: Callable[..., Any], way: Callable[[Any], Any]) -> None:
+    nlp = pipeline(sample_groups=1, n_samples=20, seed=2**64 - 1)
+    doc = nlp(spaced(nlp))
+    _ = doc._.coref.link_marginals, doc._.coref.samples  # what was computed must not stand in the way
+    again = way(doc)
+    one, other = doc._.coref, again._.coref
+    assert other.doc is again is not doc
+    assert same_law(one, other)
+    assert np.array_equal(one.samples.labels, other.samples.labels)
+    assert (one.doc_id, one.seed, one.n_samples) == (other.doc_id, other.seed, other.n_samples)
+    assert [(span.start, span.end) for span in one.mentions] == [(span.start, span.end) for span in other.mentions]
+    assert [[(key, span.start, span.end, span.label_) for span in group] for key, group in again.spans.items()] == [
+        [(key, span.start, span.end, span.label_) for span in group] for key, group in doc.spans.items()
+    ]
+    assert other.link_probability(again[0:2], again[9:12]) == one.link_probability(0, 3)
+
+
+def test_a_docbin_without_user_data_loses_the_posterior_and_says_so(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    packed = DocBin(docs=[nlp(spaced(nlp))]).to_bytes()
+    (again,) = DocBin().from_bytes(packed).get_docs(nlp.vocab)
+    assert not is_scored(again)
+    with pytest.raises(ParameterError, match=r"got one without its posterior \(a DocBin keeps it with store_user_data"):
+        _ = again._.coref
+    assert "coref_map" in again.spans
+
+
+def test_a_posterior_of_other_words_is_refused(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    doc = nlp(spaced(nlp))
+    part = doc[6:13].as_doc(copy_user_data=True)
+    with pytest.raises(ParameterError, match=r"words that were scored \(9\), got others \(5\): score the Doc again"):
+        _ = part._.coref
+    _ = doc._.coref
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    with pytest.raises(ParameterError, match=r"words that were scored \(9\), got others \(8\)"):
+        _ = doc._.coref
+    other = Doc(nlp.vocab, words=["x"] * 9, user_data=dict(doc.user_data))
+    with pytest.raises(ParameterError, match=r"words that were scored \(9\), got others \(9\)"):
+        _ = other._.coref
+
+
+def test_scoring_again_replaces_the_posterior(pipeline: Callable[..., Any]) -> None:
+    first, second = pipeline(), pipeline(temperature=3.0)
+    doc = first(parsed(first))
+    before = doc._.coref
+    after = second(doc)._.coref
+    assert not same_law(before, after)
+    assert same_law(after, second(parsed(second))._.coref)
+
+
+def test_what_was_computed_is_kept_as_long_as_the_doc() -> None:
+    doc = stored(FOUR)
+    assert doc._.coref.link_marginals is doc._.coref.link_marginals
+    assert doc._.coref.samples is doc._.coref.samples
+    assert not doc._.coref.link_marginals.flags.writeable
+    assert not doc._.coref.labels("map").flags.writeable
+    n_known = len(state._KNOWN)
+    del doc
+    assert len(state._KNOWN) == n_known - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"version": 2}, "must be of version 1, got 2: score the Doc again"),
+        ({"scores": None}, "scores must be bytes, got NoneType"),
+        ({"doc_id": 3}, "doc_id must be str, got int"),
+        ({"n_samples": "9"}, "n_samples must be int, got str"),
+        ({"scores": b"1234567"}, "scores must have a multiple of 8 bytes, got 7"),
+        ({"mentions": b"1234"}, "mentions must have a multiple of 12 bytes, got 4"),
+        ({"scores": b""}, "scores must be as long as antecedents"),
+        ({"mentions": b""}, "mentions must be rows of start, end, head, got others"),
+        ({"mentions": np.array([[0, 1, 0], [1, 9, 1], [2, 3, 2], [3, 4, 3]], "<i4").tobytes()}, "mentions must be"),
+    ],
+)
+def test_a_posterior_that_is_broken_is_refused(change: dict[str, Any], reason: str) -> None:
+    doc = stored(FOUR)
+    doc.user_data["corefsample"] = {**doc.user_data["corefsample"], **change}
+    with pytest.raises(ParameterError, match=rf"^doc.user_data\['corefsample'\]:? .*{reason}"):
+        _ = doc._.coref
+    doc.user_data["corefsample"] = ["a"]
+    with pytest.raises(ParameterError, match="must be of version 1, got 'list'"):
+        _ = doc._.coref
+
+
+# --- pipelines ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_streams_give_what_single_docs_give(pipeline: Callable[..., Any], n_process: int) -> None:
+    nlp = pipeline(n_samples=10)
+    alone = [nlp(parsed(nlp))._.coref, nlp(spaced(nlp))._.coref]
+    streamed = list(nlp.pipe([parsed(nlp), spaced(nlp)], n_process=n_process, batch_size=1))
+    for one, doc in zip(alone, streamed, strict=True):
+        assert same_law(one, doc._.coref)
+        assert np.array_equal(one.samples.labels, doc._.coref.samples.labels)
+
+
+def test_a_component_can_be_pickled(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline(seed=5)
+    component = nlp.get_pipe("corefsample")
+    again = pickle.loads(pickle.dumps(component))
+    assert (again.name, again.settings) == ("corefsample", component.settings)
+    assert same_law(again(parsed(nlp))._.coref, nlp(parsed(nlp))._.coref)
+
+
+@pytest.fixture(params=["disk", "bytes"])
+def reloaded(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Any]:
+    """Save a pipeline and load it, with changes to its config."""
+
+    def to_and_from_disk(nlp: Any, **changes: Any) -> Any:
+        nlp.to_disk(tmp_path / "saved")
+        overrides = {f"components.corefsample.{name}": value for name, value in changes.items()}
+        return spacy.load(tmp_path / "saved", config=overrides)
+
+    def to_and_from_bytes(nlp: Any, **changes: Any) -> Any:
+        config = nlp.config.copy()
+        config["components"]["corefsample"].update(changes)
+        return spacy.blank("en").from_config(config).from_bytes(nlp.to_bytes())
+
+    return to_and_from_disk if request.param == "disk" else to_and_from_bytes
+
+
+def test_a_saved_pipeline_carries_its_model(pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any) -> None:
+    path = tmp_path / "away.npz"
+    save_model(random_model(3), path)
+    nlp = pipeline(model=str(path), n_samples=17, mentions="parse")
+    expected = nlp(parsed(nlp))._.coref
+    path.unlink()
+    again = reloaded(nlp)
+    found = again(parsed(again))._.coref
+    assert same_law(found, expected)
+    assert found.n_samples == 17
+
+
+def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
+    pipeline: Callable[..., Any], reloaded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    nlp = pipeline(model=None)
+    nlp.to_bytes()
+    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(4))
+    again = reloaded(nlp)
+    assert np.array_equal(
+        again(parsed(again))._.coref.distribution.scores, nlp(parsed(nlp))._.coref.distribution.scores
+    )
+
+
+def test_settings_given_on_loading_win_over_those_saved(
+    pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any
+) -> None:
+    save_model(random_model(3), tmp_path / "other.npz")
+    nlp, other = pipeline(), pipeline(model=str(tmp_path / "other.npz"), seed=9)
+    again = reloaded(nlp, model=str(tmp_path / "other.npz"), seed=9)
+    found, expected = again(parsed(again))._.coref, other(parsed(other))._.coref
+    assert same_law(found, expected)
+    assert found.seed == 9
+
+
+def test_a_folder_or_bytes_of_something_else_are_refused(pipeline: Callable[..., Any], tmp_path: Path) -> None:
+    component = pipeline().get_pipe("corefsample")
+    with pytest.raises(InputError, match=r"record.json: must be readable, got: No such file"):
+        component.from_disk(tmp_path)
+    (tmp_path / "record.json").write_text("[]")
+    with pytest.raises(InputError, match=r"record.json: must be JSON with model, got something else"):
+        component.from_disk(tmp_path)
+    for content in (b"", b"\x90", b"\x80", b"\xc1"):
+        with pytest.raises(InputError, match="bytes_data must be of a component corefsample, got something else"):
+            component.from_bytes(content)
+
+
+def test_a_model_that_is_no_model_is_refused_when_the_component_is_added(
+    pipeline: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("no model")
+    with pytest.raises(InputError, match="must be a corefsample antecedent model, got no whole zip file"):
+        pipeline(model=str(tmp_path / "notes.txt"))
+
+
+def test_a_model_that_is_not_there_is_refused_before_the_first_text_is_read(
+    pipeline: Callable[..., Any], tmp_path: Path
+) -> None:
+    nlp = pipeline(model=str(tmp_path / "none.npz"))
+    seen: list[int] = []
+
+    def documents() -> Iterator[Any]:
+        seen.append(1)
+        yield parsed(nlp)
+
+    with pytest.raises(InputError, match=r"none.npz: model file must be readable, got: No such file"):
+        list(nlp.pipe(documents()))
+    assert seen == []
+    with pytest.raises(InputError, match=r"none.npz: model file must be readable"):
+        nlp.initialize()
+    with pytest.raises(InputError, match=r"none.npz: model file must be readable"):
+        nlp(parsed(nlp))
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"min_prob": 1.0}, r"min_prob must lie in \[0, 1\), got 1.0"),
+        ({"temperature": 0.0}, "temperature must be a finite number above 0, got 0.0"),
+        ({"scheme": "ptb"}, "scheme must be one of ud2, ud1, clearnlp, got 'ptb'"),
+        ({"mentions": ""}, "mentions must be a string that is not empty, got ''"),
+        ({"mentions": "coref_clusters_1"}, "mentions must be no group that the component writes, got 'coref_clus"),
+        ({"spans_key": ""}, "spans_key must be a string that is not empty, got ''"),
+        ({"model": ""}, "model must be a string that is not empty, got ''"),
+        ({"sample_groups": 1001}, "sample_groups must be at most 1000, got 1001"),
+        ({"sample_groups": -1}, "sample_groups must be a whole number of at least 0, got -1"),
+    ],
+)
+def test_a_setting_outside_its_range_is_refused_when_the_component_is_added(
+    pipeline: Callable[..., Any], config: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ParameterError, match=f"^{reason}"):
+        pipeline(**config)
+
+
+# --- no parser ---------------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_without_a_parser_is_refused_when_the_component_is_added() -> None:
+    nlp = spacy.blank("en")
+    with pytest.raises(ParameterError, match=r"^pipeline must have a parser before corefsample, got nothing "):
+        nlp.add_pipe("corefsample")
+    nlp.add_pipe("sentencizer")
+    with pytest.raises(ParameterError, match=r"^pipeline must have a parser before corefsample, got sentencizer "):
+        nlp.add_pipe("corefsample")
+    assert nlp.pipe_names == ["sentencizer"]
+
+
+def test_a_parser_that_comes_after_is_refused_on_initialising(model_path: Path) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("parser")
+    nlp.add_pipe("corefsample", first=True, config={"model": str(model_path)})
+    component = nlp.get_pipe("corefsample")
+    with pytest.raises(ParameterError, match=r"^pipeline must have a parser before corefsample, got nothing "):
+        component.initialize(list, nlp=nlp)
+    nlp.remove_pipe("corefsample")
+    nlp.add_pipe("corefsample", config={"model": str(model_path)})
+    nlp.get_pipe("corefsample").initialize(list, nlp=nlp)
+
+
+def test_a_doc_without_a_parse_is_refused(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    for ask in (lambda: nlp("He left."), lambda: list(nlp.pipe(["He left."]))):
+        with pytest.raises(ParameterError, match=r"^doc must have a parse, got none: the pipeline needs a parser$"):
+            ask()
+    mixed = Doc(nlp.vocab, words=["He", "left"], heads=[1, 1], deps=["SUBJ", "root"], pos=["X"] * 2, lemmas=["a"] * 2)
+    mixed.user_data["doc_id"] = "nyt-1"
+    with pytest.raises(ParameterError, match=r"^doc_id 'nyt-1': dependency labels must be of one scheme"):
+        nlp(mixed)
+    assert not is_scored(mixed)
+
+
+def test_an_error_handler_of_spacy_sets_bad_docs_aside(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline()
+    failed: list[str] = []
+    nlp.set_error_handler(lambda name, component, docs, error: failed.append(f"{name}: {error}"))
+    docs = list(nlp.pipe([parsed(nlp), nlp.make_doc("He left."), parsed(nlp)]))
+    assert [is_scored(doc) for doc in docs] == [True, True]
+    assert failed == ["corefsample: doc must have a parse, got none: the pipeline needs a parser"]
+
+
+# --- how spaCy finds it ------------------------------------------------------------------------------------
+
+
+def registered() -> bool:
+    return any(point.name == "corefsample" for point in metadata.entry_points(group="spacy_factories"))
+
+
+def test_spacy_finds_the_component_by_itself_and_loads_nothing_heavy_for_it() -> None:
+    if not registered():
+        pytest.skip("the installed package has no entry point: install it again")
+    program = """
+import sys, spacy
+nlp = spacy.blank("en")
+heavy = [name for name in ("numba", "pandas", "scipy", "pyarrow", "matplotlib") if name in sys.modules]
+nlp.add_pipe("corefsample", config={"require_parser": False})
+print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
+"""
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert finished.stderr == ""
+    assert finished.stdout.strip() == "[] ['corefsample'] ['doc._.coref', 'doc.spans']"
+
+
+def test_spacy_looking_at_the_component_loads_no_model(
+    pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load() -> AntecedentModel:
+        raise AssertionError("loaded")
+
+    monkeypatch.setattr(mention_ranking, "english_model", load)
+    component = pipeline(model=None).get_pipe("corefsample")
+    from spacy import ty
+
+    for protocol in (ty.TrainableComponent, ty.InitializableComponent, ty.ListenedToComponent):
+        for name in dir(protocol):  # what isinstance looks for, in an order that changes from run to run
+            hasattr(component, name)
+    assert not any(hasattr(component, name) for name in ("model", "listener_map"))
+
+
+def test_an_extension_of_another_package_is_not_taken_over(
+    pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Doc.set_extension("coref", default=None, force=True)
+    try:
+        with pytest.raises(ParameterError, match=r"^doc._.coref must be free, got an extension of another package"):
+            pipeline()
+    finally:
+        Doc.set_extension("coref", getter=posterior_of, force=True)
+
+
+def test_the_defaults_of_the_factory_are_those_of_the_settings() -> None:
+    from corefsample.spacy_bridge._settings import Settings
+
+    config = spacy.blank("en").get_factory_meta("corefsample").default_config
+    assert Settings(**config) == Settings()
+
+
+# --- the real thing ----------------------------------------------------------------------------------------
+
+TEXT = (
+    "The president met his brother in Paris.\n\n"
+    "He told him that the president of  France would visit the city. They left it."
+)
+
+
+@pytest.fixture(scope="module")
+def real() -> Any:
+    """A real pipeline with UD labels."""
+    if not PIPELINE.exists():
+        pytest.skip(f"the real pipeline is not there: {PIPELINE.name}")
+    return spacy.load(PIPELINE)
+
+
+def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_path: Path) -> None:
+    real.add_pipe("corefsample", config={"model": str(model_path)})
+    try:
+        doc = real(TEXT)
+        tokens = tokens_of_doc(doc)
+        rows = mentions_from_parse(tokens)
+        law = load_model(model_path).score(tokens, rows)
+        assert np.array_equal(doc._.coref.link_marginals, cs.link_marginals(law))
+        offsets = word_offsets(doc)
+        assert [span.start for span in doc._.coref.mentions] == offsets[rows[:, 0]].tolist()
+        assert "the president of  France" in [span.text for span in doc._.coref.mentions]
+        assert real.analyze_pipes()["problems"]["corefsample"] == []
+        with real.select_pipes(disable=["parser"]), pytest.raises(ParameterError, match=r"^doc must have a parse"):
+            real(TEXT)
+        real.to_disk(tmp_path / "saved")
+        (again,) = spacy.load(tmp_path / "saved").pipe([TEXT])
+        assert same_law(doc._.coref, again._.coref)
+    finally:
+        real.remove_pipe("corefsample")
+
+
+def test_the_english_model_resolves_a_plain_pronoun(real: Any) -> None:
+    if not ENGLISH.exists():
+        pytest.skip("the English model is not in the package")
+    english_model.cache_clear()
+    real.add_pipe("corefsample")
+    try:
+        doc = real(TEXT)
+        by_text = {span.text: span for span in reversed(doc._.coref.mentions)}
+        probability = doc._.coref.link_probability
+        assert probability(by_text["The president"], by_text["his"]) > 0.5
+        assert probability(by_text["The president"], by_text["his"]) > probability(by_text["Paris"], by_text["his"])
+    finally:
+        real.remove_pipe("corefsample")
+
+
+# --- the page ----------------------------------------------------------------------------------------------
+
+PARSE = """
+The the DET 2 det
+mayor mayor NOUN 3 nsubj
+met meet VERB 0 PROJECT
+her her PRON 5 poss
+brother brother NOUN 3 dobj
+. . PUNCT 3 punct
+
+He he PRON 2 nsubj
+said say VERB 0 PROJECT
+that that SCONJ 6 mark
+she she PRON 6 nsubj
+had have AUX 6 aux
+left leave VERB 2 ccomp
+the the DET 8 det
+city city NOUN 6 dobj
+. . PUNCT 2 punct
+"""
+
+
+def stand_in(_: str) -> Any:
+    """A pipeline whose parser knows one text."""
+    nlp = spacy.blank("en")
+    tokens = ranking_references.parsed(PARSE)
+
+    def parse(doc: Any) -> Any:
+        assert [token.text for token in doc] == tokens.text
+        doc.user_data.clear()
+        again = doc_of_tokens(tokens, doc.vocab)
+        return doc.from_array(HEADS, again.to_array(HEADS))
+
+    spacy.Language.component("stand_in_parser", func=parse, assigns=["token.dep"])
+    nlp.add_pipe("stand_in_parser")
+    return nlp
+
+
+HEADS = ["POS", "LEMMA", "DEP", "HEAD", "SENT_START"]
+
+
+with_page = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+
+
+@with_page
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(spacy, "load", stand_in)
+    if not ENGLISH.exists():
+        monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert len(blocks) == 5
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert [span.text for span in (names["mayor"], names["she"])] == ["The mayor", "she"]
+    assert not names["joined"].exact
+    assert same_law(names["again"]._.coref, names["posterior"])
+    (document,) = cs.read_documents("scored.jsonl.gz")
+    assert (document.doc_id, document.n_mentions) == ("nyt-1", 6)
+    assert names["scored"]._.coref.doc_id.startswith("text-")
+    assert names["scored"]._.coref.link_probability(4, 0) == 1.0
+    assert "brother" in Path("map.html").read_text(encoding="utf-8")
+    assert Path("samples.html").read_text(encoding="utf-8").count("brother") == 3
+    assert "mayor" in names["markup"]
+    assert "mayor" not in names["part"]
+    assert "DocPosterior(doc_id='text-" in capsys.readouterr().out
+
+
+@with_page
+def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
+    from corefsample.spacy_bridge._settings import Settings
+    from corefsample.spacy_bridge.component import DocPosterior
+
+    text = PAGE.read_text(encoding="utf-8")
+    table = text.partition("\n## Settings\n")[2].partition("\nA sample")[0]
+    named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)`", row)}
+    assert named == set(Settings.__dataclass_fields__)
+    table = text.partition("\n## What `doc._.coref` knows\n")[2].partition("\nA clustering")[0]
+    named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
+    public = {name for name in dir(DocPosterior) if not name.startswith("_")}
+    assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}
+
+
+@with_page
+def test_every_link_of_the_page_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (PAGE.parent / link).exists()] == []

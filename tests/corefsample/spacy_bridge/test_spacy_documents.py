@@ -1,0 +1,362 @@
+"""spaCy's Docs as documents of ours, and back: hand-made ones, and those of a real pipeline."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import EN_GUM_UD
+
+from corefsample.coreference import AntecedentDistribution
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+from corefsample.formats import read_documents
+from corefsample.spacy_bridge.documents import (
+    doc_of_scored_document,
+    doc_of_tokens,
+    mentions_of_spans,
+    scored_document_of_doc,
+    spans_of_mentions,
+    tokens_of_doc,
+    word_offsets,
+)
+from corefsample.syntax import fitting_schemes
+
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+from spacy.tokens import Doc  # noqa: E402
+from spacy.vocab import Vocab  # noqa: E402
+
+VOCAB = Vocab()
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Any:
+    """A spaCy pipeline with labels of Universal Dependencies."""
+    if not EN_GUM_UD.exists():
+        pytest.skip(f"the real pipeline is not there: {EN_GUM_UD.name}")
+    return spacy.load(EN_GUM_UD)
+
+
+def made(words: Sequence[str], heads: Sequence[int], deps: Sequence[str], **columns: Any) -> Any:
+    given_columns = {"pos": ["X"] * len(words), "lemmas": [word.lower() for word in words], **columns}
+    return Doc(VOCAB, words=list(words), heads=list(heads), deps=list(deps), **given_columns)
+
+
+def attack() -> Any:
+    """What spaCy's English pipelines make of it, in ClearNLP's labels; two blanks and a line break are tokens."""
+    words = ["US", "troops", " ", "were", "attacked", "by", "them", ".", "\n", "They", "fled", "."]
+    heads = [1, 4, 1, 4, 4, 4, 5, 4, 7, 10, 10, 10]
+    deps = "compound nsubjpass dep auxpass ROOT agent pobj punct dep nsubj ROOT punct".split()  # noqa: SIM905
+    return made(
+        words,
+        heads,
+        deps,
+        pos="PROPN NOUN SPACE AUX VERB ADP PRON PUNCT SPACE PRON VERB PUNCT".split(),  # noqa: SIM905
+        tags="NNP NNS _SP VBD VBN IN PRP . _SP PRP VBD .".split(),  # noqa: SIM905
+        lemmas=["US", "troop", " ", "be", "attack", "by", "they", ".", "\n", "they", "flee", "."],
+        spaces=[True, True, False, True, True, True, False, False, False, True, False, False],
+        morphs=["", "Number=Plur", *[""] * 10],
+    )
+
+
+def content(tokens: Tokens) -> dict[str, Any]:
+    columns = {name: list(getattr(tokens, name)) for name in ("text", "lemma", "upos", "dep")}
+    return {**columns, "head": tokens.head.tolist(), "sent": tokens.sent.tolist(), **tokens.extra}
+
+
+# --- from spaCy --------------------------------------------------------------------------------------------
+
+
+def test_a_parse_in_clearnlp_labels_comes_over_word_by_word() -> None:
+    tokens = tokens_of_doc(attack())
+    assert content(tokens) == {
+        "text": ["US", "troops", "were", "attacked", "by", "them", ".", "They", "fled", "."],
+        "lemma": ["US", "troop", "be", "attack", "by", "they", ".", "they", "flee", "."],
+        "upos": ["PROPN", "NOUN", "AUX", "VERB", "ADP", "PRON", "PUNCT", "PRON", "VERB", "PUNCT"],
+        "dep": ["compound", "nsubjpass", "auxpass", "ROOT", "agent", "pobj", "punct", "nsubj", "ROOT", "punct"],
+        "head": [1, 3, 3, -1, 3, 4, 3, 8, -1, 8],
+        "sent": [0, 0, 0, 0, 0, 0, 0, 1, 1, 1],
+        "xpos": ["NNP", "NNS", "VBD", "VBN", "IN", "PRP", ".", "PRP", "VBD", "."],
+        "feats": ["_", "Number=Plur", *["_"] * 8],
+        "space_after": [True, True, True, True, True, False, True, True, False, False],
+    }
+    assert fitting_schemes(tokens.dep) == ("clearnlp",)
+    assert word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
+
+
+def test_what_hung_on_whitespace_hangs_on_the_word_above_it() -> None:
+    # c -> blank -> blank -> b
+    doc = made(["a", "b", " ", "\n", "c"], [1, 1, 1, 2, 3], ["det", "ROOT", "dep", "dep", "obj"])
+    tokens = tokens_of_doc(doc)
+    assert tokens.head.tolist() == [1, -1, 1]
+    assert list(tokens.dep) == ["det", "ROOT", "obj"]
+
+
+def test_the_first_word_below_a_root_of_whitespace_takes_its_place() -> None:
+    # a -> b -> blank <- blank <- c; the blank is the root
+    doc = made(["a", "b", "\n", " ", "c"], [1, 2, 2, 2, 3], ["det", "nsubj", "ROOT", "dep", "obj"])
+    tokens = tokens_of_doc(doc)
+    assert tokens.head.tolist() == [1, -1, 1]
+    assert list(tokens.dep) == ["det", "ROOT", "obj"]
+    assert tokens.sent.tolist() == [0, 0, 0]
+
+
+def test_sentences_without_a_word_do_not_count() -> None:
+    doc = made(["\n", "a", "\n\n", "b"], [0, 1, 2, 3], ["ROOT"] * 4)
+    assert [sentence.text for sentence in doc.sents] == ["\n", "a", "\n\n", "b"]
+    assert tokens_of_doc(doc).sent.tolist() == [0, 1]
+    assert len(tokens_of_doc(made(["\n"], [0], ["ROOT"]))) == 0
+    assert len(tokens_of_doc(Doc(VOCAB))) == 0
+
+
+@pytest.mark.parametrize(
+    ("doc", "reason"),
+    [
+        (Doc(VOCAB, words=["a"]), "doc must have a parse, got none: the pipeline needs a parser"),
+        (
+            Doc(VOCAB, words=["a", "b"], sent_starts=[True, False], pos=["X", "X"], lemmas=["a", "b"]),
+            "doc must have a parse, got none: the pipeline needs a parser",
+        ),
+        (
+            Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], lemmas=["a"]),
+            "doc must have universal parts of speech, got none: "
+            "the pipeline needs a morphologizer, or a tagger with an attribute_ruler",
+        ),
+        (
+            Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], pos=["X"]),
+            "doc must have lemmas, got none: the pipeline needs a lemmatizer",
+        ),
+        (made(["a", "b"], [0, 0], ["ROOT", ""]), "doc must have a dependency label for each word, got none for 'b'"),
+        ("a text", "doc must be a spaCy Doc, got str"),
+    ],
+)
+def test_a_doc_without_its_annotation_is_refused(doc: Any, reason: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        tokens_of_doc(doc)
+    assert str(caught.value) == reason
+
+
+# --- mentions ----------------------------------------------------------------------------------------------
+
+
+def test_spans_become_mentions_without_the_whitespace_at_their_ends() -> None:
+    doc = attack()
+    spans = [doc[0:3], doc[0:2], doc[5:9], doc[6:7], doc[8:10]]
+    rows = mentions_of_spans(doc, spans)
+    # "US troops", twice; "by them ." hangs on "attacked" by "by" and ".", of which "by" is first; "them"; "They"
+    assert rows.tolist() == [[0, 2, 1], [0, 2, 1], [4, 7, 4], [5, 6, 5], [7, 8, 7]]
+    assert [span.text for span in spans_of_mentions(doc, rows)] == [
+        "US troops",
+        "US troops",
+        "by them.",
+        "them",
+        "They",
+    ]
+    assert mentions_of_spans(doc, []).shape == (0, 3)
+    assert spans_of_mentions(doc, []) == []
+
+
+def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
+    # b and c leave the span of a, b, c; c hangs on the root e itself, b one link lower
+    doc = made(["a", "b", "c", "d", "e"], [1, 3, 4, 4, 4], ["x", "x", "x", "x", "ROOT"])
+    assert mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
+
+
+def test_a_mention_without_a_word_or_outside_is_refused() -> None:
+    doc = attack()
+    with pytest.raises(ParameterError, match=r"mentions\[1\] must hold a word, got ' '"):
+        mentions_of_spans(doc, [doc[0:2], doc[2:3]])
+    for rows, reason in [
+        ([[0, 11, 0]], r"mentions\[0\] must lie in the 10 words of doc, got \[0, 11\]"),
+        ([[0, 1, 0], [3, 3, 3]], r"mentions\[1\] must lie in the 10 words of doc, got \[3, 3\]"),
+        ([[-1, 1, 0]], r"mentions\[0\] must lie in the 10 words of doc, got \[-1, 1\]"),
+        ([0, 1], r"mentions must be rows of start, end \(and head\), got \[0, 1\]"),
+        ([[0.0, 1.0, 0.0]], "mentions must be rows of start, end"),
+    ]:
+        with pytest.raises(ParameterError, match=reason):
+            spans_of_mentions(doc, rows)
+
+
+def test_a_doc_its_mentions_and_their_antecedents_make_a_document() -> None:
+    doc = attack()
+    antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-1.0], [0.5, 2.0]])
+    day = datetime.date(1991, 1, 16)
+    spans = [doc[0:2], doc[6:7], doc[9:10]]
+    document = scored_document_of_doc(doc, spans, antecedents, doc_id="a", date=day, metadata={"desk": "Foreign"})
+    rows = scored_document_of_doc(doc, document.mentions, antecedents, doc_id="a", date=day)
+    for each in (document, rows):
+        assert (each.doc_id, each.date, each.gold) == ("a", day, None)
+        assert each.mentions.tolist() == [[0, 2, 1], [5, 6, 5], [7, 8, 7]]
+        assert each.tokens is not None
+        assert content(each.tokens) == content(tokens_of_doc(doc))
+    assert document.metadata == {"desk": "Foreign"}
+    again = doc_of_scored_document(document, VOCAB)
+    assert [span.text for span in again.spans["mentions"]] == ["US troops", "them", "They"]
+    assert again.text == "US troops were attacked by them. They fled."
+    with pytest.raises(ParameterError, match=r"mentions\[1\] must come in order"):
+        scored_document_of_doc(doc, spans[::-1], antecedents, doc_id="a")
+    with pytest.raises(ParameterError, match="must have one list a mention"):
+        scored_document_of_doc(doc, [], antecedents, doc_id="a")
+
+
+# --- and back ----------------------------------------------------------------------------------------------
+
+LABELS = ("nsubj", "nsubjpass", "nsubj:pass", "obj", "pobj", "prep", "punct")
+TAGS = ("NOUN", "VERB", "PRON", "PUNCT", "X")
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tokens:
+    """Words with one projective tree a sentence: each word hangs on a neighbour's chain, so that no links cross."""
+    sizes = draw(st.lists(st.integers(1, 6), max_size=4))
+    heads: list[int] = []
+    sent: list[int] = []
+    for number, size in enumerate(sizes):
+        start = len(heads)
+        heads += [-1] * size
+        sent += [number] * size
+        left = list(range(start, start + size))
+        while len(left) > 1:  # of two neighbours left, one takes the other
+            i = draw(st.integers(0, len(left) - 2))
+            above, below = (i, i + 1) if draw(st.booleans()) else (i + 1, i)
+            heads[left[below]] = left[above]
+            left.pop(below)
+    n = len(heads)
+    words = draw(st.lists(st.text("abcé𝔸'.", min_size=1, max_size=4), min_size=n, max_size=n))
+    deps = ["root" if head < 0 else draw(st.sampled_from(LABELS)) for head in heads]
+    feats = draw(st.lists(st.sampled_from(["_", "Number=Plur", "Case=Nom|Number=Sing"]), min_size=n, max_size=n))
+    spaces = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    tags = draw(st.lists(st.sampled_from(TAGS), min_size=n, max_size=n))
+    extra = {"xpos": ["NN"] * n, "feats": feats, "space_after": spaces}
+    lemmas = [word.casefold() for word in words]
+    return Tokens(words, lemmas, tags, deps, np.array(heads, np.int32), np.array(sent, np.int32), extra)
+
+
+@settings(max_examples=60)
+@given(trees())
+def test_tokens_survive_the_way_through_spacy(tokens: Tokens) -> None:
+    doc = doc_of_tokens(tokens, VOCAB)
+    assert content(tokens_of_doc(doc)) == content(tokens)
+    assert word_offsets(doc).tolist() == list(range(len(tokens)))
+
+
+@settings(max_examples=60)
+@given(trees(), st.data())
+def test_whitespace_put_between_words_changes_nothing_but_the_blanks(tokens: Tokens, data: st.DataObject) -> None:
+    n = len(tokens)
+    after = data.draw(st.lists(st.integers(0, n - 1), unique=True, max_size=3)) if n else []
+    place, words, columns = [], [], {"lemma": [], "upos": [], "dep": []}
+    for t in range(n):
+        place.append(len(words))
+        for name, column in columns.items():
+            column.append(getattr(tokens, name)[t])
+        words.append(tokens.text[t])
+        if t in after:
+            words.append("\n")
+            for name, value in (("lemma", "\n"), ("upos", "SPACE"), ("dep", "dep")):
+                columns[name].append(value)
+    heads = [-1] * len(words)
+    for t in range(n):
+        heads[place[t]] = place[t] if tokens.head[t] < 0 else place[tokens.head[t]]
+        if t in after:
+            heads[place[t] + 1] = place[t]
+    doc = made(words, heads, columns["dep"], lemmas=columns["lemma"], pos=columns["upos"])
+    found = content(tokens_of_doc(doc))
+    for name in ("text", "lemma", "upos", "dep", "head", "sent"):
+        assert found[name] == content(tokens)[name]
+    assert [words[i] for i in word_offsets(doc)] == list(tokens.text)
+
+
+def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
+    tokens = Tokens(["A", "b"], ["a", "b"], ["DET", "_"], ["det", "root"], np.array([1, -1]), np.array([0, 0]))
+    doc = doc_of_tokens(tokens, VOCAB)
+    assert doc.text == "A b "
+    assert [word.pos_ for word in doc] == ["DET", ""]
+    assert [word.tag_ for word in doc] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"text": ["", "b"]}, "tokens.text[0] must not be empty, got ''"),
+        ({"upos": ["DET", "NN"]}, "tokens.upos[1] must be a universal part of speech, got 'NN'"),
+        ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens.feats[0] must be name=value|name=value, got 'A=b|c'"),
+        (
+            {"head": np.array([-1, -1])},
+            "tokens.sent must be one tree a sentence, got token 1 as the start of the heads alone",
+        ),
+        (
+            {"sent": np.array([0, 1])},
+            "tokens.sent must be one tree a sentence, got token 1 as the start of tokens.sent alone",
+        ),
+    ],
+)
+def test_what_spacy_has_no_room_for_is_refused(changes: dict[str, Any], reason: str) -> None:
+    columns = {
+        "text": ["A", "b"],
+        "lemma": ["a", "b"],
+        "upos": ["DET", "NOUN"],
+        "dep": ["det", "root"],
+        "head": np.array([1, -1]),
+        "sent": np.array([0, 0]),
+    }
+    with pytest.raises(ParameterError) as caught:
+        doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
+    assert str(caught.value) == reason
+
+
+def test_a_document_without_tokens_makes_no_doc() -> None:
+    document = ScoredDocument("a", np.zeros((0, 3), np.int32), AntecedentDistribution.from_lists([], []))
+    with pytest.raises(ParameterError, match="doc_id 'a': tokens must be there for a Doc, got none"):
+        doc_of_scored_document(document, VOCAB)
+
+
+# --- a real pipeline ---------------------------------------------------------------------------------------
+
+TEXT = (
+    "U.S. troops were attacked by rebels in Iraq on Tuesday, officials said.\n\n"
+    "The president of the country  condemned the attack. He hadn't been told of it, and she'd left.\n"
+)
+
+
+def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
+    tokens = tokens_of_doc(nlp(TEXT))
+    assert fitting_schemes(tokens.dep) == ("ud2",)
+    assert "".join(tokens.text) == "".join(TEXT.split())
+    assert not any(word.isspace() for word in tokens.text)
+    again = doc_of_tokens(tokens, nlp.vocab)
+    assert content(tokens_of_doc(again)) == content(tokens)
+    assert again.text.split() == TEXT.split()
+
+
+def test_the_labels_of_a_real_parser_are_those_of_one_scheme(nlp: Any) -> None:
+    assert fitting_schemes(nlp.get_pipe("parser").labels) == ("ud2",)
+
+
+def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
+    doc = nlp(" ".join(TEXT.split()))
+    spans = [token.doc[token.left_edge.i : token.right_edge.i + 1] for token in doc]
+    offsets = word_offsets(doc)
+    assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
+
+
+def test_a_pipeline_without_a_parser_is_refused(nlp: Any) -> None:
+    with nlp.select_pipes(disable=["parser"]), pytest.raises(ParameterError, match="doc must have a parse, got none"):
+        tokens_of_doc(nlp(TEXT))
+
+
+def test_annotated_documents_go_to_spacy_and_back(gum_path: Path) -> None:
+    for document in islice(read_documents(gum_path), 3):
+        doc = doc_of_scored_document(document, VOCAB)
+        tokens = tokens_of_doc(doc)
+        assert document.tokens is not None
+        assert content(tokens) == {**content(tokens), **content(document.tokens)}
+        mentions = mentions_of_spans(doc, doc.spans["mentions"])
+        assert mentions[:, :2].tolist() == document.mentions[:, :2].tolist()

@@ -1,0 +1,115 @@
+"""A document's links by entity, and the law of its number of entities, against enumeration and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references import coreference as references
+from strategies.documents import Lists, antecedent_lists, mild_scores
+
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
+from corefsample.documents import Tokens
+from corefsample.summaries import document_links, entity_count_law
+
+
+def scored(lists: Lists, gold: list[int | None] | None = None, words: list[str] | None = None) -> ScoredDocument:
+    n = len(lists.antecedents)
+    spans = np.array([[i, i + 1, i] for i in range(n)]).reshape(n, 3)
+    tokens = None
+    if words is not None:
+        tokens = Tokens(words, words, ["X"] * n, ["x"] * n, np.full(n, -1), np.zeros(n, int))
+    antecedents = AntecedentDistribution.from_lists(*lists)
+    return ScoredDocument("doc", spans, antecedents, tokens=tokens, gold=gold)
+
+
+# Likeliest antecedents: 2 -> 0, 3 -> 1, 4 NEW. Gold: {0, 4}, {1, 3}, 2 not annotated.
+EXAMPLE = Lists([[], [], [0], [1], [0]], [[], [], [3.0], [2.0], [-0.5]])
+GOLD: list[int | None] = [7, 8, None, 8, 7]
+
+
+def test_mentions_come_entity_by_entity() -> None:
+    links = document_links(scored(EXAMPLE, words=list("abcde")))
+    assert links.mentions.tolist() == [0, 2, 1, 3, 4]
+    assert links.entities.tolist() == [0, 0, 1, 1, 2]
+    assert links.texts == ("a", "c", "b", "d", "e")
+    assert links.bounds.tolist() == [0, 2, 4, 5]
+    assert links.source == "map"
+
+
+def test_gold_can_order_them_and_what_is_not_annotated_is_left_out() -> None:
+    links = document_links(scored(EXAMPLE, GOLD), by="gold")
+    assert links.mentions.tolist() == [0, 4, 1, 3]
+    assert links.texts == ("mention 0", "mention 4", "mention 1", "mention 3")
+    single = document_links(scored(EXAMPLE, GOLD), by="gold", unannotated="single")
+    assert single.mentions.tolist() == [0, 4, 1, 3, 2]
+    assert single.entities.tolist() == [0, 0, 1, 1, 2]
+
+
+def test_small_entities_can_be_left_out() -> None:
+    assert document_links(scored(EXAMPLE), smallest=2).mentions.tolist() == [0, 2, 1, 3]
+    nothing = document_links(scored(EXAMPLE), smallest=3)
+    assert (nothing.n_mentions, nothing.bounds.tolist(), len(nothing.to_frame())) == (0, [0], 0)
+
+
+@given(antecedent_lists(max_mentions=5, scores=mild_scores), st.integers(1, 3))
+def test_each_link_has_its_exact_probability(lists: Lists, smallest: int) -> None:
+    law = references.clustering_law(references.softmax_rows(*lists))
+    exact = references.link_marginals(law, len(lists.antecedents))
+    links = document_links(scored(lists), smallest=smallest)
+    for a, first in enumerate(links.mentions.tolist()):
+        for b, second in enumerate(links.mentions.tolist()):
+            assert links.marginals[a, b] == pytest.approx(exact[first, second], abs=1e-12)
+    table = links.to_frame()
+    assert len(table) == links.n_mentions * (links.n_mentions - 1) // 2
+    assert (table["first"] < table["second"]).all()
+    for row in table.itertuples():
+        assert row.probability == pytest.approx(exact[row.first, row.second], abs=1e-12)
+        assert (row.first_text, row.second_text) == (f"mention {row.first}", f"mention {row.second}")
+
+
+def test_the_table_has_the_entity_of_each_mention() -> None:
+    table = document_links(scored(EXAMPLE)).to_frame().set_index(["first", "second"])
+    assert table.loc[(0, 2), ["first_entity", "second_entity"]].tolist() == [0, 0]
+    assert table.loc[(1, 2), ["first_entity", "second_entity"]].tolist() == [1, 0]
+    assert len(table) == 10
+
+
+def test_arrays_are_read_only() -> None:
+    links, law = document_links(scored(EXAMPLE)), entity_count_law(scored(EXAMPLE))
+    for array in (links.mentions, links.entities, links.marginals, law.pmf):
+        assert not array.flags.writeable
+
+
+def test_bad_options_are_refused() -> None:
+    with pytest.raises(ParameterError, match="by must be one of map, gold, got 'truth'"):
+        document_links(scored(EXAMPLE), by="truth")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="smallest must be a whole number of at least 1, got 0"):
+        document_links(scored(EXAMPLE), smallest=0)
+    with pytest.raises(ParameterError, match="gold must be there, got none"):
+        document_links(scored(EXAMPLE), by="gold")
+
+
+@given(antecedent_lists(max_mentions=5, scores=mild_scores))
+def test_the_law_of_the_number_of_entities_is_that_of_all_clusterings(lists: Lists) -> None:
+    n = len(lists.antecedents)
+    exact = references.entity_count_pmf(references.clustering_law(references.softmax_rows(*lists)), n)
+    law = entity_count_law(scored(lists))
+    np.testing.assert_allclose(law.pmf, exact, atol=1e-12)
+    counts = np.arange(n + 1)
+    assert law.mean == pytest.approx(float(counts @ exact), abs=1e-9)
+    assert law.sd == pytest.approx(float(np.sqrt(max(0.0, (counts - law.mean) ** 2 @ exact))), abs=1e-6)
+    assert law.n_mentions == n
+    assert law.to_frame()["probability"].tolist() == law.pmf.tolist()
+    assert law.to_frame()["n_entities"].tolist() == counts.tolist()
+
+
+def test_single_answers_are_counted() -> None:
+    assert entity_count_law(scored(EXAMPLE)).map_count == 3
+    assert entity_count_law(scored(EXAMPLE)).gold_count is None
+    assert entity_count_law(scored(EXAMPLE, GOLD)).gold_count is None  # the entity of 2 is not known
+    assert entity_count_law(scored(EXAMPLE, GOLD), unannotated="single").gold_count == 3
+    assert entity_count_law(scored(EXAMPLE, [7, 8, 7, 8, 7])).gold_count == 2
+    with pytest.raises(ParameterError, match="unannotated must be one of skip, single, got 'drop'"):
+        entity_count_law(scored(EXAMPLE, GOLD), unannotated="drop")  # type: ignore[arg-type]

@@ -1,0 +1,248 @@
+"""The notation of paths through a parse, and how a document's labels tell its dependency scheme."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references import events as er
+
+from corefsample.errors import ParameterError
+from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow, path_labels, scheme_names
+
+# 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
+TEXT = (
+    "The/DET>3:det old/ADJ>3:amod king=king/NOUN>8:nsubj of/ADP>5:case Spain/PROPN>3:nmod:of and/CCONJ>7:cc "
+    "France/PROPN>5:conj came=come/VERB>0:root ,/PUNCT>10:punct saw=see/VERB>8:conj and/CCONJ>12:cc "
+    "won=win/VERB>10:conj land/NOUN>12:obj quickly/ADV>12:advmod"
+)
+
+
+def view(text: str = TEXT, scheme: str = "ud2") -> ParseView:
+    return ParseView(er.parsed(text), SCHEMES[scheme])
+
+
+def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> list[int]:
+    return sorted(follow(path, view(text, scheme), start))
+
+
+# --- paths -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "expected"),
+    [
+        ("", 2, [2]),
+        ("  ", 2, [2]),
+        (">nsubj", 7, [2]),
+        (">nsubj", 9, []),
+        (">amod|det", 2, [0, 1]),
+        (">nmod", 2, []),  # nmod:of is another label
+        (">nmod:of", 2, [4]),
+        (">nmod*", 2, [4]),
+        (">nm*", 2, []),  # a base is a whole word
+        (">nmod*>conj", 2, [6]),
+        (">nmod:of >conj", 2, [6]),
+        ("<nsubj", 2, [7]),
+        ("<conj", 11, [9]),
+        ("<conj+", 11, [7, 9]),
+        ("<conj", 7, []),  # a root has no head
+        ("<root", 7, []),
+        (">conj", 7, [9]),
+        (">conj+", 7, [9, 11]),
+        (">conj+", 11, []),
+        ("<conj+>nsubj", 11, [2]),
+        (">conj+>obj", 7, [12]),
+        (">case[lemma=of]", 4, [3]),
+        (">case[lemma=in|of]", 4, [3]),
+        (">case[lemma=OF]", 4, [3]),
+        (">case[lemma=in]", 4, []),
+        (">nmod*[upos=PROPN]", 2, [4]),
+        (">nmod*[upos=propn|NOUN]", 2, [4]),
+        (">nmod*[upos=NOUN]", 2, []),
+        (">nmod*[case=of]", 2, [4]),
+        (">nmod*[case=in]", 2, []),
+        (">conj[has >obj]+", 7, []),  # each step of the repetition must pass, and `saw` has no object
+        (">conj[no >obj]+", 7, [9]),
+        (">conj[no >obj]>conj[has >obj]", 7, [11]),
+        ("[has >nsubj]", 7, [7]),
+        ("[no >nsubj]", 7, []),
+        ("[no >nsubj|csubj]<conj+>nsubj", 9, [2]),
+        ("[no >nsubj]<conj+>nsubj", 7, []),
+        ("[lemma=win,has >obj]>obj", 11, [12]),
+        ("[lemma=win, has >iobj]>obj", 11, []),
+        ("[upos=VERB]", 12, []),
+    ],
+)
+def test_a_path_leads_where_its_notation_says(path: str, start: int, expected: list[int]) -> None:
+    assert reached(path, start) == expected
+
+
+def test_a_token_reached_in_two_ways_comes_once() -> None:
+    text = "a/NOUN>4:nsubj b/NOUN>1:conj c/NOUN>2:conj came=come/VERB>0:root"
+    assert reached(">nsubj>conj+", 3, text) == [1, 2]
+
+
+def test_a_repetition_ends_where_nothing_new_is_reached() -> None:
+    chain = " ".join(f"w{i}/NOUN>{i}:conj" for i in range(1, 60))
+    assert reached(">conj+", 0, f"w0/NOUN>0:root {chain}") == list(range(1, 60))
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("nsubj", "got 'nsubj' in 'nsubj'"),
+        (">nsubj>", "got '>' in '>nsubj>'"),
+        (">", "path must be steps like"),
+        (">nsubj++", r"got '\+'"),
+        (">nsubj+[active]", r"got '\[active\]'"),  # conditions stand before the plus
+        (">nsubj]", r"got '\]'"),
+        (">[lemma=of]", "path must be steps like"),
+        (">nmod[lemma=]", "path condition must be one of"),
+        (">nmod[]", "path condition must be one of"),
+        (">nmod[lemma=of", "path must be steps like"),
+        (">nmod[lemma of]", "got 'lemma of'"),
+        (">nmod[text=of]", "got 'text=of'"),
+        (">nmod[lemma=of,,upos=NOUN]", "path condition must be one of"),
+        (">nmod[has nsubj]", "got 'has nsubj'"),
+        (">nsubj|", "path must be steps like"),
+        (">nsubj:", "path must be steps like"),
+        ("[passive", "path must be steps like"),
+        ("^nsubj", "path must be steps like"),
+    ],
+)
+def test_what_is_not_in_the_notation_is_refused(path: str, part: str) -> None:
+    with pytest.raises(ParameterError, match=part):
+        path_labels(path)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_paths_of_the_schemes_are_in_the_notation(scheme: str) -> None:
+    for paths in SCHEMES[scheme].paths.values():
+        for path in paths:
+            path_labels(path)
+
+
+def test_every_scheme_has_paths_of_every_role() -> None:
+    assert len({frozenset(scheme.paths) for scheme in SCHEMES.values()}) == 1
+
+
+@given(st.text(alphabet=">< nsubjcof:|*+[]=,", max_size=14))
+def test_any_text_is_a_path_or_refused_in_one_line(text: str) -> None:
+    try:
+        path_labels(text)
+    except ParameterError as error:
+        outcome = str(error)
+    else:
+        outcome = str(follow(text, view(), 7))
+    assert "\n" not in outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "passive"),
+    [
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass hit=hit/VERB>0:root", 2, True),
+        ("it/PRON>2:nsubj hit=hit/VERB>0:root", 1, False),
+        ("hit=hit/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, False),  # neither a clause's nor unlike its lemma
+        ("attacked=attack/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, True),
+        ("town/NOUN>0:root hit/VERB>1:acl", 1, True),
+        ("town/NOUN>0:root hitting=hit/VERB>1:acl", 1, False),
+        ("town/NOUN>0:root to/PART>3:mark hit/VERB>1:acl", 2, False),
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root hit/VERB>3:conj", 3, True),
+        ("it/PRON>2:nsubj saw=see/VERB>0:root hit/VERB>2:conj", 2, False),
+        ("it/PRON>3:nsubj had=have/AUX>3:aux attacked=attack/VERB>0:root", 2, False),
+    ],
+)
+def test_passives_are_told_by_their_dependents_and_place(text: str, token: int, passive: bool) -> None:
+    assert reached("[passive]", token, text) == ([token] if passive else [])
+    assert reached("[active]", token, text) == ([] if passive else [token])
+
+
+def test_a_long_chain_of_conjoined_verbs_can_be_read() -> None:
+    chain = " ".join(f"hit/VERB>{i}:conj" for i in range(1, 2000))
+    assert reached("[passive]", 1999, f"hit/VERB>0:root {chain}") == []
+
+
+@pytest.mark.parametrize(("scheme", "label"), [("ud2", "nsubj:pass"), ("ud1", "nsubjpass"), ("clearnlp", "nsubjpass")])
+def test_a_passive_subject_is_not_a_subject(scheme: str, label: str) -> None:
+    text = f"it/PRON>2:{label} hit/VERB>0:root"
+    assert reached(">nsubj", 1, text, scheme) == []
+    assert reached(f">{label}", 1, text, scheme) == [0]
+    for path in SCHEMES[scheme].paths["subject"]:
+        assert reached(path, 1, text, scheme) == []
+    assert [t for path in SCHEMES[scheme].paths["passive_subject"] for t in reached(path, 1, text, scheme)] == [0]
+
+
+# --- schemes -----------------------------------------------------------------------------------------------
+
+
+def test_the_schemes_are_three() -> None:
+    assert scheme_names() == ("ud2", "ud1", "clearnlp")
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("nsubj obj root case nmod obl", "ud2"),
+        ("nsubj:pass aux:pass obl:agent root", "ud2"),
+        ("nsubj dobj root case nmod neg auxpass", "ud1 clearnlp"),
+        ("nsubj dobj root iobj", "ud1"),
+        ("nsubjpass nmod:agent root", "ud1"),
+        ("nsubj dobj ROOT prep pobj poss relcl", "clearnlp"),
+        ("nsubj attr acomp ROOT", "clearnlp"),
+        ("nsubj root amod det punct", "ud2 ud1 clearnlp"),
+        ("nsubj root dobj neg", "ud1 clearnlp"),
+        ("nsubj root acl:relcl nmod:poss", "ud2 ud1"),
+        ("", "ud2 ud1 clearnlp"),
+        ("root", "ud2 ud1 clearnlp"),
+        ("ROOT", "ud2 ud1 clearnlp"),
+        ("Root", "ud2 ud1 clearnlp"),
+        ("nsubj obj dobj", ""),
+        ("nsubj:pass dobj", ""),
+        ("SBJ OBJ", ""),
+        ("NSUBJ root", ""),
+        ("nsubj:foo obj", "ud2"),
+        ("obl:lmod:x obj", "ud2"),
+        ("nmod:in dobj", "ud1"),
+        ("nsubj:foo prep", ""),  # ClearNLP has no subtypes at all
+        (":pass root", ""),
+        ("_ root", ""),
+    ],
+)
+def test_labels_tell_the_schemes_that_have_them_all(labels: str, expected: str) -> None:
+    assert fitting_schemes(labels.split()) == tuple(expected.split())
+
+
+def test_an_empty_label_fits_no_scheme() -> None:
+    assert fitting_schemes(["root", ""]) == ()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_reads_its_own_labels_as_they_are(scheme: str) -> None:
+    for label in SCHEMES[scheme].bases | SCHEMES[scheme].subtypes:
+        assert SCHEMES[scheme].reads(label) == label
+        assert scheme in fitting_schemes([label])
+
+
+def test_a_subtype_that_no_scheme_knows_is_left_aside() -> None:
+    assert SCHEMES["ud2"].reads("obl:foo") == "obl"
+    assert SCHEMES["ud1"].reads("nsubj:foo") == "nsubj"
+    assert SCHEMES["clearnlp"].reads("nsubj:foo") is None
+
+
+def test_a_subtype_of_another_scheme_is_not_left_aside() -> None:
+    # Read as nsubj it would turn the one attacked into the attacker.
+    assert SCHEMES["ud1"].reads("nsubj:pass") is None
+    assert SCHEMES["ud2"].reads("nmod:agent") is None
+
+
+def test_a_subtype_of_a_known_subtype_is_left_aside_alone() -> None:
+    assert SCHEMES["ud2"].reads("nsubj:pass:foo") == "nsubj:pass"
+    assert SCHEMES["ud1"].reads("nsubj:pass:foo") is None
+
+
+@given(st.sets(st.sampled_from(sorted(set().union(*(s.bases | s.subtypes for s in SCHEMES.values()))))))
+def test_more_labels_never_fit_more_schemes(labels: set[str]) -> None:
+    fitting = set(fitting_schemes(labels))
+    for label in labels:
+        assert fitting <= set(fitting_schemes(labels - {label}))

@@ -1,0 +1,264 @@
+"""Parses of three schemes come out in one notation."""
+
+from __future__ import annotations
+
+import neutral_sentences
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import mention_ranking as reference
+from strategies import parses as strategies
+
+from corefsample import ParameterError
+from corefsample.syntax import UPOS, NeutralParse, neutral_parse
+from corefsample.syntax._roles import Role, upos_codes
+
+pytestmark = pytest.mark.kernels
+
+
+def neutral(scheme: str) -> NeutralParse:
+    return neutral_parse(reference.parsed(reference.PARSES[scheme]))
+
+
+def word(scheme: str, form: str) -> int:
+    return reference.parsed(reference.PARSES[scheme]).text.index(form)
+
+
+@pytest.mark.parametrize("scheme", reference.PARSES)
+@pytest.mark.parametrize(
+    ("form", "role", "governor", "marker"),
+    [
+        ("president", Role.SUBJECT, "met", None),
+        ("France", Role.NOUN_MODIFIER, "president", "of"),
+        ("American", Role.ADJECTIVE, "troops", None),
+        ("Iraq", Role.OBLIQUE, "met", "in"),
+        ("She", Role.SUBJECT, "doctor", None),
+        ("doctor", Role.PREDICATE, None, None),
+        ("Mary", Role.INDIRECT_OBJECT, "gave", None),
+        ("his", Role.POSSESSOR, "book", None),
+        ("city", Role.PASSIVE_SUBJECT, "attacked", None),
+        ("rebels", Role.OBLIQUE, "attacked", "by"),
+        ("criminals", Role.OBLIQUE, "attacked", "by"),
+        ("hate", Role.RELATIVE_CLAUSE, "rebels", None),
+        ("There", Role.EXPLETIVE, "is", None),
+        ("man", Role.SUBJECT, "is", None),
+        ("garden", Role.NOUN_MODIFIER, "man", "in"),
+        ("king", Role.POSSESSOR, "garden", None),
+        ("happy", Role.PREDICATE, "said", None),
+    ],
+)
+def test_a_word_has_one_role_in_every_scheme(
+    scheme: str, form: str, role: Role, governor: str | None, marker: str | None
+) -> None:
+    tokens, parse = reference.parsed(reference.PARSES[scheme]), neutral(scheme)
+    token = word(scheme, form)
+    if form == "man":  # the verb of "there is" and the copula share a form
+        assert parse.link[parse.governor[token]] == Role.ROOT
+        governor = None
+    assert parse.role[token] == role
+    if governor is not None:
+        assert tokens.text[parse.governor[token]] == governor
+    assert (None if parse.marker[token] < 0 else tokens.text[parse.marker[token]]) == marker
+
+
+@pytest.mark.parametrize("scheme", reference.PARSES)
+def test_conjuncts_hang_on_the_first_and_stay_conjuncts(scheme: str) -> None:
+    parse = neutral(scheme)
+    assert parse.link[word(scheme, "criminals")] == Role.CONJUNCT
+    assert parse.head[word(scheme, "criminals")] == word(scheme, "rebels")
+
+
+def test_a_chain_of_conjuncts_is_brought_to_the_first() -> None:
+    chained = (
+        "cats cat NOUN 5 nsubj\ndogs dog NOUN 1 conj\nand and CCONJ 2 cc\nbirds bird NOUN 2 conj\nsing sing VERB 0 ROOT"
+    )
+    parse = neutral_parse(reference.parsed(chained), "clearnlp")
+    assert parse.head.tolist() == [4, 0, 1, 0, -1]
+    assert parse.role.tolist()[:2] == [Role.SUBJECT, Role.SUBJECT]
+    assert parse.governor[3] == 4
+
+
+def test_a_preposition_within_another_hangs_its_noun_on_the_outer_one() -> None:
+    chained = "came come VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 prep\ndoors door NOUN 3 pobj"
+    parse = neutral_parse(reference.parsed(chained))
+    assert (parse.head[3], parse.marker[3], parse.role[3]) == (0, 1, Role.OBLIQUE)
+    assert parse.head.tolist() == [-1, 3, 3, 0]  # both prepositions hang on the noun
+
+
+@pytest.mark.parametrize("scheme", ["ud2", "clearnlp"])
+def test_conjuncts_share_the_adposition_and_the_role_of_the_first_but_keep_their_own(scheme: str) -> None:
+    table = """
+She she PRON 4 nsubj | 2 nsubj
+is be AUX 4 cop | 0 ROOT
+a a DET 4 det | 4 det
+doctor doctor NOUN 0 root | 2 attr
+and and CCONJ 6 cc | 4 cc
+poet poet NOUN 4 conj | 4 conj
+in in ADP 8 case | 4 prep
+Paris Paris PROPN 4 nmod | 7 pobj
+, , PUNCT 10 punct | 8 punct
+Rome Rome PROPN 8 conj | 8 conj
+and and CCONJ 13 cc | 8 cc
+near near ADP 13 case | 8 prep
+Athens Athens PROPN 8 conj | 12 pobj
+"""
+    parse = neutral_parse(reference.parsed(neutral_sentences.notations(table)[scheme]), scheme)
+    assert (parse.role[5], parse.governor[5]) == (Role.PREDICATE, -1)
+    assert (parse.marker[7], parse.marker[9], parse.marker[12]) == (6, 6, 11)
+
+
+def test_a_dative_with_a_preposition_is_oblique() -> None:
+    parse = neutral_parse(reference.parsed("gave give VERB 0 ROOT\nto to ADP 1 dative\nher she PRON 2 pobj"))
+    assert (parse.head[2], parse.marker[2], parse.role[2]) == (0, 1, Role.OBLIQUE)
+
+
+def test_subtypes_unknown_to_a_scheme_count_as_their_base() -> None:
+    parse = neutral_parse(reference.parsed("went go VERB 0 root\nhome home NOUN 1 obl:goal"))
+    assert parse.role[1] == Role.OBLIQUE
+
+
+def test_every_head_lies_in_the_document() -> None:
+    for scheme in reference.PARSES:
+        parse = neutral(scheme)
+        n_tokens = len(parse.head)
+        for array in (parse.head, parse.governor, parse.marker):
+            assert ((array >= -1) & (array < n_tokens)).all()
+
+
+def test_parts_of_speech_are_coded_by_place() -> None:
+    tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
+    assert upos_codes(tokens).tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
+
+
+def test_a_text_without_a_parse_has_other_roles() -> None:
+    parse = neutral_parse(reference.parsed("a a DET 0 _\nb b NOUN 0 _"))
+    assert parse.role.tolist() == [Role.OTHER, Role.OTHER]
+    np.testing.assert_array_equal(parse.governor, [-1, -1])
+
+
+def test_labels_of_no_scheme_are_refused() -> None:
+    tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 SBJ")
+    with pytest.raises(ParameterError, match=r"dependency labels must be of one scheme .*, got SBJ"):
+        neutral_parse(tokens)
+    with pytest.raises(ParameterError, match="scheme must be one of ud2, ud1, clearnlp, got 'ptb'"):
+        neutral_parse(tokens, "ptb")
+
+
+def test_labels_of_two_schemes_are_refused() -> None:
+    tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj")
+    with pytest.raises(ParameterError, match=r"must be of one scheme .*, got ROOT, obl, pobj"):
+        neutral_parse(tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "head", "link", "marker"),
+    [
+        # In and around the city: the city hangs on the verb by the first preposition.
+        (
+            "walked walk VERB 0 ROOT\nin in ADP 1 prep\nand and CCONJ 2 cc\naround around ADP 2 conj\n"
+            "city city NOUN 4 pobj",
+            4,
+            0,
+            Role.OBLIQUE,
+            1,
+        ),
+        # From behind it: a preposition that is the complement of another.
+        (
+            "ran run VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 pcomp\nit it PRON 3 pobj",
+            3,
+            0,
+            Role.OBLIQUE,
+            1,
+        ),
+        # A headline: the preposition is the root, and then its noun.
+        ("In in ADP 0 ROOT\nParis Paris PROPN 1 pobj", 1, -1, Role.OBLIQUE, 0),
+        # Objects of what is no preposition hang on it as they are.
+        ("dogs dog NOUN 0 ROOT\ncats cat NOUN 1 pobj", 1, 0, Role.NOUN_MODIFIER, -1),
+        ("saw see VERB 0 ROOT\ncats cat NOUN 1 pobj", 1, 0, Role.OBLIQUE, -1),
+        ("of of ADP 0 prep\nof of ADP 1 pobj\ncats cat NOUN 2 pobj", 2, 1, Role.NOUN_MODIFIER, -1),
+        ("cats cat NOUN 0 pobj", 0, -1, Role.OBLIQUE, -1),
+        # Complements: of a copula the predicate, of "there is" the subject, of other verbs a clause of its own.
+        ("He he PRON 2 nsubj\nis be AUX 0 ROOT\nold old ADJ 2 acomp", 2, -1, Role.ROOT, -1),
+        ("There there PRON 2 expl\nexists exist VERB 0 ROOT\ngold gold NOUN 2 attr", 2, 1, Role.SUBJECT, -1),
+        ("He he PRON 2 nsubj\nseems seem VERB 0 ROOT\nold old ADJ 2 acomp", 2, 1, Role.CLAUSE, -1),
+        (
+            "What what PRON 3 attr\nelse else ADV 1 advmod\nis be AUX 0 ROOT\nold old ADJ 3 acomp",
+            3,
+            0,
+            Role.PREDICATE,
+            -1,
+        ),
+    ],
+)
+def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
+    text: str, token: int, head: int, link: Role, marker: int
+) -> None:
+    parse = neutral_parse(reference.parsed(text), "clearnlp")
+    assert (parse.head[token], parse.link[token], parse.marker[token]) == (head, link, marker)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "label", "role"),
+    [
+        ("ud1", "csubjpass", Role.CLAUSE),
+        ("ud2", "csubj:pass", Role.CLAUSE),
+        ("clearnlp", "csubjpass", Role.CLAUSE),
+        ("ud1", "mwe", Role.FUNCTION),
+        ("ud2", "fixed", Role.FUNCTION),
+        ("ud2", "obl:agent", Role.OBLIQUE),
+        ("ud1", "nmod:agent", Role.NOUN_MODIFIER),
+        ("ud2", "nmod:desc", Role.COMPOUND),
+        ("clearnlp", "nmod", Role.COMPOUND),
+        ("ud2", "obl:unmarked", Role.ADVERBIAL_NOUN),
+        ("clearnlp", "npadvmod", Role.ADVERBIAL_NOUN),
+        ("clearnlp", "quantmod", Role.ADVERB),
+        ("ud2", "orphan", Role.OTHER),
+    ],
+)
+def test_labels_have_roles(scheme: str, label: str, role: Role) -> None:
+    parse = neutral_parse(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
+    assert parse.link[1] == role
+
+
+def test_modifiers_of_verbs_are_oblique_in_version_1() -> None:
+    for upos, role in (("VERB", Role.OBLIQUE), ("ADJ", Role.OBLIQUE), ("NOUN", Role.NOUN_MODIFIER)):
+        assert neutral_parse(reference.parsed(f"a a {upos} 0 root\nb b NOUN 1 nmod"), "ud1").link[1] == role
+
+
+def test_a_possessors_particle_is_no_adposition() -> None:
+    text = "John John PROPN 4 nmod:poss\n's 's PART 1 case\nin in ADP 1 case\ndog dog NOUN 0 root"
+    assert neutral_parse(reference.parsed(text), "ud2").marker.tolist() == [2, -1, -1, -1]
+    first = "from from ADP 3 case\nto to ADP 3 case\nParis Paris PROPN 0 root"
+    assert neutral_parse(reference.parsed(first), "ud2").marker[2] == 0
+
+
+def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() -> None:
+    n = 100
+    conjuncts = "\n".join(["cats cat NOUN 0 ROOT", *(f"cats cat NOUN {t} conj" for t in range(1, n))])
+    parse = neutral_parse(reference.parsed(conjuncts), "clearnlp")
+    assert set(parse.head[1:].tolist()) == {0}  # each is brought to the first, one after the other
+    assert set(parse.role.tolist()) == {Role.ROOT}
+    chain = [f"in in ADP {t} prep" for t in range(1, n)]
+    prepositions = "\n".join(["saw see VERB 0 ROOT", *chain, f"cats cat NOUN {n} pobj"])
+    parse = neutral_parse(reference.parsed(prepositions), "clearnlp")
+    assert parse.marker[n] == n - 1 - 64
+
+
+@pytest.mark.parametrize("scheme", strategies.LABELS)
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_neutral_parse_of_any_tree_is_a_tree(scheme: str, data: st.DataObject) -> None:
+    tokens = data.draw(strategies.parses(scheme, min_tokens=0))
+    parse = neutral_parse(tokens, scheme)
+    n, roles = len(tokens), {int(role) for role in Role}
+    assert set(parse.link.tolist()) | set(parse.role.tolist()) <= roles
+    for array in (parse.head, parse.governor, parse.marker):
+        assert ((array >= -1) & (array < n)).all()
+    for start in range(n):
+        token, steps = start, 0
+        while token >= 0:
+            token, steps = int(parse.head[token]), steps + 1
+            assert steps <= n
+    marked = parse.marker[parse.marker >= 0]
+    assert all(tokens.upos[t] == "ADP" or tokens.dep[t] in ("case", "prep", "agent") for t in marked.tolist())

@@ -1,0 +1,189 @@
+"""The help of every command: 80 columns, sections, one word for one thing, choices and defaults that are so."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+from typing import Any
+
+import click
+import pytest
+
+from corefsample.syntax import scheme_names
+from events.cli import Command
+from events.cli._program import _status, cli
+from events.counting import _counts as counts
+from events.jobs.calibrate_links import CalibrateOptions
+from events.jobs.convert import ConvertOptions
+from events.jobs.count_events import EventsOptions
+from events.jobs.demo import run_demo
+from events.jobs.recalibrate import run_recalibrate
+from events.jobs.scoring import ScoreOptions
+from events.jobs.scoring import _run as scoring
+from events.jobs.training import TrainOptions
+from events.report import write_report
+from events.rules import shipped_rules
+
+COMMANDS = tuple(cli.commands)
+EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
+
+
+def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert _status([*words, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def options(command: str) -> dict[str, click.Option]:
+    return {str(p.name): p for p in cli.commands[command].params if isinstance(p, click.Option)}
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
+def test_no_line_of_help_is_longer_than_80_columns_or_coloured(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    text = helped(capsys, *words)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert "\x1b" not in text
+
+
+def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(capsys).split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("..") for line in lines)
+
+
+def test_the_commands_stand_in_the_order_of_their_use() -> None:
+    assert COMMANDS[:4] == ("demo", "score", "events", "report")
+
+
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
+def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    examples = EXAMPLE.findall(helped(capsys, *words))
+    assert examples
+    for example in examples:
+        _, name, *arguments = shlex.split(example)
+        assert not words or name == words[0]
+        context = cli.commands[name].make_context(name, arguments)  # refuses what is no option, and what is missing
+        assert context.params
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_one_section_and_the_common_ones_come_first(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    text = helped(capsys, command)
+    titles = re.findall(r"^(\S.*):$", text, flags=re.M)
+    assert titles[0] == "Options"
+    assert len(set(titles)) == len(titles)
+    first = text.split("\nOptions:\n")[1].split("\n\n")[0]
+    for option in options(command).values():
+        assert len(re.findall(rf"^  {re.escape(option.opts[0])}\b(?!-)", text, flags=re.M)) == 1, option.opts
+        if option.required or option.name in ("overwrite", "as_json", "on_error"):
+            assert option.opts[0] in first
+    assert "--help" in first
+    assert all(line.startswith(("  -", " " * 8)) for line in first.splitlines()), "options alone"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_section_names_options_that_are_there(command: str) -> None:
+    found = cli.commands[command]
+    assert isinstance(found, Command)
+    assert set(found._section_of) <= set(options(command))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_to_write_for_a_value_is_said_in_plain_words(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    text = helped(capsys, command)
+    assert not re.search(r"--[a-z0-9-]+ (INTEGER|FLOAT)\b", text)
+    for option in options(command).values():
+        if not option.is_flag and option.metavar is None:
+            assert isinstance(option.type, click.Choice), option.opts
+    for name in ("out", "lexicon", "model", "templates", "recalibration"):
+        if name in options(command):
+            assert options(command)[name].metavar in ("FILE", "FOLDER")
+
+
+def test_an_option_of_several_commands_is_written_alike_in_all() -> None:
+    written: dict[str, set[str | None]] = {}
+    for command in COMMANDS:
+        for name, option in options(command).items():
+            written.setdefault(name, set()).add(option.metavar)
+    assert {name: found for name, found in written.items() if len(found) > 1} == {"out": {"FILE", "FOLDER"}}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    text = " ".join(helped(capsys, command).split())
+    for option in options(command).values():
+        if option.is_flag and not option.secondary_opts:
+            continue  # off, as flags are
+        record = option.get_help_record(click.Context(cli.commands[command]))
+        assert record is not None
+        said = " ".join(record[1].split())
+        optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
+        optional |= {"recalibration"}
+        if not option.required and option.name not in optional:
+            assert "[default: " in said, option.opts
+        assert said in text
+
+
+# --- what the library says -----------------------------------------------------------------------------------
+
+CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("events", "interval"): tuple(counts.INTERVALS),
+    ("events", "scheme"): tuple(scheme_names()),
+    ("score", "mentions"): tuple(scoring.MENTIONS) if hasattr(scoring, "MENTIONS") else ("annotated", "parse"),
+    ("calibrate", "norm"): ("rms", "mse", "l1", "max"),
+    ("calibrate", "unannotated"): ("skip", "single"),
+    ("recalibrate", "missing"): ("skip", "floor"),
+    ("convert", "clustering"): ("gold", "map", "sample"),
+    ("score", "paragraphs"): ("blank-line", "line"),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), CHOICES, ids=" ".join)
+def test_the_choices_in_the_help_are_those_of_the_library(
+    capsys: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    assert options(command)[name].metavar == f"[{'|'.join(CHOICES[command, name])}]"
+
+
+def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    text = helped(capsys, "events")
+    assert all(rule in text for rule in shipped_rules())
+
+
+LIBRARY: dict[str, Any] = {
+    "events": EventsOptions(),
+    "calibrate": CalibrateOptions(),
+    "convert": ConvertOptions(),
+    "score": ScoreOptions(),
+    "train": TrainOptions(),
+    "demo": run_demo,
+    "report": write_report,
+    "recalibrate": run_recalibrate,
+}
+NOT_SAID = {("train", "l2"): (), ("convert", "clustering"): None}
+
+
+@pytest.mark.parametrize("command", LIBRARY)
+def test_the_defaults_are_those_of_the_library(command: str) -> None:
+    library = LIBRARY[command]
+    if callable(library):
+        theirs = {name: parameter.default for name, parameter in inspect.signature(library).parameters.items()}
+    else:
+        theirs = {name: getattr(library, name) for name in library.__dataclass_fields__}
+    context = click.Context(cli.commands[command])
+    compared = [name for name in options(command) if name in theirs and name not in ("out", "overwrite")]
+    assert compared
+    for name in compared:
+        default = options(command)[name].get_default(context)
+        default = None if str(default).endswith("UNSET") else default
+        empty = () if isinstance(theirs[name], tuple) and default is None else default
+        assert (empty == theirs[name]) or (default is None and not theirs[name]), name

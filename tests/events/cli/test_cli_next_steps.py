@@ -1,0 +1,452 @@
+"""What the command line adds to the first errors of a beginner: one line still, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called
+from places import PROJECT
+from references import events as er
+
+from corefsample import CorefsampleError, InputError, OutputError, ParameterError
+from corefsample.formats import write_documents
+from events.cli import next_step
+from events.jobs import DocumentInputs
+from events.jobs.scoring._parsing import load_pipeline
+from events.news import read_articles
+
+README = PROJECT / "README.md"
+ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
+CSV = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
+
+
+def step_of_reading(path: Path) -> str | None:
+    """What is said of the error that reading a file of news makes."""
+    with pytest.raises(InputError) as refusal:
+        list(read_articles(path))
+    return next_step(refusal.value)
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    return er.write_lines(tmp_path / "scored.jsonl", er.corpus())
+
+
+# --- news ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        (CSV.replace(",", ";"), "commas must part the columns"),
+        (CSV.replace(",", "\t"), "commas must part the columns"),
+        (CSV.replace("doc_id,", "id,"), "--id-column names another, --number-articles does without"),
+        (CSV.replace("date,", "published,"), "--date-column names another"),
+        (CSV.replace(",text", ",body"), "--text-column names another"),
+        (CSV.replace("1999-05-01", "05/01/1999"), "--date-format says how dates are written, such as %m/%d/%Y"),
+        (CSV.replace("1999-05-01", ""), None),
+        (CSV + "b,1999-05-02,x\n", None),
+        ("", None),
+    ],
+)
+def test_a_csv_file_is_mended_by_an_option(tmp_path: Path, text: str, step: str | None) -> None:
+    path = tmp_path / "news.csv"
+    path.write_text(text)
+    assert step_of_reading(path) == step
+
+
+@pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
+def test_the_news_that_the_readme_shows_are_read(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```csv\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
+    path = tmp_path / "news.csv"
+    path.write_text(block, encoding="utf-8")
+    articles = list(read_articles(path))
+    assert [article.doc_id for article in articles] == ["a1", "a2"]
+    assert all(article.title and article.text.endswith(".") for article in articles)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding_is_to_be_saved_anew(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "news.csv"
+    path.write_text(CSV.replace("Raid", "Überfall"), encoding=encoding)
+    assert step_of_reading(path) == "save the file as UTF-8"
+
+
+@pytest.mark.parametrize("text", [json.dumps([ROW]), json.dumps([ROW], indent=1), json.dumps(ROW, indent=1)])
+def test_json_that_is_no_json_lines_is_told_what_those_are(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "news.jsonl"
+    path.write_text(text)
+    assert step_of_reading(path) == "one object a line, no list around them"
+
+
+def test_a_later_line_that_is_no_json_is_a_fault_of_its_own(tmp_path: Path) -> None:
+    path = er.write_lines(tmp_path / "news.jsonl", [ROW, "{"])
+    assert step_of_reading(path) is None
+
+
+def test_dates_of_nitf_have_no_format_to_choose(tmp_path: Path) -> None:
+    path = tmp_path / "news.xml"
+    path.write_text(
+        '<nitf><head><docdata><doc-id id-string="1"/></docdata><pubdata date.publication="5/1/1999"/></head>'
+        "<body><body.content/></body></nitf>"
+    )
+    with pytest.raises(InputError, match=r"must be an ISO date, got '5/1/1999'") as refusal:
+        list(read_articles(path))
+    assert next_step(refusal.value) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("a.docx", "put the texts into a CSV file with the columns doc_id, date, title and text"),
+        ("a.pdf", "put the texts into a CSV file with the columns doc_id, date, title and text"),
+        ("A.TXT", "put the texts into a CSV file with the columns doc_id, date, title and text"),
+        ("a.xlsx", "save it as CSV, with commas"),
+        ("a.tsv.gz", "save it as CSV, with commas"),
+        ("a.json", "JSON Lines has one object a line and no list around them, and ends in .jsonl"),
+        ("a.dta", None),
+        ("a", None),
+    ],
+)
+def test_a_file_of_another_kind_is_told_what_to_become(tmp_path: Path, name: str, step: str | None) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(InputError, match="file name must end in one of") as refusal:
+        DocumentInputs([tmp_path / name])
+    assert next_step(refusal.value) == step
+
+
+def test_the_ending_of_an_output_is_left_to_its_rule(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="file name must end in one of") as refusal:
+        write_documents([], tmp_path / "out.csv")
+    assert next_step(refusal.value) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("en_core_web_sm", "not installed (python -m spacy download en_core_web_sm gets it)"),
+        ("de_core_news_md", "not installed (python -m spacy download de_core_news_md gets it)"),
+        ("en", "not installed (python -m spacy download en_core_web_sm gets one)"),
+        (f"models{os.sep}en", "there is no such folder"),
+        ("empty", "Could not read meta.json from empty"),
+    ],
+)
+def test_a_pipeline_that_is_not_there_is_told_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, ends: str
+) -> None:
+    spacy = pytest.importorskip("spacy")
+    if spacy.util.is_package(name):
+        pytest.skip(f"{name} is installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ParameterError) as refusal:
+        load_pipeline(name)
+    rule = "pipeline must be an installed spaCy pipeline or the folder of one"
+    assert str(refusal.value) == f"{rule}, got {name!r}: {ends}"
+
+
+# --- scored mentions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["events", "calibrate", "doctor"])
+@pytest.mark.parametrize("name", ["news.csv", "corpus.conllu", "corpus.v4_gold_conll", "news.xml.gz"])
+def test_what_has_no_scores_yet_is_sent_to_score(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, name: str
+) -> None:
+    (tmp_path / name).touch()
+    more = ("--out", tmp_path / "run") if command == "events" else ()
+    status, out, err = called(capsys, command, tmp_path / name, *more)
+    assert (status, out) == (3, "")
+    (line,) = err.splitlines()
+    assert line.startswith(f"corefsample: {tmp_path / name}: file name must end in one of .jsonl, .jsonl.gz, .parquet,")
+    assert line.endswith(f"got {name!r} (`corefsample score` makes scored mentions of it)")
+
+
+def test_news_in_place_of_scored_mentions_is_sent_to_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    news = er.write_lines(tmp_path / "news.jsonl", [ROW])
+    said = (
+        f"corefsample: {news}: line 1: doc_id 'a': mentions must be there, got none "
+        "(`corefsample score` finds and scores the mentions of news)\n"
+    )
+    assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", said)
+    status, out, err = called(capsys, "doctor", news)
+    assert (status, err) == (3, said)
+    assert "  P(NEW)      none\n" in out
+
+
+def test_a_document_without_its_parse_is_told_what_is_missing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lines = [{name: value for name, value in line.items() if name != "tokens"} for line in er.corpus()]
+    path = er.write_lines(tmp_path / "scored.jsonl", lines)
+    status, _, err = called(capsys, "events", path, "--out", tmp_path / "run")
+    step = "the file must hold the parse, as `corefsample score` writes it"
+    assert (status, err) == (
+        3,
+        f"corefsample: {path}: line 1: doc_id 'doc 1': tokens must be there, got none ({step})\n",
+    )
+
+
+def test_doctor_says_what_to_do_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = er.write_lines(tmp_path / "news.jsonl", [ROW, {**ROW, "doc_id": "b"}])
+    _, _, err = called(capsys, "doctor", path)
+    assert [
+        line.endswith("(`corefsample score` finds and scores the mentions of news)") for line in err.splitlines()
+    ] == [
+        True,
+        False,
+    ]
+
+
+def test_a_folder_is_to_be_named_by_its_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, _, err = called(capsys, "events", tmp_path, "--out", tmp_path / "run")
+    assert status == 3
+    assert err.endswith(f" (name its files, such as {str(tmp_path / '*.parquet')!r})\n")
+    (tmp_path / "run.json").touch()
+    _, _, err = called(capsys, "doctor", tmp_path)
+    assert err.endswith(f" (the documents of a run are in {tmp_path / 'documents.parquet'})\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--queries",)], ids=["links", "queries"])
+def test_files_without_gold_are_named(capsys: pytest.CaptureFixture[str], scored: Path, arguments: tuple[str]) -> None:
+    status, out, err = called(capsys, "calibrate", scored, *arguments)
+    assert (status, out) == (3, "")
+    assert err.startswith(f"corefsample: {scored}: gold must be there ")
+    assert err.endswith(", got none in 10 documents\n")
+
+
+@pytest.mark.parametrize("entity", [None, 0], ids=["no entity", "one entity"])
+@pytest.mark.parametrize("arguments", [("--resamples", 10), ("--queries",)], ids=["links", "queries"])
+def test_gold_that_tells_nothing_is_refused_with_its_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[Any, ...], entity: int | None
+) -> None:
+    lines = [{**line, "gold": [entity] * len(line["mentions"])} for line in er.corpus()]
+    path = er.write_lines(tmp_path / "gold.jsonl", lines)
+    status, out, err = called(capsys, "calibrate", path, *arguments)
+    if entity == 0 and "--queries" not in arguments:  # pairs that are all right can be measured
+        assert (status, err) == (0, "")
+        return
+    assert (status, out) == (3, "")
+    assert err.startswith(f"corefsample: {path}: ")
+    assert " must " in err
+    assert ", got " in err
+    assert len(err.splitlines()) == 1
+
+
+def test_too_few_queries_are_refused_before_anything_is_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # Few pronouns are subjects here: no more pairs of query and document than there are documents.
+    lines = [{**line, "gold": [n % 2 for n in range(len(line["mentions"]))]} for line in er.corpus()]
+    path = er.write_lines(tmp_path / "gold.jsonl", lines)
+    before = os.listdir(tmp_path)
+    for more in ((), ("--out", tmp_path / "queries")):
+        status, out, err = called(capsys, "calibrate", path, "--queries", *more)
+        assert (status, out) == (3, "")
+        assert err.startswith(f"corefsample: {path}: gold must make at least 20 pairs of query and document, got ")
+        assert len(err.splitlines()) == 1
+    assert os.listdir(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("Iraq", "USA"), "got 'Iraq': did you mean IRQ (Iraq)"),
+        (("irq", "USA"), "got 'irq': did you mean IRQ (Iraq)"),
+        (("USA", "NATO"), "got 'NATO': did you mean X-NATO (NATO)?"),
+    ],
+)
+def test_a_country_is_told_its_code_once(
+    capsys: pytest.CaptureFixture[str], scored: Path, given: tuple[str, str], said: str
+) -> None:
+    status, _, err = called(capsys, "events", scored, "--compare", *given, "--out", scored.with_name("run"))
+    assert status == 2
+    assert err.startswith(f"corefsample: --compare must name countries of the lexicon, {said}")
+    assert "unknown" not in err
+
+
+# --- runs and outputs --------------------------------------------------------------------------------------------
+
+
+def test_a_page_of_no_run_is_told_where_the_run_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = tmp_path / "demo" / "run"
+    run.mkdir(parents=True)
+    status, _, err = called(capsys, "report", tmp_path / "demo")
+    assert status == 3
+    assert err.endswith(", got no run.json (`corefsample events` makes one)\n")
+    (run / "run.json").touch()
+    status, _, err = called(capsys, "report", tmp_path / "demo")
+    assert status == 3
+    assert err.endswith(f", got no run.json (did you mean {run}?)\n")
+
+
+def test_a_page_of_a_file_is_refused_as_that(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, _, err = called(capsys, "report", scored)
+    rule = "input must be the folder of a finished events run, got a file"
+    assert (status, err) == (3, f"corefsample: {scored}: {rule} (`corefsample events` makes one)\n")
+
+
+def test_a_run_without_its_counts_is_not_finished(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    run = scored.with_name("run")
+    assert called(capsys, "events", scored, "--samples", 20, "--no-pictures", "--out", run)[0] == 0
+    (run / "counts.parquet").unlink()
+    status, _, err = called(capsys, "report", run)
+    assert status == 3
+    assert ", got no counts.parquet (" in err
+    assert len(err.splitlines()) == 1
+
+
+def missing(folder: Path) -> list[tuple[str, ...]]:
+    """Commands whose output is to go into a folder that is not there; each with good input."""
+    scored, gold, out = folder / "scored.jsonl", folder / "gold.jsonl", folder / "nowhere"
+    lines = [{**line, "gold": list(range(len(line["mentions"])))} for line in er.corpus()]
+    er.write_lines(gold, lines)
+    commands: list[tuple[Any, ...]] = [
+        ("convert", scored, out / "x.parquet"),
+        ("convert", scored, out / "x.conllu", "--clustering", "map"),
+        ("recalibrate", gold, scored, "--out", out / "x.jsonl"),
+        ("train", gold, "--out", out / "x.npz"),
+    ]
+    return [tuple(map(str, command)) for command in commands]
+
+
+@pytest.mark.parametrize("number", range(4), ids=["convert", "to CoNLL-U", "recalibrate", "train"])
+def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, number: int
+) -> None:
+    def work(*args: Any, **keywords: Any) -> None:
+        raise AssertionError("must not begin")
+
+    monkeypatch.setattr("events.jobs.training._fit.TrainingFit.model", work)
+    monkeypatch.setattr("events.jobs.GoldDocuments.__iter__", work)
+    command = missing(scored.parent)[number]
+    before = sorted(scored.parent.rglob("*"))
+    status, out, err = called(capsys, *command)
+    assert (status, out) == (1, "")
+    (line,) = err.splitlines()
+    nowhere = scored.parent / "nowhere"
+    assert line.startswith(f"corefsample: {nowhere / 'x'}.")
+    assert line.endswith(f"output must be writable, got: No such file or directory (make the folder {nowhere} first)")
+    assert sorted(scored.parent.rglob("*")) == before
+
+
+def test_a_closed_folder_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path
+) -> None:
+    closed = scored.parent / "closed"
+    closed.mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != closed)
+    status, out, err = called(capsys, "convert", scored, closed / "x.parquet")
+    assert (status, out) == (1, "")
+    assert err == f"corefsample: {closed / 'x.parquet'}: output must be writable, got: Permission denied\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            PermissionError(13, "Permission denied", "runs/closed"),
+            "runs/closed: file or folder must be accessible, got: Permission denied",
+        ),
+        (
+            OSError(28, "No space left on device"),
+            "a file, or standard output, must be accessible, got: No space left on device",
+        ),
+        (OSError("no number"), "OSError: no number (COREFSAMPLE_TRACEBACK=1 shows where)"),
+        (KeyError("x"), "KeyError: 'x' (COREFSAMPLE_TRACEBACK=1 shows where)"),
+    ],
+)
+def test_what_the_system_refuses_is_told_by_its_place(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, said: str
+) -> None:
+    def fail(*args: Any, **keywords: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("events.jobs.examine.examine", fail)
+    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ParameterError("columns must include 'date', got 'day'"),
+        InputError("news.jsonl: line 2: doc_id 'x': date must be an ISO date (YYYY-MM-DD), got 'soon'"),
+        InputError("c.conllu: line 3: doc_id 'x': meta::dateCreated: must be an ISO date, got '2024-2-30'"),
+        InputError("x.parquet: row 3: doc_id 'y': date must be an ISO date, got 7"),
+        OutputError("x.parquet: output must be writable, got: No such file or directory"),
+        OutputError(f"{os.path.join(os.curdir, 'x')}: output must be writable, got: No such file or directory"),
+        OutputError("run: output must be writable, got: No space left on device"),
+        CorefsampleError("anything else"),
+    ],
+)
+def test_where_no_step_is_plain_none_is_said(error: CorefsampleError) -> None:
+    assert next_step(error) is None
+
+
+# --- pipes -------------------------------------------------------------------------------------------------------
+
+
+def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command whose reader is gone before it begins."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "events.cli", *map(str, arguments)],
+            cwd=PROJECT,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda folder: ("--help",),
+        lambda folder: ("train", "--help"),
+        lambda folder: ("--version",),
+        lambda folder: ("demo", "--documents", "5", "--json", "--out", folder / "demo"),
+        lambda folder: ("doctor", folder / "scored.jsonl", "--json"),
+    ],
+    ids=["help", "long help", "version", "demo", "doctor"],
+)
+def test_no_command_says_a_word_of_a_pipe_whose_reader_is_gone(
+    scored: Path, arguments: Callable[[Path], tuple[Any, ...]]
+) -> None:
+    done = closed_pipe(*arguments(scored.parent))
+    assert done.stderr == ""
+    assert done.returncode in (1, 141)
+    shutil.rmtree(scored.parent / "demo", ignore_errors=True)
+
+
+def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "FORCE_COLOR": ""}
+    command = [sys.executable, "-m", "events.cli", "events", str(scored), "--out", "run", "--no-pictures"]
+    options = ["--rule", "attack_target", "--preset", "extended", "--period", "week", "--samples", "20"]
+    done = subprocess.run(
+        [*command, *options],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.stderr == ""
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "Highest posterior means, with 95% quantile intervals:\n" in done.stdout

@@ -1,0 +1,229 @@
+"""Sampled counts as arrays and for ArviZ; the exact posterior of one count, from memory and from a folder."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from corefsample import InputError, ParameterError, ScoredDocument, write_documents
+from events import EventCounter, load_rules, simulate_documents
+from events.arviz_export import to_arviz
+from events.counting import CountSamples, EventCounts, count_posterior, count_samples, read_count_posterior
+from events.jobs.count_events import EventsOptions, run_events
+
+N_SAMPLES = 40
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[ScoredDocument]:
+    start, end = datetime.date(1998, 5, 1), datetime.date(1999, 8, 1)
+    options: dict[str, Any] = {"start": start, "end": end, "event_share": 0.8, "median_mentions": 30.0}
+    return [each.document for each in simulate_documents(40, seed=2, **options)]
+
+
+@pytest.fixture(scope="module")
+def counts(documents: list[ScoredDocument]) -> EventCounts:
+    counter = EventCounter(load_rules("attack", preset="extended"), n_samples=N_SAMPLES, seed=1)
+    counter.update(documents)
+    return counter.counts(level=0.8)
+
+
+@pytest.fixture(scope="module")
+def samples(counts: EventCounts) -> CountSamples:
+    return count_samples(counts)
+
+
+def test_each_sample_counts_the_documents_with_an_event(documents: list[ScoredDocument], samples: CountSamples) -> None:
+    # The slow way: document by document, event by event.
+    expected = np.zeros_like(samples.counts)
+    one_best = np.zeros_like(samples.one_best)
+    counter = EventCounter(load_rules("attack", preset="extended"), n_samples=N_SAMPLES, seed=1)
+    for document in documents:
+        events = counter.add(document)
+        assert document.date is not None
+        quarter = f"{document.date.year}Q{(document.date.month - 1) // 3 + 1}"
+        for e, key in enumerate(() if events is None else events.keys):
+            if key in samples.countries and events is not None:
+                place = samples.countries.index(key), samples.periods.index(quarter)
+                one_best[place] += int(events.one_best[e])
+                for s in range(N_SAMPLES):
+                    expected[s, *place] += int(events.hits[e, s])
+    np.testing.assert_array_equal(samples.counts, expected)
+    np.testing.assert_array_equal(samples.one_best, one_best)
+    assert samples.counts.sum() > 100
+
+
+def test_means_of_the_samples_are_those_of_the_counts(counts: EventCounts, samples: CountSamples) -> None:
+    table = counts.to_frame()
+    drawn = samples.to_frame().groupby(["country", "period"], sort=False)["count"].mean()
+    assert drawn.to_numpy() == pytest.approx(table["mean"].to_numpy(), abs=1e-12)
+    assert [f"{c} {p}" for c, p in drawn.index] == [f"{c} {p}" for c, p in table[["country", "period"]].to_numpy()]
+    assert samples.n_docs.tolist() == table["n_docs"].tolist()[: len(samples.periods)]
+
+
+def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) -> None:
+    table = samples.to_frame()
+    assert list(table.columns) == ["sample", "country", "period", "period_start", "count"]
+    assert len(table) == samples.counts.size
+    row = table[(table["sample"] == 7) & (table["country"] == samples.countries[1])].iloc[2]
+    assert row["count"] == samples.counts[7, 1, 2]
+    assert (row["period"], row["period_start"]) == (samples.periods[2], samples.period_starts[2].item())
+
+
+def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> None:
+    last, first = samples.countries[-1], samples.countries[0]
+    chosen = count_samples(counts, [last, "ISL", first])
+    np.testing.assert_array_equal(chosen.counts[:, 0], samples.counts[:, -1])
+    np.testing.assert_array_equal(chosen.counts[:, 2], samples.counts[:, 0])
+    assert not chosen.counts[:, 1].any()  # a country of the lexicon without an event
+
+
+@pytest.mark.parametrize(
+    ("countries", "message"),
+    [
+        (["QQQ"], "country must be one that is counted"),
+        (["ISL", "ISL"], "countries must be named once each, got"),
+        ("ISL", "countries must be a list of codes, got 'ISL'"),
+    ],
+)
+def test_countries_that_cannot_be_counted_are_refused(counts: EventCounts, countries: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        count_samples(counts, countries)
+
+
+def test_no_document_gives_empty_samples() -> None:
+    empty = count_samples(EventCounter(n_samples=5).counts())
+    assert empty.counts.shape == (5, 0, 0)
+    assert len(empty.to_frame()) == 0
+
+
+def test_arrays_are_read_only(counts: EventCounts, samples: CountSamples) -> None:
+    arrays = samples.counts, samples.period_starts, samples.n_docs, samples.one_best
+    assert not any(array.flags.writeable for array in arrays)
+    assert not count_posterior(counts, samples.countries[0], samples.periods[0]).pmf.flags.writeable
+
+
+# --- ArviZ -------------------------------------------------------------------------------------------------
+
+
+def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> None:
+    pytest.importorskip("arviz_base")
+    tree = to_arviz(samples)
+    count = tree["posterior"]["count"]
+    assert count.dims == ("chain", "draw", "country", "period")
+    np.testing.assert_array_equal(count.to_numpy()[0], samples.counts)
+    assert count.coords["country"].to_numpy().tolist() == list(samples.countries)
+    assert count.coords["period"].to_numpy().tolist() == list(samples.periods)
+    starts = count.coords["period_start"].to_numpy().astype("datetime64[D]")
+    assert starts.tolist() == samples.period_starts.tolist()
+    constant = tree["constant_data"]
+    assert constant["n_docs"].to_numpy().tolist() == samples.n_docs.tolist()
+    assert constant["one_best"].dims == ("country", "period")
+    assert tree.attrs["inference_library"] == tree["posterior"].attrs["inference_library"] == "corefsample"
+    country, period = samples.countries[0], samples.periods[1]
+    assert count.sel(country=country, period=period).mean().item() == samples.counts[:, 0, 1].mean()
+
+
+def test_arviz_takes_years_before_nanoseconds_can_count(samples: CountSamples) -> None:
+    pytest.importorskip("arviz_base")
+    old = samples.period_starts - np.timedelta64(200_000, "D")
+    fields = {name: getattr(samples, name) for name in samples.__slots__}
+    tree = to_arviz(CountSamples(**{**fields, "period_starts": old}))
+    starts = tree["posterior"]["count"].coords["period_start"].to_numpy()
+    assert starts.astype("datetime64[D]").tolist() == old.tolist()
+
+
+def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(ParameterError) as error:
+        to_arviz(samples)
+    assert "pip install 'corefsample[arviz]'" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# --- one count ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interval", ["quantile", "hdi", "normal"])
+def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts, interval: Any) -> None:
+    table = EventCounts(counts.tally, counts.calendar, 0.6, interval).to_frame()
+    for row in table.sort_values("sd", ascending=False).head(4).itertuples():
+        law = count_posterior(counts, row.country, row.period, level=0.6, interval=interval)
+        for name in ("country", "period", "n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
+            assert getattr(law, name) == getattr(row, name), name
+        assert law.pmf.sum() == pytest.approx(1.0)
+        assert law.pmf @ np.arange(law.pmf.size) == pytest.approx(row.mean)
+        assert law.to_frame()["probability"].tolist() == law.pmf.tolist()
+        assert law.to_frame()["count"].tolist() == list(range(law.pmf.size))
+
+
+def test_level_and_interval_are_those_of_the_counts_unless_told(counts: EventCounts, samples: CountSamples) -> None:
+    law = count_posterior(counts, samples.countries[0], samples.periods[0])
+    assert (law.level, law.interval) == (0.8, "quantile")
+
+
+def test_a_known_country_without_an_event_counts_zero(counts: EventCounts, samples: CountSamples) -> None:
+    law = count_posterior(counts, "ISL", samples.periods[0])
+    assert (law.pmf.tolist(), law.mean, law.upper, law.one_best) == ([1.0], 0.0, 0.0, 0)
+
+
+def test_an_unknown_count_is_refused(counts: EventCounts, samples: CountSamples) -> None:
+    with pytest.raises(ParameterError, match="country must be one that is counted"):
+        count_posterior(counts, "QQQ", samples.periods[0])
+    with pytest.raises(ParameterError, match="period must be one from 1998Q2 to"):
+        count_posterior(counts, samples.countries[0], "1900Q1")
+    with pytest.raises(ParameterError, match="level must lie in"):
+        count_posterior(counts, samples.countries[0], samples.periods[0], level=1.0)
+
+
+# --- a run's folder ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    write_documents(iter(documents), folder / "news.jsonl")
+    compare = ("YUG", "X-NATO")
+    options = EventsOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8, compare=compare)
+    run_events(folder / "news.jsonl", folder / "run", options, pictures=False)
+    return folder / "run"
+
+
+def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run: Path) -> None:
+    for row in counts.to_frame().sort_values("sd", ascending=False).head(3).itertuples():
+        law, read = count_posterior(counts, row.country, row.period), read_count_posterior(run, row.country, row.period)
+        assert read.pmf == pytest.approx(law.pmf, abs=1e-12)
+        for name in ("n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
+            assert getattr(read, name) == pytest.approx(getattr(law, name)), name
+
+
+def test_what_a_folder_lacks_is_told(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a run's folder must hold counts\.parquet, got none"):
+        read_count_posterior(tmp_path, "USA", "1999Q1")
+    with pytest.raises(ParameterError, match=r"country and period must be a row of .*'QQQ' and '1999Q1'"):
+        read_count_posterior(run, "QQQ", "1999Q1")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("counts.csv", "period_start"), ("comparisons.csv", "period_start"), ("evidence.csv", "date")],
+)
+def test_dates_in_csv_are_iso_so_that_r_reads_dates(run: Path, name: str, column: str) -> None:
+    # readr::read_csv takes a column for dates if every field is yyyy-mm-dd, unquoted or quoted.
+    table = pd.read_csv(run / name, dtype=str, keep_default_na=False)
+    assert len(table)
+    assert table[column].str.fullmatch(r"\d{4}-\d{2}-\d{2}").all()
+    assert [datetime.date.fromisoformat(day) for day in table[column]]
+
+
+def test_no_field_of_the_counts_reads_as_missing(run: Path) -> None:
+    # R and pandas read NA, Namibia's two letters, as missing; its three are NAM.
+    for name in ("counts.csv", "comparisons.csv"):
+        table = pd.read_csv(run / name)
+        assert not table.isna().to_numpy().any()

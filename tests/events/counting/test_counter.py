@@ -1,0 +1,162 @@
+"""The Python way in."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from references import events as er
+
+import events
+from corefsample import InputError, ParameterError
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events.counting import evaluate_matches
+
+DOCUMENTS = [er.scored(document) for document in er.corpus()]
+
+
+def counted(**options: Any) -> EventCounter:
+    counter = EventCounter(**{"n_samples": 100, **options})
+    counter.update(DOCUMENTS)
+    return counter
+
+
+def test_the_package_names_what_it_offers() -> None:
+    for name in ("EventCounter", "load_rules", "load_lexicon"):
+        assert name in dir(events)
+        assert getattr(events, name)
+    with pytest.raises(AttributeError, match="has no attribute 'EventCount'"):
+        events.EventCount  # noqa: B018
+
+
+def test_adding_a_document_tells_its_events() -> None:
+    counter = EventCounter(n_samples=100)
+    told = {document.doc_id: counter.add(document) for document in DOCUMENTS}
+    assert [doc_id for doc_id, found in told.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
+    third = told["doc 3"]
+    assert third is not None
+    assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), ("KWT", "USA"))
+    assert third.matches is not None
+    direct = evaluate_matches(
+        DOCUMENTS[2].antecedents, third.matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100
+    )
+    assert third.hits.tolist() == direct.hits.tolist()
+
+
+def test_a_rule_a_lexicon_and_a_scheme_can_be_given() -> None:
+    counter = counted(rule=load_rules("attack_target"), lexicon=load_lexicon(), scheme="ud2", period="year")
+    table = counter.counts().to_frame()
+    assert set(table["country"]) == {"IRQ>IRN", "IRQ>IRQ", "USA>KWT"}
+    assert set(table["period"]) == {"1999", "2000"}
+
+
+def test_the_level_and_kind_of_intervals_can_be_chosen_late() -> None:
+    counter = counted()
+    wide, narrow = (counter.counts(level=level, interval="normal").to_frame() for level in (0.99, 0.5))
+    assert (wide["lower"] <= narrow["lower"]).all()
+    assert (wide["upper"] > narrow["upper"]).any()
+
+
+def test_the_documents_nearest_one_half_come_first() -> None:
+    counter = counted()
+    near, table = counter.near_half(3), counter.evidence()
+    distances = (table["probability"] - 0.5).abs()
+    assert len(near) == 3
+    assert (near["probability"] - 0.5).abs().tolist() == sorted(distances)[:3]
+    assert len(counter.near_half()) == len(table)
+
+
+def test_a_counter_without_documents_has_empty_tables() -> None:
+    counter = EventCounter()
+    assert counter.counts().to_frame().empty
+    assert list(counter.evidence().columns)[:4] == ["doc_id", "date", "period", "country"]
+    assert counter.near_half().empty
+
+
+def test_a_document_that_comes_twice_is_refused() -> None:
+    counter = counted()
+    before = counter.counts().to_frame()
+    with pytest.raises(InputError, match="doc_id 'doc 3': doc_id must be unique in the corpus"):
+        counter.add(DOCUMENTS[2])
+    assert counter.counts().to_frame().equals(before)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"date": None}, "doc_id 'x': date must be there for events, got none"),
+        ({"tokens": None}, "doc_id 'x': tokens must be there for events, got none"),
+    ],
+)
+def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any], message: str) -> None:
+    counter = EventCounter()
+    with pytest.raises(InputError, match=message):
+        counter.add(er.scored({**er.corpus()[1], "doc_id": "x", **changes}))
+    good = {**er.corpus()[1], "doc_id": "x"}
+    assert counter.add(er.scored(good)) is not None  # what was refused does not count as seen
+    assert counter.tally.n_documents == 1
+
+
+def test_labels_of_no_scheme_are_refused_with_the_document() -> None:
+    document = er.corpus()[1]
+    document["tokens"]["dep"] = ["SBJ"] * len(document["tokens"]["dep"])
+    with pytest.raises(InputError, match=r"doc_id 'doc 2': tokens\.dep must fit a dependency scheme"):
+        EventCounter().add(er.scored(document))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be"),
+        ({"seed": -1}, "seed must"),
+        ({"period": "2Q"}, "period must be one of"),
+        ({"scheme": "ud3"}, "scheme must be one of"),
+        ({"rule": load_rules(), "predicate": lambda document, labels: {}}, "predicate"),
+    ],
+)
+def test_options_that_break_their_rules_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        EventCounter(**options)
+
+
+@pytest.mark.parametrize("rule", ["attack", 5, [load_rules()]])
+def test_a_rule_by_its_name_is_refused_with_the_way_to_load_it(rule: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^rule must be a Rule, as load_rules returns, got "):
+        EventCounter(rule)
+    with pytest.raises(ParameterError, match=r"^lexicon must be a Lexicon, as load_lexicon returns, got "):
+        EventCounter(lexicon=rule)
+    with pytest.raises(ParameterError, match=r"^predicate must be a function of a document and its labels, got "):
+        EventCounter(predicate=rule)
+
+
+@pytest.mark.parametrize("documents", ["file.jsonl", Path("file.jsonl"), 5, None, DOCUMENTS[0]])
+def test_what_holds_no_documents_is_refused_with_the_way_to_read_them(documents: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"^documents must be ScoredDocuments, as read_documents yields them, got "
+    ):
+        EventCounter().update(documents)
+
+
+@pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
+def test_what_is_no_document_is_refused(document: Any) -> None:
+    counter = EventCounter()
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as error:
+        counter.add(document)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
+        counter.update([document])
+    assert counter.tally.n_documents == 0
+
+
+def test_a_stray_date_is_refused_with_its_document_and_counts_nothing() -> None:
+    counter = EventCounter(period="day", n_samples=10)
+    counter.update(DOCUMENTS)
+    stray = dataclasses.replace(DOCUMENTS[1], doc_id="stray", date=datetime.date(999, 2, 6))
+    rule = r"date must leave at most 100,000 periods \(day\) from first to last document, got 0999-02-06"
+    with pytest.raises(InputError, match=f"^doc_id 'stray': {rule}$"):
+        counter.add(stray)
+    assert counter.tally.n_documents == len(DOCUMENTS)
+    assert counter.add(dataclasses.replace(stray, date=DOCUMENTS[1].date)) is not None  # it does not count as seen

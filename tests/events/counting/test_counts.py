@@ -1,0 +1,238 @@
+"""Posterior counts: values by hand, sums against loops, comparison against enumeration."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import events as er
+from tallies import QUARTER, SMALL, corpora, document, tally_of
+
+from corefsample import ParameterError
+from events.counting import COMPARISON_COLUMNS, COUNT_COLUMNS, CountTally, DocumentEvents
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+
+def test_the_columns_are_those_of_the_design_in_its_order() -> None:
+    columns = "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
+    columns += "one_best"
+    assert list(tally_of(SMALL).counts(QUARTER).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
+
+
+def test_figures_by_hand() -> None:
+    table = tally_of(SMALL).counts(QUARTER).to_frame().set_index(["country", "period"])
+    # AAA in 1999Q1: p = 1/4 and 1/2. Mean .75, variance 3/16 + 1/4 = 7/16. Monte Carlo variance of the mean:
+    # (3/16) / 4 + (1/4) / 4 = 7/64. P(0) = 3/8, P(1) = 1/2, P(2) = 1/8: 2.5% quantile 0, 97.5% quantile 2.
+    row = table.loc[("AAA", "1999Q1")]
+    assert row["mean"] == pytest.approx(0.75, abs=1e-15)
+    assert row["sd"] == pytest.approx(math.sqrt(7 / 16), abs=1e-15)
+    assert row["mean_mc_se"] == pytest.approx(math.sqrt(7 / 64), abs=1e-15)
+    assert (row["lower"], row["upper"], row["one_best"], row["n_docs"]) == (0.0, 2.0, 1, 3)
+    # AAA in 1999Q4: all four samples agree, so the Monte Carlo error is the bound 1 - .05^(1/4), not 0.
+    row = table.loc[("AAA", "1999Q4")]
+    assert (row["mean"], row["sd"], row["lower"], row["upper"]) == (1.0, 0.0, 1.0, 1.0)
+    assert row["mean_mc_se"] == pytest.approx(1 - 0.05**0.25, abs=1e-15)
+
+
+def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> None:
+    table = tally_of([("1998Q4", None), *SMALL, ("2000Q1", None)]).counts(QUARTER).to_frame()
+    expected = ["1998Q4", "1999Q1", "1999Q2", "1999Q3", "1999Q4", "2000Q1"]
+    assert table["country"].tolist() == ["AAA"] * 6 + ["BBB"] * 6
+    assert table["period"].tolist() == expected * 2
+    assert table["n_docs"].tolist() == [1, 3, 0, 0, 1, 1] * 2
+    empty = table[(table["country"] == "BBB") & (table["period"] != "1999Q1")]
+    assert (empty[["mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)
+    assert table["period_start"].tolist()[:2] == [datetime.date(1998, 10, 1), datetime.date(1999, 1, 1)]
+
+
+def test_a_country_without_any_evidence_has_no_rows() -> None:
+    tally = tally_of(SMALL)
+    assert tally.keys() == ["AAA", "BBB"]
+    assert "CCC" not in set(tally.counts(QUARTER).to_frame()["country"])
+
+
+def test_a_country_that_only_the_one_best_holds_has_rows() -> None:
+    tally = tally_of([("1999Q1", document({"AAA": [0, 0, 0, 0]}, ("AAA",)))])
+    (row,) = tally.counts(QUARTER).to_frame().to_dict("records")
+    assert (row["mean"], row["one_best"], row["lower"], row["upper"]) == (0.0, 1, 0.0, 0.0)
+
+
+def test_types_do_not_depend_on_what_was_found() -> None:
+    for documents in (SMALL, [("1999Q1", None)], []):
+        table = tally_of(documents).counts(QUARTER).to_frame()
+        for name in ("n_docs", "n_samples", "one_best"):
+            assert table[name].dtype == np.int64
+        for name in ("mean", "mean_mc_se", "sd", "lower", "upper", "level"):
+            assert table[name].dtype == np.float64
+        for name in ("country", "period", "interval"):
+            assert pd.api.types.is_string_dtype(table[name])
+
+
+def test_a_corpus_without_documents_has_an_empty_table() -> None:
+    counts = CountTally(4).counts(QUARTER)
+    assert counts.to_frame().empty
+    assert counts.compare("AAA", "BBB").empty
+
+
+@pytest.mark.parametrize("code", ["NAM", "NA", "nan", "007", "X-NATO"])
+def test_codes_survive_a_round_trip_through_csv(code: str) -> None:
+    table = tally_of([("1999Q1", document({code: [1, 0, 0, 0]}))]).counts(QUARTER).to_frame()
+    text = table.to_csv(index=False)
+    again = pd.read_csv(io.StringIO(text), keep_default_na=False, dtype={"country": str})
+    assert again["country"].tolist() == [code]
+
+
+def test_the_namibia_of_the_lexicon_survives_even_a_careless_read() -> None:
+    table = tally_of([("1999Q1", document({"NAM": [1, 0, 0, 0]}))]).counts(QUARTER).to_frame()
+    assert pd.read_csv(io.StringIO(table.to_csv(index=False)))["country"].tolist() == ["NAM"]
+
+
+# --- intervals ---------------------------------------------------------------------------------------------
+
+
+def hits_of(documents: list[tuple[str, DocumentEvents]], country: str, period: str) -> list[list[int]]:
+    return [
+        events.hits[events.keys.index(country)].tolist()
+        for label, events in documents
+        if label == period and country in events.keys
+    ]
+
+
+@settings(max_examples=50)
+@given(corpora(), st.sampled_from([0.5, 0.9, 0.95]))
+def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, DocumentEvents]], level: float) -> None:
+    tally = tally_of(documents, 6)
+    tables = {
+        kind: tally.counts(QUARTER, level=level, interval=kind).to_frame() for kind in ("quantile", "hdi", "normal")
+    }
+    for number, row in enumerate(tables["quantile"].to_dict("records")):
+        hits = hits_of(documents, row["country"], row["period"])
+        probs = [sum(h) / 6 for h in hits]
+        law = [math.fsum(p) for p in _outcomes(probs)]
+        tail = (1.0 - level) / 2.0
+        assert row["mean"] == pytest.approx(math.fsum(probs), abs=1e-12)
+        assert row["sd"] == pytest.approx(math.sqrt(math.fsum(p * (1 - p) for p in probs)), abs=1e-12)
+        assert (row["lower"], row["upper"]) == (er.quantile(law, tail), er.quantile(law, 1.0 - tail))
+        hdi = tables["hdi"].iloc[number]
+        assert (hdi["lower"], hdi["upper"]) in er.shortest_intervals(law, level)
+        normal = tables["normal"].iloc[number]
+        by_sample = [sum(h[s] for h in hits) for s in range(6)]
+        mean = sum(by_sample) / 6
+        sd = math.sqrt(sum((n - mean) ** 2 for n in by_sample) / 6)
+        z = float(scipy.stats.norm.ppf((1 + level) / 2))
+        assert (normal["lower"], normal["upper"]) == pytest.approx((mean - z * sd, mean + z * sd), abs=1e-12)
+
+
+def _outcomes(probs: list[float]) -> list[list[float]]:
+    """Terms of P(count = k), by adding one document after another."""
+    terms: list[list[float]] = [[1.0]]
+    for p in probs:
+        grown: list[list[float]] = [[] for _ in range(len(terms) + 1)]
+        for k, parts in enumerate(terms):
+            total = math.fsum(parts)
+            grown[k].append(total * (1.0 - p))
+            grown[k + 1].append(total * p)
+        terms = grown
+    return terms
+
+
+def test_the_normal_interval_of_the_paper_by_hand() -> None:
+    # Samples' counts of AAA in 1999Q1: 2, 1, 0, 0. Mean .75, variance (1.5625 + .0625 + .5625 * 2) / 4 = .6875.
+    counts = tally_of(SMALL).counts(QUARTER, interval="normal").to_frame()
+    row = counts.iloc[0]
+    half = 1.959963984540054 * math.sqrt(0.6875)
+    assert (row["country"], row["period"], row["interval"]) == ("AAA", "1999Q1", "normal")
+    assert (row["lower"], row["upper"]) == pytest.approx((0.75 - half, 0.75 + half), abs=1e-12)
+
+
+def test_the_law_of_one_count_can_be_had() -> None:
+    counts = tally_of(SMALL).counts(QUARTER)
+    assert counts.pmf("AAA", "1999Q1") == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=1e-15)
+    assert counts.pmf("AAA", "1999Q2").tolist() == [1.0]
+    assert counts.pmf("ZZZ", "1999Q1").tolist() == [1.0]
+    with pytest.raises(ParameterError, match=r"period must be one from 1999Q1 to .*, got 'soon'"):
+        counts.pmf("AAA", "soon")
+    known = tally_of(SMALL).counts(QUARTER, known={"AAA", "BBB"})
+    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+        known.pmf("Iraq", "1999Q1")
+    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+        known.compare("AAA", "Iraq")
+
+
+# --- comparison --------------------------------------------------------------------------------------------
+
+
+def test_the_columns_of_a_comparison_are_fixed() -> None:
+    columns = (
+        "period, period_start, first, second, p_first_greater, p_equal, p_second_greater, mean_difference, lower, "
+        "upper, level"
+    )
+    table = tally_of(SMALL).counts(QUARTER).compare("AAA", "BBB")
+    assert list(table.columns) == columns.split(", ") == list(COMPARISON_COLUMNS)
+    assert table["period"].tolist() == ["1999Q1", "1999Q2", "1999Q3", "1999Q4"]
+
+
+@settings(max_examples=60)
+@given(corpora())
+def test_a_comparison_is_that_of_every_documents_joint_law(documents: list[tuple[str, DocumentEvents]]) -> None:
+    table = tally_of(documents, 6).counts(QUARTER).compare("AAA", "BBB")
+    for row in table.to_dict("records"):
+        first, second = [], []
+        for label, events in documents:
+            if label == row["period"]:
+                zero = [0] * 6
+                rows = [events.hits[events.keys.index(c)] if c in events.keys else zero for c in ("AAA", "BBB")]
+                a, b = er.joint_shares(np.array(rows), 0, 1)
+                first.append(a)
+                second.append(b)
+        law = er.difference_law(first, second)
+        assert row["p_first_greater"] == pytest.approx(math.fsum(p for k, p in law.items() if k > 0), abs=1e-12)
+        assert row["p_equal"] == pytest.approx(law.get(0, 0.0), abs=1e-12)
+        assert row["p_second_greater"] == pytest.approx(math.fsum(p for k, p in law.items() if k < 0), abs=1e-12)
+
+
+def test_events_of_one_document_are_compared_by_their_joint_law() -> None:
+    # Both at 1/2 and always together: the counts are equal for sure. Never together: one is greater in each sample.
+    together = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [1, 1, 0, 0]}))])
+    apart = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [0, 0, 1, 1]}))])
+    assert together.counts(QUARTER).compare("AAA", "BBB").iloc[0]["p_equal"] == 1.0
+    row = apart.counts(QUARTER).compare("AAA", "BBB").iloc[0]
+    assert (row["p_first_greater"], row["p_equal"], row["p_second_greater"]) == (0.5, 0.0, 0.5)
+
+
+def test_a_comparison_the_other_way_round_is_its_mirror() -> None:
+    counts = tally_of(SMALL).counts(QUARTER)
+    there, back = counts.compare("AAA", "BBB"), counts.compare("BBB", "AAA")
+    assert there["p_first_greater"].tolist() == pytest.approx(back["p_second_greater"].tolist(), abs=1e-15)
+    assert there["mean_difference"].tolist() == (-back["mean_difference"]).tolist()
+
+
+def test_a_country_is_not_compared_with_itself() -> None:
+    with pytest.raises(ParameterError, match="compare must name two countries, got 'AAA' twice"):
+        tally_of(SMALL).counts(QUARTER).compare("AAA", "AAA")
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"level": 0.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 1.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 95}, r"level must lie in \(0, 1\)"),
+        ({"interval": "hpd"}, "interval must be one of quantile, hdi, normal"),
+    ],
+)
+def test_options_that_break_their_rules_are_refused(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        tally_of(SMALL).counts(QUARTER, **keywords)

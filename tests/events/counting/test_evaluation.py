@@ -1,0 +1,328 @@
+"""Events of sampled clusterings against the definition, tried entity by entity, and against enumeration."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tolerance
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from references import events as er
+from strategies import documents as strategies
+from strategies.documents import Lists
+
+from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from events import EventCounter
+from events.counting import DocumentEvents, _kernels, evaluate_matches, evaluate_predicate, monte_carlo_errors
+from events.matching import MentionMatches
+
+DAY = datetime.date(2000, 1, 1)
+CODES = ("AAA", "BBB", "CCC")
+
+
+class Case(NamedTuple):
+    """A distribution and what a rule saw, as sets and tuples."""
+
+    lists: Lists
+    described: list[set[str]]
+    instances: list[tuple[int, ...]]
+
+    @property
+    def matches(self) -> MentionMatches:
+        countries = tuple(sorted(set().union(*self.described)))
+        pairs = sorted((i, c) for i, codes in enumerate(self.described) for c in codes)
+        n_roles = len(self.instances[0])
+        return MentionMatches(
+            countries=countries,
+            described_mentions=np.array([i for i, _ in pairs], np.int32),
+            described_countries=np.array([countries.index(c) for _, c in pairs], np.int32),
+            instances=np.array(self.instances, np.int32).reshape(-1, n_roles),
+            triggers=np.zeros(len(self.instances), np.int32),
+        )
+
+    @property
+    def distribution(self) -> AntecedentDistribution:
+        return AntecedentDistribution.from_lists(*self.lists)
+
+    def evaluated(self, n_samples: int, seed: int = 0) -> DocumentEvents:
+        return evaluate_matches(self.distribution, self.matches, "d", DAY, n_samples=n_samples, seed=seed)
+
+
+@st.composite
+def cases(draw: Callable[..., Any], max_mentions: int = 8, n_roles: int | None = None) -> Case:
+    lists = draw(strategies.antecedent_lists(1, max_mentions, strategies.mild_scores))
+    n = len(lists.antecedents)
+    described = draw(st.lists(st.sets(st.sampled_from(CODES), max_size=2), min_size=n, max_size=n))
+    if not any(described):
+        described[draw(st.integers(0, n - 1))] = {draw(st.sampled_from(CODES))}
+    roles = n_roles or draw(st.integers(1, 2))
+    instances = draw(st.lists(st.tuples(*[st.integers(0, n - 1)] * roles), min_size=1, max_size=4))
+    return Case(lists, described, instances)
+
+
+def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
+    return [er.held_events(row, case.described, case.instances) for row in labels]
+
+
+# --- the definition ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(cases(), st.integers(0, 5))
+def test_events_hold_in_the_samples_where_the_definition_says_so(case: Case, seed: int) -> None:
+    events = case.evaluated(n_samples=20, seed=seed)
+    labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
+    held = by_definition(case, labels)
+    assert [[key in events_held for events_held in held] for key in events.keys] == events.hits.astype(bool).tolist()
+    assert set().union(*held) <= set(events.keys)
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(cases())
+def test_instances_are_credited_with_the_samples_in_which_they_make_the_event(case: Case) -> None:
+    events = case.evaluated(n_samples=20)
+    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    expected = [
+        [sum(er.instance_event(instance, row, case.described) == key for row in labels) for key in events.keys]
+        for instance in case.instances
+    ]
+    assert events.instance_hits is not None
+    assert events.instance_hits.tolist() == expected
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(cases())
+def test_descriptions_are_credited_with_the_samples_in_which_their_entity_makes_an_event(case: Case) -> None:
+    events = case.evaluated(n_samples=20)
+    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    active = [er.active_mentions(row, case.described, case.instances) for row in labels]
+    expected = [sum(m in mentions for mentions in active) for m in case.matches.described_mentions.tolist()]
+    assert events.description_hits is not None
+    assert events.description_hits.tolist() == expected
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(cases())
+def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case) -> None:
+    events = case.evaluated(n_samples=1)
+    held = er.held_events(map_clustering(case.distribution).tolist(), case.described, case.instances)
+    assert {key for key, holds in zip(events.keys, events.one_best, strict=True) if holds} == held
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(cases(max_mentions=6), st.data())
+def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, data: st.DataObject) -> None:
+    n = len(case.described)
+    rows = data.draw(st.lists(st.sampled_from(references.all_clusterings(n)), min_size=1, max_size=4))
+    matches = case.matches
+    n_events = len(matches.countries) ** matches.instances.shape[1]
+    hits = np.zeros((n_events, len(rows)), np.uint8)
+    _kernels.evaluate(
+        np.ascontiguousarray(np.array(rows, np.int32).T),
+        matches.described_mentions,
+        matches.described_countries,
+        matches.instances,
+        len(matches.countries),
+        hits,
+        np.zeros((len(matches.instances), n_events), np.int64),
+        np.zeros(len(matches.described_mentions), np.int64),
+    )
+    events = case.evaluated(n_samples=1)
+    assert [{events.keys[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))] == by_definition(
+        case, [list(row) for row in rows]
+    )
+
+
+def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
+    case = Case(Lists([[], []], [[], []]), [{"BBB"}, {"AAA"}], [(0, 1)])
+    events = case.evaluated(n_samples=3)
+    assert events.keys == ("AAA>AAA", "AAA>BBB", "BBB>AAA", "BBB>BBB")
+    assert events.n_hits.tolist() == [0, 0, 3, 0]
+
+
+# --- probabilities -----------------------------------------------------------------------------------------
+
+N_SAMPLES = 20_000
+
+
+def exact_and_sampled(case: Case) -> tuple[DocumentEvents, list[float]]:
+    law = er.event_law(references.softmax_rows(*case.lists), case.described, case.instances)
+    events = case.evaluated(n_samples=N_SAMPLES)
+    assert set(law) <= set(events.keys)
+    return events, [law.get(key, 0.0) for key in events.keys]
+
+
+SIX = Lists(
+    [[], [0], [0, 1], [2, 0], [1, 3], [4, 0, 2]],
+    [[], [0.5], [1.0, -0.5], [0.25, 1.5], [0.0, 1.0], [-1.0, 0.5, 1.0]],
+)
+PINNED = {
+    "one role": Case(SIX, [{"AAA"}, set(), {"BBB"}, set(), {"AAA"}, set()], [(1,), (3,), (5,)]),
+    "two countries on one mention": Case(SIX, [{"AAA", "BBB"}, set(), set(), {"AAA"}, set(), set()], [(5,)]),
+    "two roles": Case(SIX, [{"AAA"}, set(), {"BBB"}, set(), {"AAA"}, set()], [(1, 3), (5, 4)]),
+    "one country everywhere": Case(SIX, [{"AAA"}] * 6, [(5,)]),
+}
+
+
+@pytest.mark.parametrize("case", PINNED.values(), ids=PINNED.keys())
+def test_sampled_probabilities_agree_with_enumeration(case: Case) -> None:
+    events, exact = exact_and_sampled(case)
+    assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, exact).all()
+
+
+def test_pinned_probabilities_are_far_from_certain() -> None:
+    _, exact = exact_and_sampled(PINNED["one role"])
+    assert all(0.05 < p < 0.95 for p in exact)
+
+
+def test_a_probability_by_hand() -> None:
+    # Mention 0 is of AAA, mention 1 of BBB, mention 2 attacks. Scores of log 2 and log 1 beside NEW's log 1 put 2 with
+    # mention 0 at 1/2, with mention 1 at 1/4, alone at 1/4; mention 1 joins mention 0 at 1/2.
+    # AAA: 2 is with 0, and 1 is not: 1/2 * 1/2. BBB: 2 is with 1, and 1 is not with 0: 1/4 * 1/2.
+    case = Case(Lists([[], [0], [0, 1]], [[], [0.0], [np.log(2.0), 0.0]]), [{"AAA"}, {"BBB"}, set()], [(2,)])
+    law = er.event_law(references.softmax_rows(*case.lists), case.described, case.instances)
+    assert law == pytest.approx({"AAA": 1 / 4, "BBB": 1 / 8}, abs=1e-15)
+    events, exact = exact_and_sampled(case)
+    assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, exact).all()
+    assert not tolerance.plausible_counts(events.n_hits, N_SAMPLES, [0.28, 0.15]).any()
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(cases())
+def test_mentions_after_the_last_that_matters_change_nothing(case: Case) -> None:
+    n = len(case.described)
+    antecedents = [*case.lists.antecedents, [0], [n, 0]]
+    longer = Case(
+        Lists(antecedents, [*case.lists.scores, [0.5], [1.0, 0.0]]), [*case.described, set(), set()], case.instances
+    )
+    shorter, events = case.evaluated(n_samples=16), longer.evaluated(n_samples=16)
+    assert np.array_equal(events.hits, shorter.hits)
+    assert np.array_equal(events.one_best, shorter.one_best)
+
+
+def test_only_the_mentions_that_matter_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def spy(antecedents: AntecedentDistribution, **options: Any) -> Any:
+        seen.append(antecedents.n_mentions)
+        return sample_clusterings(antecedents, **options)
+
+    monkeypatch.setattr("events.counting._evaluation.sample_clusterings", spy)
+    Case(SIX, [{"AAA"}, *[set()] * 5], [(2,)]).evaluated(n_samples=4)
+    assert seen == [3]
+
+
+# --- Monte Carlo errors ------------------------------------------------------------------------------------
+
+
+def test_monte_carlo_errors_by_hand() -> None:
+    # 25 of 100: sqrt(.25 * .75 / 100) = .0433013. None or all of 100: a one-sided 95% limit p solves (1 - p)^100 = .05,
+    # p = 1 - .05^(1/100) = .0295130; about 3/100.
+    errors = monte_carlo_errors([0, 25, 50, 100], 100)
+    assert errors == pytest.approx([0.0295130, 0.0433013, 0.05, 0.0295130], abs=5e-8)
+
+
+def test_one_sample_leaves_almost_everything_open() -> None:
+    # One sample: (1 - p)^1 = .05.
+    assert monte_carlo_errors([0, 1], 1) == pytest.approx([0.95, 0.95], abs=1e-15)
+
+
+@given(st.integers(1, 2000), st.data())
+def test_monte_carlo_errors_are_never_zero(n: int, data: st.DataObject) -> None:
+    hits = data.draw(st.integers(0, n))
+    error = float(monte_carlo_errors(hits, n))
+    assert error > 0.0
+    assert error == pytest.approx(float(monte_carlo_errors(n - hits, n)), rel=1e-12)
+
+
+def test_a_document_reports_share_and_error_of_its_samples() -> None:
+    hits = np.array([[1, 0, 0, 1], [0, 0, 0, 0]], np.uint8)
+    events = DocumentEvents("d", DAY, ("AAA", "BBB"), hits, np.array([True, False]))
+    assert events.n_samples == 4
+    assert events.n_hits.tolist() == [2, 0]
+    assert events.probabilities.tolist() == [0.5, 0.0]
+    # sqrt(.5 * .5 / 4); 1 - .05^(1/4)
+    assert events.mc_errors == pytest.approx([0.25, 1 - 0.05**0.25], abs=1e-15)
+
+
+# --- predicates --------------------------------------------------------------------------------------------
+
+PAIR = er.json_document(
+    "pair", "2001-02-03", ["a/NOUN>2:nsubj saw=see/VERB>0:root b/NOUN>2:obj"], {1: {0: float(np.log(3.0))}}
+)
+
+
+def together(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
+    return {"together": labels[:, 0] == labels[:, 1], "apart": labels[:, 0] != labels[:, 1]}
+
+
+def test_a_predicate_is_evaluated_in_each_sample() -> None:
+    document = er.scored(PAIR)
+    events = evaluate_predicate(document, together, n_samples=N_SAMPLES, seed=1)
+    labels = sample_clusterings(document.antecedents, n_samples=N_SAMPLES, seed=1, doc_id="pair").labels
+    assert events.keys == ("apart", "together")
+    assert events.hits[1].tolist() == (labels[:, 1] == 0).tolist()
+    assert events.one_best.tolist() == [False, True]
+    # A score of log 3 beside NEW's 0: 3/4 together.
+    assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, [0.25, 0.75]).all()
+
+
+def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
+    def only_best(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return {"best": np.array([True])} if len(labels) == 1 else {"sampled": labels[:, 0] == 0}
+
+    events = evaluate_predicate(er.scored(PAIR), only_best, n_samples=5)
+    assert events.keys == ("best", "sampled")
+    assert events.n_hits.tolist() == [0, 5]
+    assert events.one_best.tolist() == [True, False]
+
+
+def test_a_counter_takes_a_predicate_of_ones_own() -> None:
+    counter = EventCounter(predicate=together, n_samples=100, period="month")
+    for number in range(3):
+        counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
+    table = counter.counts().to_frame()
+    assert table["country"].tolist() == ["apart", "together"]
+    assert table["period"].tolist() == ["2001-02"] * 2
+    assert table["mean"].sum() == pytest.approx(3.0, abs=1e-12)
+    assert set(counter.evidence()["sentences"]) == {""}
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda d, labels: labels[:, 0] == 0, "predicate must return a mapping of names to booleans, got ndarray"),
+        (lambda d, labels: None, "predicate must return a mapping of names to booleans, got NoneType"),
+        (lambda d, labels: {"x": labels[:, 0]}, r"predicate must return bool \(7,\) for 'x', got int32 \(7,\)"),
+        (lambda d, labels: {"x": True}, r"predicate must return bool \(7,\) for 'x', got bool \(\)"),
+        (lambda d, labels: {"x": labels == 0}, r"predicate must return bool \(7,\) for 'x', got bool \(7, 2\)"),
+    ],
+)
+def test_a_predicate_that_returns_something_else_is_refused(answer: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        evaluate_predicate(er.scored(PAIR), answer, n_samples=7)
+
+
+def test_a_predicate_needs_a_date() -> None:
+    document = er.scored({**PAIR, "date": None})
+    with pytest.raises(ParameterError, match="doc_id 'pair': date must be there for events, got none"):
+        evaluate_predicate(document, together)
+
+
+@pytest.mark.parametrize("n_samples", [0, -1, 1.5, True])
+def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
+    with pytest.raises(ParameterError, match="n_samples must be"):
+        evaluate_predicate(er.scored(PAIR), together, n_samples=n_samples)
+    with pytest.raises(ParameterError, match="n_samples must be"):
+        PINNED["one role"].evaluated(n_samples=n_samples)

@@ -1,0 +1,76 @@
+"""Periods as pandas counts them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corefsample import ParameterError
+from events.counting import Calendar
+
+DAY = datetime.date(1999, 5, 17)  # a Monday
+
+
+@pytest.mark.parametrize(
+    ("period", "label", "start"),
+    [
+        ("year", "1999", "1999-01-01"),
+        ("quarter", "1999Q2", "1999-04-01"),
+        ("month", "1999-05", "1999-05-01"),
+        ("week", "1999-05-17/1999-05-23", "1999-05-17"),
+        ("day", "1999-05-17", "1999-05-17"),
+        ("W-SUN", "1999-05-17/1999-05-23", "1999-05-17"),
+        ("W-WED", "1999-05-13/1999-05-19", "1999-05-13"),
+        ("Q-NOV", "1999Q2", "1999-03-01"),  # a year that ends in November: its second quarter is March to May
+        ("Y-JUN", "1999", "1998-07-01"),
+        ("Q", "1999Q2", "1999-04-01"),
+        ("M", "1999-05", "1999-05-01"),
+    ],
+)
+def test_a_period_has_its_label_and_its_start(period: str, label: str, start: str) -> None:
+    calendar = Calendar(period)
+    index = calendar.index(calendar.numbers([DAY]))
+    assert list(index.astype(str)) == [label]
+    assert [day.isoformat() for day in index.start_time.date] == [start]
+
+
+@pytest.mark.parametrize(
+    "period", ["2Q", "3M", "12M", "h", "H", "min", "s", "B", "", "fortnight", "Q-XXX", "quarterly", "w"]
+)
+def test_what_is_no_single_period_of_days_is_refused(period: str) -> None:
+    with pytest.raises(ParameterError, match="period must be one of year, quarter, month, week, day or a pandas alias"):
+        Calendar(period)
+
+
+@pytest.mark.parametrize(
+    ("date", "label"),
+    [
+        ("1600-05-01", "1600Q2"),  # before pandas' nanoseconds begin, in 1677
+        ("0001-01-01", "0001Q1"),
+        ("1969-12-31", "1969Q4"),
+        ("1970-01-01", "1970Q1"),
+        ("2262-05-01", "2262Q2"),  # after they end
+        ("9999-12-31", "9999Q4"),
+    ],
+)
+def test_years_of_any_age_have_their_quarters(date: str, label: str) -> None:
+    calendar = Calendar("quarter")
+    numbers = calendar.numbers([datetime.date.fromisoformat(date)])
+    assert list(calendar.index(numbers).astype(str)) == [label]
+
+
+@given(st.lists(st.dates(), max_size=5), st.sampled_from(["year", "quarter", "month"]))
+def test_numbers_count_periods_without_gaps(dates: list[datetime.date], period: str) -> None:
+    per_year = {"year": 1, "quarter": 4, "month": 12}[period]
+    expected = [((d.year - 1970) * 12 + d.month - 1) // (12 // per_year) for d in dates]
+    assert Calendar(period).numbers(dates).tolist() == expected
+
+
+def test_no_dates_have_no_numbers() -> None:
+    calendar: Any = Calendar()
+    assert calendar.numbers([]).tolist() == []
+    assert list(calendar.index([])) == []

@@ -1,0 +1,191 @@
+"""Laws of counts and their intervals against brute force."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference as references
+from references import events as er
+
+from corefsample import ParameterError
+from events.counting import compare_counts, count_pmf, hdi_interval, quantile_interval
+
+probabilities = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0.0, 1.0, allow_subnormal=False))
+levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01, 0.99))
+
+
+@st.composite
+def laws(draw: Any) -> list[float]:
+    weights = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9).filter(any))
+    return [weight / sum(weights) for weight in weights]
+
+
+@st.composite
+def exclusive_pairs(draw: Any) -> tuple[float, float]:
+    """P(one event alone), P(another alone)."""
+    first = draw(probabilities)
+    return first, draw(st.floats(0.0, 1.0, allow_subnormal=False)) * (1.0 - first)
+
+
+# --- the law -----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(probabilities, max_size=8))
+def test_the_law_is_that_of_all_outcomes(probs: list[float]) -> None:
+    assert count_pmf(probs) == pytest.approx(references.poisson_binomial_pmf(probs), abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.01, 0.3, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("n", [0, 1, 61, 62, 63, 100, 1000])
+def test_equal_probabilities_are_binomial(n: int, p: float) -> None:
+    assert count_pmf([p] * n) == pytest.approx(scipy.stats.binom.pmf(np.arange(n + 1), n, p), abs=1e-12)
+
+
+def test_moments_are_the_sums_over_documents() -> None:
+    probs = np.random.default_rng(1).uniform(size=300)
+    pmf = count_pmf(probs)
+    counts = np.arange(301)
+    mean = float(counts @ pmf)
+    assert pmf.sum() == pytest.approx(1.0, abs=1e-12)
+    assert mean == pytest.approx(probs.sum(), abs=1e-9)
+    assert float((counts - mean) ** 2 @ pmf) == pytest.approx((probs * (1 - probs)).sum(), abs=1e-7)
+
+
+# --- intervals ---------------------------------------------------------------------------------------------
+
+
+@given(laws(), levels)
+def test_quantile_intervals_are_the_cumulative_loops(pmf: list[float], level: float) -> None:
+    tail = (1.0 - level) / 2.0
+    assert quantile_interval(pmf, level) == (er.quantile(pmf, tail), er.quantile(pmf, 1.0 - tail))
+
+
+@given(laws(), levels)
+def test_quantile_intervals_leave_at_most_a_tail_on_each_side(pmf: list[float], level: float) -> None:
+    lower, upper = quantile_interval(pmf, level)
+    tail = (1.0 - level) / 2.0 + 1e-9
+    assert math.fsum(pmf[:lower]) <= tail
+    assert math.fsum(pmf[upper + 1 :]) <= tail
+
+
+@given(laws(), levels)
+def test_hdi_intervals_are_the_shortest_of_all_and_then_the_lowest(pmf: list[float], level: float) -> None:
+    assert hdi_interval(pmf, level) == min(er.shortest_intervals(pmf, level))
+
+
+def test_one_unlikely_document_gives_an_interval_of_zero() -> None:
+    # P(count = 0) = .99 reaches both the 2.5% and the 97.5% quantile, though the mean is .01.
+    assert quantile_interval(count_pmf([0.01])) == (0, 0)
+    assert hdi_interval(count_pmf([0.01])) == (0, 0)
+
+
+def test_an_interval_by_hand() -> None:
+    # .1, .2, .4, .2, .1: cumulative .1, .3, .7, .9, 1. At level .8 the tails are .1 each: the least count that reaches
+    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that hold .8 are three: 1 to 3 hold .8.
+    pmf = [0.1, 0.2, 0.4, 0.2, 0.1]
+    assert quantile_interval(pmf, 0.8) == (0, 3)
+    assert hdi_interval(pmf, 0.8) == (1, 3)
+
+
+def test_of_equally_short_intervals_the_one_that_holds_most_wins_and_then_the_lowest() -> None:
+    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # holds .7, [0, 1] holds .6
+    assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
+
+
+@pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
+def test_certain_counts_have_intervals_of_one_count(find: Any) -> None:
+    assert find(count_pmf([])) == (0, 0)
+    assert find(count_pmf([1.0, 1.0, 0.0])) == (2, 2)
+
+
+@pytest.mark.parametrize("n", [62, 63, 200, 1000])
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.9])
+def test_many_trials_have_the_quantiles_of_the_binomial(n: int, p: float) -> None:
+    expected = tuple(int(scipy.stats.binom.ppf(share, n, p)) for share in (0.025, 0.975))
+    assert quantile_interval(count_pmf([p] * n)) == expected
+
+
+@pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_a_level_outside_of_0_and_1_is_refused(find: Any, level: float) -> None:
+    with pytest.raises(ParameterError, match=r"level must lie in \(0, 1\)"):
+        find([0.5, 0.5], level)
+
+
+@pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
+@pytest.mark.parametrize("pmf", [[], [0.5, 0.4], [1.5, -0.5], [0.2, float("nan")], [2.0]])
+def test_what_is_no_law_is_refused(find: Any, pmf: list[float]) -> None:
+    with pytest.raises(ParameterError, match="pmf must be"):
+        find(pmf)
+
+
+# --- comparison --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=80)
+@given(st.lists(exclusive_pairs(), max_size=6))
+def test_a_comparison_is_that_of_all_outcomes(pairs: list[tuple[float, float]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    law = er.difference_law(first, second)
+    result = compare_counts(first, second)
+    assert result.greater == pytest.approx(math.fsum(p for k, p in law.items() if k > 0), abs=1e-12)
+    assert result.equal == pytest.approx(law.get(0, 0.0), abs=1e-12)
+    assert result.less == pytest.approx(math.fsum(p for k, p in law.items() if k < 0), abs=1e-12)
+    assert result.mean_difference == pytest.approx(math.fsum(k * p for k, p in law.items()), abs=1e-12)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=5), levels)
+def test_the_interval_of_a_difference_is_the_cumulative_loops(pairs: list[tuple[int, int]], level: float) -> None:
+    first, second = [a / 9 for a, _ in pairs], [b / 9 for _, b in pairs]
+    law, n = er.difference_law(first, second), len(pairs)
+    pmf = [law.get(k, 0.0) for k in range(-n, n + 1)]
+    result = compare_counts(first, second, level)
+    tail = (1.0 - level) / 2.0
+    assert (result.lower, result.upper) == (er.quantile(pmf, tail) - n, er.quantile(pmf, 1.0 - tail) - n)
+
+
+def test_a_comparison_by_hand() -> None:
+    # Two documents, first alone .5 and .2, second alone .5 and .3:
+    # P(+2) = .1, P(-2) = .15, P(+1) = .5 * .5 = .25, P(-1) = .25, P(0) = .5 * .3 + .5 * .2 = .25.
+    result = compare_counts([0.5, 0.2], [0.5, 0.3])
+    assert result.greater == pytest.approx(0.35, abs=1e-15)
+    assert result.equal == pytest.approx(0.25, abs=1e-15)
+    assert result.less == pytest.approx(0.4, abs=1e-15)
+    assert result.mean_difference == pytest.approx(-0.1, abs=1e-15)
+    assert (result.lower, result.upper) == (-2, 2)
+
+
+def test_no_documents_are_equal() -> None:
+    result = compare_counts([], [])
+    assert (result.greater, result.equal, result.less, result.lower, result.upper) == (0.0, 1.0, 0.0, 0, 0)
+
+
+def test_independent_counts_compare_as_their_laws_say() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.uniform(size=60), rng.uniform(size=40)
+    joint = np.outer(count_pmf(a), count_pmf(b))
+    result = compare_counts([*a, *[0.0] * 40], [*[0.0] * 60, *b])
+    assert result.greater == pytest.approx(np.tril(joint, -1).sum(), abs=1e-10)
+    assert result.equal == pytest.approx(np.trace(joint), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([0.5], [0.5, 0.1], r"second_only must be as long as first_only \(1\), got 2"),
+        ([0.6], [0.6], "must be probabilities of exclusive events"),
+        ([-0.1], [0.6], "must be probabilities of exclusive events"),
+        ([float("nan")], [0.6], "must be"),
+    ],
+)
+def test_what_are_no_exclusive_probabilities_is_refused(first: list[float], second: list[float], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        compare_counts(first, second)

@@ -1,0 +1,107 @@
+"""The job on real documents: 237 gold parses with real antecedent scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import tolerance
+from references import coreference as references
+
+from corefsample import ScoredDocument, read_documents
+from events.jobs.count_events import EventsOptions, RunSummary, run_events
+from events.lexicon import load_lexicon
+from events.matching import MentionMatches, match_document
+from events.rules import load_rules
+
+N_SAMPLES = 2000
+SLOW_SAMPLES = 1500
+
+
+@pytest.fixture(scope="module")
+def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunSummary, Path]:
+    """A run of the rule of conflict verbs."""
+    out = tmp_path_factory.mktemp("gum") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("events.jobs._run_pictures.event_bands", lambda *args, **keywords: None)
+        patch.setattr("events.jobs._run_pictures.save_figure", lambda figure, path: Path(path).touch())
+        return run_events(gum_path, out, EventsOptions(rule="conflict", n_samples=N_SAMPLES)), out
+
+
+def test_sixteen_documents_could_hold_a_conflict(conflict: tuple[RunSummary, Path]) -> None:
+    summary, _ = conflict
+    assert (summary.n_documents, summary.n_sampled) == (237, 16)
+    assert 1 <= summary.n_with_events <= 16
+    assert summary.periods == ("1895Q3", "2024Q3")
+
+
+def test_every_document_is_exposure_of_its_quarter(conflict: tuple[RunSummary, Path]) -> None:
+    table = pd.read_csv(conflict[1] / "counts.csv")
+    exposure = table.groupby("period")["n_docs"].first()
+    assert exposure.sum() == 237
+    assert len(exposure) == (2024 - 1895) * 4 + 1  # 1895Q3 to 2024Q3, zero periods filled
+    assert len(table) == len(exposure) * table["country"].nunique()
+
+
+def test_a_likely_event_is_found(conflict: tuple[RunSummary, Path]) -> None:
+    table = pd.read_csv(conflict[1] / "counts.csv").set_index(["country", "period"])
+    row = table.loc[("DEU", "2009Q2")]
+    assert 0.8 < row["mean"] < 1.0
+    assert row["one_best"] == 1
+
+
+def test_evidence_holds_a_verb_of_the_rule(conflict: tuple[RunSummary, Path]) -> None:
+    evidence = pd.read_csv(conflict[1] / "evidence.csv")
+    stems = r"attack|fight|fought|hit|kill|destroy|arrest"
+    assert evidence["sentences"].str.contains(stems, case=False).all()
+    assert evidence["probability"].between(0, 1, inclusive="right").all()
+
+
+def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) -> dict[str, int]:
+    """Samples with each event: antecedents drawn one by one, the definition tried on every clustering."""
+    indptr = document.antecedents.indptr.tolist()
+    n = document.n_mentions
+    candidates = [document.antecedents.antecedents[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
+    scores = [document.antecedents.scores[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
+    rows = references.softmax_rows(candidates, scores)
+    described: list[set[str]] = [set() for _ in range(n)]
+    for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
+        described[mention].add(matches.countries[country])
+    instances = [tuple(instance) for instance in matches.instances.tolist()]
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(list(row), size=SLOW_SAMPLES, p=list(row.values())).tolist() for row in rows]
+    counts: dict[str, int] = {}
+    for s in range(SLOW_SAMPLES):
+        vector = [drawn[i][s] for i in range(n)]
+        labels: list[int] = []
+        for i, antecedent in enumerate(vector):  # links point backwards, so a label is the antecedent's
+            labels.append(i if antecedent == i else labels[antecedent])
+        sets: dict[int, set[str]] = {}
+        for i, label in enumerate(labels):
+            sets.setdefault(label, set()).update(described[i])
+        unique = [t for t in instances if all(len(sets[labels[m]]) == 1 for m in t)]
+        held = {">".join(c for m in t for c in sets[labels[m]]) for t in unique}
+        for event in held:
+            counts[event] = counts.get(event, 0) + 1
+    return counts
+
+
+def test_probabilities_agree_with_slow_samples_of_the_definition(
+    conflict: tuple[RunSummary, Path], gum_path: Path
+) -> None:
+    document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
+    assert document.tokens is not None
+    matches = match_document(document.tokens, document.mentions, load_rules("conflict"), load_lexicon(), document.date)
+    assert "DEU" in matches.countries
+    slow = slow_counts(document, matches, seed=11)
+    evidence = pd.read_csv(conflict[1] / "evidence.csv").set_index(["doc_id", "country"])["probability"]
+    fast = np.array([evidence.get((document.doc_id, country), 0.0) for country in matches.countries])
+    share = np.array([slow.get(country, 0) / SLOW_SAMPLES for country in matches.countries])
+    # Both estimate one probability: the error of their difference, from the mean of all samples and the prior's one.
+    p = (share * SLOW_SAMPLES + fast * N_SAMPLES + 0.5) / (SLOW_SAMPLES + N_SAMPLES + 1)
+    error = np.sqrt(p * (1 - p) * (1 / SLOW_SAMPLES + 1 / N_SAMPLES))
+    assert tolerance.plausible_means(fast, share, error).all()
+    germany = matches.countries.index("DEU")
+    assert not tolerance.plausible_means(fast[germany] - 0.1, share[germany], error[germany]).all()

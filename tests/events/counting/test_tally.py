@@ -1,0 +1,138 @@
+"""Tallies: parts add up to the whole, and a stray date is refused before it costs anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tallies import QUARTER, SMALL, corpora, document, tally_of
+
+from corefsample import ParameterError
+from events.counting import MOST_PERIODS, CountTally, DocumentEvents
+
+# --- adding up ---------------------------------------------------------------------------------------------
+
+
+def tables(tally: CountTally) -> list[pd.DataFrame]:
+    counts = tally.counts(QUARTER, interval="normal")
+    return [counts.to_frame(), counts.compare("AAA", "BBB"), counts.compare("CCC", "AAA")]
+
+
+@settings(max_examples=50)
+@given(corpora(), st.data())
+def test_tallies_of_parts_add_up_to_that_of_the_whole(
+    documents: list[tuple[str, DocumentEvents]], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(documents)))
+    merged = tally_of(documents[:cut], 6)
+    merged.merge(tally_of(documents[cut:], 6))
+    for one, other in zip(tables(merged), tables(tally_of(documents, 6)), strict=True):
+        pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
+    assert merged.n_documents == len(documents)
+
+
+def test_three_tallies_add_up_in_any_order() -> None:
+    parts = [[each] for each in SMALL if each[1] is not None]
+    whole = tables(tally_of([each for part in parts for each in part]))
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        merged = CountTally(4)
+        for number in order:
+            merged.merge(tally_of(parts[number]))
+        for one, other in zip(tables(merged), whole, strict=True):
+            pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
+
+
+def test_merging_leaves_the_other_tally_as_it_was() -> None:
+    other = tally_of(SMALL)
+    before = tables(other)
+    merged = tally_of(SMALL)
+    merged.merge(other)
+    merged.merge(tally_of(SMALL))
+    for one, two in zip(tables(other), before, strict=True):
+        pd.testing.assert_frame_equal(one, two)
+
+
+def test_tallies_of_unlike_numbers_of_samples_do_not_add_up() -> None:
+    with pytest.raises(ParameterError, match=r"n_samples must be the same in both tallies \(4\), got 5"):
+        CountTally(4).merge(CountTally(5))
+    with pytest.raises(ParameterError, match=r"n_samples must be the same for all documents \(5\), got 4"):
+        CountTally(5).add_events(document({"AAA": [1, 0, 0, 0]}), 0)
+
+
+@pytest.mark.parametrize("n_samples", [0, -3, 2.0])
+def test_a_tally_needs_a_sample(n_samples: Any) -> None:
+    with pytest.raises(ParameterError, match="n_samples must be"):
+        CountTally(n_samples)
+
+
+def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
+    tally = tally_of(SMALL)
+    cell = tally.cell("ZZZ", 0)
+    assert (cell.hits, cell.one_best, cell.by_sample.tolist()) == ({}, 0, [0, 0, 0, 0])
+    assert not tally.seen("ZZZ")
+    assert tally.seen("CCC")  # which could hold an event, and in no sample does
+    assert tally.keys() == ["AAA", "BBB"]
+
+
+# --- stray dates -------------------------------------------------------------------------------------------
+
+FAR = MOST_PERIODS
+
+
+def test_as_many_periods_as_are_allowed_are_counted() -> None:
+    tally = CountTally(4)
+    tally.add_documents(np.array([FAR - 1, 0]))
+    assert len(tally.periods()) == FAR
+
+
+@pytest.mark.parametrize(
+    ("before", "batch", "stray"),
+    [
+        ([], [0, FAR], 1),
+        ([], [FAR, 5, 0, 1], 2),
+        ([0], [5, 6, FAR], 2),
+        ([FAR], [5, 0], 1),
+        ([3, 9], [4, -FAR], 1),
+        ([0, FAR - 1], [-1], 0),
+        ([0, FAR - 1], [0, FAR - 1, 7], None),
+        ([], [], None),
+    ],
+)
+def test_the_first_document_whose_date_makes_periods_too_many_is_found(
+    before: list[int], batch: list[int], stray: int | None
+) -> None:
+    tally = CountTally(4)
+    tally.add_documents(np.array(before, np.int64))
+    assert tally.first_stray(np.array(batch, np.int64)) == stray
+    if stray is not None:
+        with pytest.raises(
+            ParameterError, match=r"period must divide the dates into at most 100,000, got 1\d\d,\d\d\d$"
+        ):
+            tally.add_documents(np.array(batch, np.int64))
+        assert tally.n_documents == len(before)
+
+
+@given(st.lists(st.integers(-2 * FAR, 2 * FAR)), st.lists(st.integers(-2 * FAR, 2 * FAR)))
+def test_a_stray_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
+    tally, kept = CountTally(1), []
+    for period in before:
+        if tally.first_stray(np.array([period])) is None:
+            tally.add_documents(np.array([period]))
+            kept.append(period)
+    expected = next(
+        (i for i in range(len(batch)) if max(kept + batch[: i + 1]) - min(kept + batch[: i + 1]) >= FAR), None
+    )
+    assert tally.first_stray(np.array(batch, np.int64)) == expected
+
+
+def test_tallies_too_far_apart_do_not_add_up() -> None:
+    one, other = CountTally(4), CountTally(4)
+    one.add_documents(np.array([0]))
+    other.add_documents(np.array([FAR]))
+    with pytest.raises(ParameterError, match=r"period must divide the dates into at most 100,000, got 100,001"):
+        one.merge(other)
+    assert (one.n_documents, other.n_documents) == (1, 1)

@@ -1,0 +1,186 @@
+"""True events of annotated entities: against the definition, by hand, and beside their posterior."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from references.events import held_events
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events.counting import TrueEvents, true_events
+from events.matching import match_document
+
+# "Iraqi troops came . They attacked ." Mentions: Iraqi troops, They.
+WORDS = "Iraqi troops came . They attacked .".split()  # noqa: SIM905
+LEMMAS = "iraqi troop come . they attack .".split()  # noqa: SIM905
+UPOS = "ADJ NOUN VERB PUNCT PRON VERB PUNCT".split()  # noqa: SIM905
+DEPS = "amod nsubj root punct nsubj root punct".split()  # noqa: SIM905
+
+
+def news(gold: Any, doc_id: str = "a", date: str | None = "1991-02-03", **changes: Any) -> ScoredDocument:
+    tokens = Tokens(
+        WORDS, LEMMAS, UPOS, DEPS, np.array([1, 2, -1, 2, 5, -1, 5], np.int32), np.array([0] * 4 + [1] * 3, np.int32)
+    )
+    document = ScoredDocument(
+        doc_id,
+        np.array([[0, 2, 1], [4, 5, 4]], np.int32),
+        AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]),
+        None if date is None else datetime.date.fromisoformat(date),
+        tokens,
+        gold,
+    )
+    return dataclasses.replace(document, **changes)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> list[ScoredDocument]:
+    until = datetime.date(1991, 6, 30)
+    documents = simulate_documents(60, seed=3, end=until, event_share=0.8, median_mentions=40)
+    return [each.document for each in documents]
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        ([5, 5], ("IRQ",)),
+        (["x", "x"], ("IRQ",)),
+        ([0, 1], ()),
+        ([1, "1"], ()),  # two entities, as in a file
+        ([None, None], ()),  # each an entity of its own
+        ([3, None], ()),
+    ],
+)
+def test_an_event_holds_where_the_annotated_entity_attacks(gold: list[Any], expected: tuple[str, ...]) -> None:
+    truth = TrueEvents()
+    assert truth.add(news(gold)) == expected
+    assert [event.country for event in truth.events] == list(expected)
+
+
+def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]) -> None:
+    rule, lexicon = load_rules("attack"), load_lexicon()
+    expected = []
+    for document in simulated:
+        assert document.tokens is not None
+        assert document.gold is not None
+        matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
+        described: list[set[str]] = [set() for _ in range(document.n_mentions)]
+        for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
+            described[mention].add(matches.countries[country])
+        instances = [tuple(row) for row in matches.instances.tolist()]
+        entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
+        held = held_events([entities[entity] for entity in document.gold], described, instances)
+        expected += [(document.doc_id, document.date, country) for country in sorted(held)]
+    truth = true_events(simulated)
+    assert [(event.doc_id, event.date, event.country) for event in truth.events] == expected
+    assert len(expected) > 20
+
+
+@pytest.mark.parametrize("period", ["quarter", "year", "month", "week", "W-TUE", "day"])
+def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocument], period: str) -> None:
+    truth = true_events(simulated, period=period)
+    table = truth.to_frame()
+    assert list(table.columns) == ["doc_id", "date", "period", "country"]
+    assert [tuple(row) for row in table[["doc_id", "date", "country"]].itertuples(index=False)] == [
+        (event.doc_id, event.date, event.country) for event in truth.events
+    ]
+    frequency = {"quarter": "Q", "year": "Y", "month": "M", "week": "W", "day": "D"}.get(period, period)
+    expected = Counter((event.country, str(pd.Period(event.date, freq=frequency))) for event in truth.events)
+    counts = truth.counts()
+    assert {(row.country, row.period): row.true_count for row in counts.itertuples()} == expected
+    assert counts.equals(counts.sort_values(["country", "period"], ignore_index=True))
+    counter = EventCounter(period=period, n_samples=20)
+    counter.update(simulated)
+    posterior = counter.counts().to_frame()
+    beside = truth.beside(posterior)
+    assert beside[posterior.columns.tolist()].equals(posterior)
+    assert beside["true_count"].tolist() == [
+        expected[key] for key in zip(posterior["country"], posterior["period"], strict=True)
+    ]
+    held = [row.lower <= row.true_count <= row.upper for row in beside.itertuples()]
+    assert beside["covered"].tolist() == held
+    if period == "quarter":
+        assert True in held
+        assert beside["true_count"].sum() == len(truth.events)
+
+
+def test_an_interval_covers_its_ends() -> None:
+    truth = true_events([news([1, 1])])
+    ends = [(1.0, 1.0), (0.0, 1.0), (1.0, 2.0), (0.0, 0.0), (2.0, 3.0), (0.2, 0.9)]
+    counts = pd.DataFrame({"country": "IRQ", "period": "1991Q1", "lower": [a for a, _ in ends]})
+    counts["upper"] = [b for _, b in ends]
+    assert truth.beside(counts)["covered"].tolist() == [True, True, True, False, False, False]
+    elsewhere = counts.assign(country="USA")
+    assert truth.beside(elsewhere)["true_count"].tolist() == [0] * 6
+    assert truth.beside(elsewhere)["covered"].tolist() == [False, True, False, True, False, False]
+
+
+def test_no_events_at_all_are_tables_with_headers() -> None:
+    truth = true_events([news([0, 1])])
+    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "country"]
+    assert list(truth.counts().columns) == ["country", "period", "true_count"]
+    assert (len(truth.to_frame()), len(truth.counts())) == (0, 0)
+    assert truth.counts()["true_count"].dtype == np.int64
+    counter = EventCounter(n_samples=5)
+    counter.add(news([0, 1]))
+    beside = truth.beside(counter.counts().to_frame().iloc[:0])
+    assert list(beside.columns)[-2:] == ["true_count", "covered"]
+
+
+def test_rule_and_lexicon_are_those_given() -> None:
+    passive = load_rules("attack", "extended")
+    assert true_events([news([1, 1])], passive).events[0].country == "IRQ"
+    other = dataclasses.replace(load_rules("attack"), lemmas=frozenset({"come"}))
+    assert true_events([news([0, 1])], other).events[0].country == "IRQ"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"gold": None}, "gold must be there for true events, got none"),
+        ({"date": None}, "date must be there for events, got none"),
+        ({"tokens": None}, "tokens must be there for events, got none"),
+    ],
+)
+def test_a_document_that_lacks_something_is_refused(change: dict[str, Any], reason: str) -> None:
+    truth = TrueEvents()
+    with pytest.raises(InputError, match=f"^doc_id 'a': {reason}$"):
+        truth.add(dataclasses.replace(news([1, 1]), **change))
+    assert truth.add(news([1, 1])) == ("IRQ",)  # the bad one is not remembered
+    with pytest.raises(InputError, match=r"^doc_id 'a': doc_id must be unique in the corpus, got it again$"):
+        truth.add(news([1, 1]))
+    tokens = news([1, 1]).tokens
+    assert tokens is not None
+    strange = news([1, 1], "b", tokens=dataclasses.replace(tokens, dep=["?"] * 7))
+    with pytest.raises(InputError, match=r"^doc_id 'b': tokens.dep must fit a dependency scheme"):
+        truth.add(strange)
+
+
+def test_parameters_of_another_kind_are_refused() -> None:
+    for options, reason in [
+        ({"rule": "attack"}, "rule must be a Rule, as load_rules returns, got 'attack'"),
+        ({"lexicon": "countries"}, "lexicon must be a Lexicon, as load_lexicon returns, got 'countries'"),
+        ({"scheme": "ptb"}, "scheme must be one of "),
+        ({"period": "decade"}, "period must be one of "),
+    ]:
+        with pytest.raises(ParameterError, match=f"^{reason}"):
+            true_events([], **options)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got 'a'$"):
+        true_events("a")  # type: ignore[arg-type]
+
+
+def test_counts_of_other_columns_or_periods_are_refused() -> None:
+    truth = true_events([news([1, 1])])
+    counts = pd.DataFrame({"country": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
+    with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got '1991'$"):
+        truth.beside(counts)
+    with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got 'soon'$"):
+        truth.beside(counts.assign(period="soon"))
+    with pytest.raises(ParameterError, match=r"^counts must have the column lower, got "):
+        truth.beside(counts.drop(columns="lower"))

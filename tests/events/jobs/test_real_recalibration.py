@@ -1,0 +1,87 @@
+"""Recalibration and its queries on real documents: 237 gold parses and entities with real antecedent scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tolerance
+from references import recalibration as rr
+
+from corefsample import ScoredDocument, link_marginals, read_documents, sample_clusterings
+from corefsample.recalibration import Recalibration, RecalibrationFitter, fit_recalibration
+from events.queries import QueryTable, match_queries, study_queries
+
+AS_IT_IS = Recalibration()
+
+
+@pytest.fixture(scope="module")
+def gum(gum_path: Path) -> list[ScoredDocument]:
+    return list(read_documents(gum_path))
+
+
+def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[ScoredDocument]) -> None:
+    gold = RecalibrationFitter(gum).gold.counts
+    assert (gold.n_documents, gold.n_mentions, gold.n_missing, gold.n_floored) == (237, 65_473, 115, 0)
+    assert gold.n_new + gold.n_linked + gold.n_missing == gold.n_mentions
+    assert RecalibrationFitter(gum, missing="floor").gold.counts.n_floored == 115
+
+
+def test_a_real_fit_is_better_than_none_and_floored_surprises_take_confidence_away(gum: list[ScoredDocument]) -> None:
+    some = gum[:40]
+    fit, floored = fit_recalibration(some), fit_recalibration(some, missing="floor")
+    assert fit.score_after < fit.score_before
+    assert floored.n_terms - fit.n_terms == floored.gold.n_floored > 0
+    assert floored.recalibration.temperature > fit.recalibration.temperature
+
+
+def link_error(documents: list[ScoredDocument]) -> float:
+    q, y = [], []
+    for document in documents:
+        pairs = np.tril_indices(document.n_mentions, -1)
+        codes = np.unique([str(g) for g in document.gold or ()], return_inverse=True)[1]
+        q.append(link_marginals(document.antecedents)[pairs])
+        y.append(codes[pairs[0]] == codes[pairs[1]])
+    return rr.adaptive_calibration_error(np.concatenate(q), np.concatenate(y), 5000)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_multiplied_scores_come_back_and_their_calibration_with_them(gum: list[ScoredDocument], factor: float) -> None:
+    documents = sorted(gum, key=lambda document: document.n_mentions)[:60]
+    scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
+    plain, found = fit_recalibration(documents).recalibration, fit_recalibration(scaled).recalibration
+    assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
+    assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
+    mended = link_error([plain.apply_document(document) for document in documents])
+    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(mended, rel=0.01)
+    assert link_error(scaled) > 1.5 * mended
+
+
+def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[ScoredDocument]) -> None:
+    """Each document's gold is one clustering drawn from its own scores: then P is right by construction."""
+    drawn = []
+    for document in gum:
+        labels = sample_clusterings(document.antecedents, n_samples=1, seed=99, doc_id=document.doc_id).labels
+        drawn.append(dataclasses.replace(document, gold=labels[0].tolist()))
+    table = QueryTable.of(match_queries(document) for document in drawn)
+    assert (len(table.queries), table.n_pairs) == (2570, 13139)
+    for change, right in ((AS_IT_IS, True), (Recalibration(1.3), False)):
+        p = table.probabilities(change, n_samples=400)
+        # Documents are independent: the variance of the summed error is the sum of squares by document.
+        errors = np.bincount(table.pair_documents, weights=p - table.truth)
+        assert tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).all() == right
+
+
+def test_intervals_of_counts_hold_after_recalibration_and_not_before(gum: list[ScoredDocument]) -> None:
+    real = study_queries(gum, objectives=("likelihood",), n_folds=2, n_samples=200, n_boot=0)
+    coverage = real.coverage().query("level == 0.95 and interval == 'quantile'")
+    table = coverage.pivot_table(index="variant", columns="documents", values="coverage")
+    assert (table.loc["likelihood", ["5-9", "10-19", "20-80"]] >= 0.93).all()
+    assert table.loc["as scored", "20-80"] < 0.85
+    scores = real.scores().set_index("variant")
+    excess = scores["mean_p"] - scores["share_true"]
+    assert excess["as scored"] > 0.05
+    assert excess["likelihood"] < 0.03
+    assert scores.loc["likelihood", "brier"] < scores.loc["as scored", "brier"]

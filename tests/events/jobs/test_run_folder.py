@@ -1,0 +1,177 @@
+"""The folder of a run by itself: what it keeps, what it refuses, and when it appears."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import stat
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corefsample import OutputError, ParameterError
+from corefsample.documents import Rejected
+from events.counting import EVIDENCE_SCHEMA, Calendar, CountTally, EvidenceRow
+from events.jobs import RunFolder
+
+EMPTY = CountTally(1).counts(Calendar()).to_frame()
+
+
+def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
+    day = datetime.date(1999, 1, 1)
+    return EvidenceRow(f"d{number}", day, "1999Q1", "AAA", probability, 0.01, True, text, text, text)
+
+
+def finished(folder: RunFolder) -> None:
+    folder.finish_tables(EMPTY, None)
+    folder.finish_record({"corefsample": "0", "run": 1})
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+        assert not (tmp_path / "run").exists()
+    assert os.listdir(tmp_path) == ["run"]
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
+
+
+def test_a_folder_is_as_open_to_others_as_any(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    assert (tmp_path / "run").stat().st_mode & 0o700 == 0o700
+
+
+def test_folders_above_are_made(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "a" / "b" / "run") as folder:
+        finished(folder)
+    assert (tmp_path / "a" / "b" / "run" / "run.json").exists()
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        with RunFolder(tmp_path / "run") as folder:
+            folder.add_evidence([row(1)])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):
+        raise ZeroDivisionError
+    assert (tmp_path / "run" / "run.json").exists()
+    with RunFolder(tmp_path / "run", overwrite=True) as folder:
+        finished(folder)
+        folder.finish_record({"corefsample": "0", "run": 2})
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 2}
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_folders_in_use_are_refused(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
+        RunFolder(tmp_path / "run")
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="got the file"):
+        RunFolder(tmp_path / "file", overwrite=True)
+    with pytest.raises(ParameterError, match="with other files"):
+        RunFolder(tmp_path, overwrite=True)
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"run: output must be writable, got: "), RunFolder(tmp_path / "file" / "run"):
+        pass
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with RunFolder(tmp_path / "new" / "run") as folder:
+            finished(folder)
+    finally:
+        os.umask(before)
+    for made in (tmp_path / "new", tmp_path / "new" / "run"):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o777 & ~mask
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
+
+
+def test_a_folder_without_a_name_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"^out must name a folder, got ''$"):
+        RunFolder("")
+
+
+# --- evidence ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8), max_size=6))
+def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    out = tmp_path_factory.mktemp("text") / "run"
+    with RunFolder(out) as folder:
+        folder.add_evidence([row(n, text=text) for n, text in enumerate(texts)])
+        finished(folder)
+    table = pq.read_table(out / "evidence.parquet")
+    assert table.schema.equals(EVIDENCE_SCHEMA)
+    assert table.column("sentences").to_pylist() == texts
+    # Told that a line ends in \n, the reader leaves every other end of a line inside of quotes alone.
+    again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
+    assert again["sentences"].tolist() == texts
+
+
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 250])
+def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: Path, n: int) -> None:
+    rows = [row(k, probability=((k * 37) % 50) / 50) for k in range(n)]
+    with RunFolder(tmp_path / "run") as folder:
+        for start in range(0, n, 30):
+            folder.add_evidence(rows[start : start + 30])
+        finished(folder)
+    near = pd.read_csv(tmp_path / "run" / "near_half.csv")
+    expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
+    assert near["doc_id"].tolist() == [r.doc_id for r in expected]
+
+
+def test_evidence_of_many_batches_keeps_its_order(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        for start in range(0, 5000, 700):
+            folder.add_evidence([row(n) for n in range(start, min(start + 700, 5000))])
+        finished(folder)
+    for table in (
+        pq.read_table(tmp_path / "run" / "evidence.parquet").to_pandas(),
+        pd.read_csv(tmp_path / "run" / "evidence.csv"),
+    ):
+        assert table["doc_id"].tolist() == [f"d{n}" for n in range(5000)]
+
+
+# --- quarantine --------------------------------------------------------------------------------------------
+
+
+def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
+    rejected = Rejected("corpus.jsonl", "line 3", "d", "date must be there, got none", '{"doc_id": "d"}\u2028"')
+    with RunFolder(tmp_path / "run") as folder:
+        folder.set_aside(rejected)
+        folder.set_aside(rejected)
+        finished(folder)
+    lines = (tmp_path / "run" / "quarantine.jsonl").read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line) for line in lines[:-1]] == [
+        {
+            "source": "corpus.jsonl",
+            "place": "line 3",
+            "doc_id": "d",
+            "reason": "date must be there, got none",
+            "document": '{"doc_id": "d"}\u2028"',
+        }
+    ] * 2

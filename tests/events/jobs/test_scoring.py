@@ -1,0 +1,794 @@
+"""corefsample score: documents of every kind, text through a pipeline, parts and resuming, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gzip
+import io
+import json
+import multiprocessing
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command_line import called, refused
+from places import PROJECT
+from references import scoring as sr
+
+import events.jobs.scoring._job as job
+from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
+from corefsample.documents import AnnotatedDocument
+from corefsample.errors import CorefsampleError
+from corefsample.mention_ranking import AntecedentModel, load_model
+from corefsample.syntax import mentions_from_parse
+from events.jobs import DocumentInputs, named_kind
+from events.jobs.scoring import ScoreOptions, load_recalibration, run_score
+from events.jobs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of
+from events.news import Article
+
+UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sr.small_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def model(model_path: Path) -> AntecedentModel:
+    return load_model(model_path)
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[AnnotatedDocument]:
+    return sr.short_documents(9)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A pipeline of a few rules, installed as a package; processes that are begun know it too."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield sr.tiny_pipeline(folder)
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "DOCUMENTS_A_TASK", 1)
+    monkeypatch.setattr(job, "TASKS_A_PART", 2)
+
+
+def news_file(path: Path, articles: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(article) + "\n" for article in articles), encoding="utf-8")
+    return path
+
+
+NEWS = [
+    {
+        "doc_id": "a",
+        "date": "2001-02-03",
+        "title": "Rebels attacked  Norvo .",
+        "text": "The rebels attacked the town . They left .\n\nFrance said , quietly\nFrance left .",
+        "version": 7,
+    },
+    {"doc_id": "b", "date": "2001-05-01", "text": "", "desk": "foreign"},
+    {"doc_id": "c", "date": "2001-05-02", "text": "France attacked Iraq . She left .", "title": ""},
+]
+
+
+# --- documents with a parse --------------------------------------------------------------------------------
+
+
+def test_an_annotated_corpus_keeps_mentions_gold_date_and_metadata(
+    tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path
+) -> None:
+    run = run_score(corpus, tmp_path / "s.jsonl.gz", ScoreOptions(model=str(model_path), min_prob=0.01))
+    found = list(read_documents(tmp_path / "s.jsonl.gz"))
+    expected = [model.score_document(document, min_prob=0.01) for document in read_corefud(corpus)]
+    assert [each.doc_id for each in found] == [each.doc_id for each in expected]
+    assert all(sr.same_documents(a, b) for a, b in zip(found, expected, strict=True))
+    assert all(a.gold == list(b.entities) for a, b in zip(found, read_corefud(corpus), strict=True))
+    assert all(each.date is not None and "genre" in each.metadata for each in found)
+    assert run.tally.n_mentions == sum(each.n_mentions for each in expected)
+    assert run.tally.n_candidates == sum(each.antecedents.n_candidates for each in expected)
+    pruned = [model.pruned_score(d.tokens, d.mentions, min_prob=0.01) for d in read_corefud(corpus)]
+    assert run.tally.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
+    assert run.tally.n_dropped == sum(each.n_dropped for each in pruned) > 0
+
+
+def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus: Path, model_path: Path) -> None:
+    options = ScoreOptions(model=str(model_path), mentions="parse")
+    run = run_score(corpus, tmp_path / "s.parquet", options)
+    n_without_gold = 0
+    for found, annotated in zip(read_documents(tmp_path / "s.parquet"), read_corefud(corpus), strict=True):
+        assert found.mentions.tolist() == mentions_from_parse(annotated.tokens).tolist()
+        spans = annotated.mentions[:, :2].tolist()
+        gold = [
+            annotated.entities[spans.index([start, end])] if [start, end] in spans else None
+            for start, end in found.mentions[:, :2].tolist()
+        ]
+        assert list(found.gold or ()) == gold
+        n_without_gold += gold.count(None)
+    assert run.tally.n_without_gold == n_without_gold > 0
+
+
+def test_scored_mentions_are_scored_anew(
+    tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel, model_path: Path
+) -> None:
+    from corefsample import AntecedentDistribution
+
+    nothing = [[] for _ in documents[0].entities]  # type: ignore[var-annotated]
+    bare = documents[0].scored(AntecedentDistribution.from_lists(nothing, nothing))
+    write_documents([bare], tmp_path / "bare.jsonl")
+    run_score(tmp_path / "bare.jsonl", tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
+    (found,) = read_documents(tmp_path / "s.jsonl")
+    assert sr.same_documents(found, model.score_document(bare))
+    assert found.antecedents.n_candidates > 0
+
+
+def test_files_of_several_formats_make_one_corpus(
+    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+) -> None:
+    first = sr.corpus_file(tmp_path / "a.conllu", documents[:2])
+    second = sr.corpus_file(tmp_path / "b_gold_conll.gz", documents[2:4])
+    run_score([first, second], tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
+    assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
+
+
+def test_scores_go_through_a_recalibration(
+    tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path
+) -> None:
+    record = tmp_path / "r.json"
+    record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
+    assert load_recalibration(record) == Recalibration(2.0, 0.5)
+    options = ScoreOptions(model=str(model_path), recalibration=str(record))
+    run_score(corpus, tmp_path / "s.jsonl", options)
+    for found, document in zip(read_documents(tmp_path / "s.jsonl"), read_corefud(corpus), strict=True):
+        expected = model.score_document(document).antecedents.scores / 2.0 - 0.5
+        assert found.antecedents.scores.tolist() == expected.tolist()
+
+
+def test_a_document_whose_scores_would_overflow_is_set_aside_and_not_counted(
+    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+) -> None:
+    single = dataclasses.replace(documents[0], mentions=documents[0].mentions[:1], entities=documents[0].entities[:1])
+    corpus = sr.corpus_file(tmp_path / "corpus.conllu", [single, *documents[1:3]])
+    record = tmp_path / "r.json"
+    record.write_text(json.dumps({"recalibration": {"temperature": 1e-308, "new_bias": 0.0}}))
+    options = ScoreOptions(model=str(model_path), recalibration=str(record), on_error="quarantine")
+    run = run_score(corpus, tmp_path / "s.jsonl", options)
+    assert (run.tally.n_documents, run.tally.n_mentions, run.n_quarantined) == (1, 1, 2)
+    assert "temperature must leave every score finite" in run.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "file must be JSON"),
+        ("{}", "file must be the record of a recalibration"),
+        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be a finite number above 0"),
+    ],
+)
+def test_a_record_that_is_none_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "r.json").write_text(content)
+    with pytest.raises(InputError, match=rf"r\.json: {message}"):
+        load_recalibration(tmp_path / "r.json")
+
+
+# --- text --------------------------------------------------------------------------------------------------
+
+
+def test_text_is_parsed_paragraph_by_paragraph_with_its_headline_first(
+    tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS)
+    run_score(news, tmp_path / "s.parquet", ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1))
+    a, b, c = read_documents(tmp_path / "s.parquet")
+    paragraphs = [
+        "Rebels attacked Norvo .",
+        "The rebels attacked the town . They left .",
+        "France said , quietly France left .",
+    ]
+    expected = sr.tokens_by_paragraph(paragraphs, load_pipeline(tiny))
+    assert a.tokens is not None
+    assert list(a.tokens.text) == list(expected.text)
+    assert (a.tokens.head.tolist(), a.tokens.sent.tolist()) == (expected.head.tolist(), expected.sent.tolist())
+    assert (list(a.tokens.dep), list(a.tokens.lemma)) == (list(expected.dep), list(expected.lemma))
+    assert {name: list(column) for name, column in a.tokens.extra.items()} == expected.extra
+    assert sorted(set(a.tokens.sent.tolist())) == [0, 1, 2, 3]
+    assert (a.mentions.tolist(), a.antecedents.scores.tolist()) == sr.scored_text(model, expected)
+    assert a.n_mentions > 3
+    assert (a.date, a.gold) == (datetime.date(2001, 2, 3), None)
+    assert a.metadata == {"title": "Rebels attacked  Norvo .", "article_version": 7}
+    assert b.tokens is not None
+    assert (len(b.tokens), b.n_mentions, b.metadata) == (0, 0, {"desk": "foreign"})
+    assert c.metadata == {}
+
+
+def test_the_headline_may_stay_out_of_the_text(tmp_path: Path, model_path: Path, tiny: str) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS[:1])
+    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1, headline=False)
+    run_score(news, tmp_path / "s.jsonl", options)
+    (found,) = read_documents(tmp_path / "s.jsonl")
+    assert found.tokens is not None
+    assert list(found.tokens.text[:3]) == ["The", "rebels", "attacked"]
+    assert found.metadata["title"] == "Rebels attacked  Norvo ."
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "paragraphs"),
+    [
+        ("", "blank-line", []),
+        (" \n\n \n", "blank-line", []),
+        ("a b\nc\n\nd", "blank-line", ["a b c", "d"]),
+        ("a\r\n \t\r\nb", "blank-line", ["a", "b"]),
+        ("a\n\n\n\nb\n", "blank-line", ["a", "b"]),
+        ("a  b\nc\n\nd", "line", ["a b", "c", "d"]),
+    ],
+)
+def test_paragraphs_are_parted_by_blank_lines_or_by_lines(text: str, mode: str, paragraphs: list[str]) -> None:
+    assert paragraphs_of(text, mode=mode) == paragraphs
+
+
+def test_metadata_of_the_name_of_a_field_is_renamed_or_refused() -> None:
+    day = datetime.date(2001, 2, 3)
+    kept = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
+    assert kept == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
+    with pytest.raises(ParameterError, match="must not hold both 'gold' and 'article_gold'"):
+        article_metadata(Article("a", day, "", "", {"gold": 1, "article_gold": 2}))
+    with pytest.raises(ParameterError, match="must not hold both 'gold' and 'article_gold'"):
+        article_metadata(Article("a", day, "", "", {"article_gold": 2, "gold": 1}))
+
+
+def test_columns_and_numbers_of_articles_are_options(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
+) -> None:
+    news = tmp_path / "news.csv"
+    news.write_text("body,day,head\nFrance left .,03.02.2001,Norvo\nThey left .,04.02.2001,\n")
+    columns = ("--text-column", "body", "--date-column", "day", "--title-column", "head", "--date-format", "%d.%m.%Y")
+    out = tmp_path / "s.jsonl"
+    arguments = ("--pipeline", tiny, "--model", model_path, "--jobs", 1, *columns)
+    assert refused(capsys, "score", news, "--out", out, *arguments)[0] == 3
+    status, text, err = called(capsys, "score", news, "--out", out, *arguments, "--number-articles")
+    assert (status, err) == (0, "")
+    assert "2 documents" in text
+    first, second = read_documents(out)
+    assert (first.doc_id, first.date, first.metadata["title"]) == ("news.csv#1", datetime.date(2001, 2, 3), "Norvo")
+    assert second.doc_id == "news.csv#2"
+
+
+def test_two_commands_lead_from_news_to_counts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
+) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS)
+    scored = tmp_path / "scored.parquet"
+    assert (
+        called(capsys, "score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--out", scored)[0] == 0
+    )
+    arguments = ("--samples", 20, "--out", tmp_path / "run", "--no-pictures")
+    status, out, err = called(capsys, "events", scored, *arguments)
+    assert (status, err) == (0, "")
+    assert out.startswith("3 documents, 2001Q1 to 2001Q2")
+    counts = pd.read_csv(tmp_path / "run" / "counts.csv")
+    (row,) = counts[(counts["country"] == "FRA") & (counts["period"] == "2001Q2")].to_dict("records")
+    assert (row["n_docs"], row["one_best"]) == (2, 1)
+    assert row["mean"] > 0.5
+
+
+def test_text_without_a_date_is_refused_or_set_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
+) -> None:
+    undated = {"doc_id": "x", "text": "France left ."}
+    news = news_file(tmp_path / "news.jsonl", [NEWS[0], undated, NEWS[2]])
+    out = tmp_path / "s.jsonl"
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--out", out)
+    status, line = refused(capsys, *arguments)
+    assert (status, line) == (3, f"corefsample: {news}: line 2: doc_id 'x': date must be there, got none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
+    status, text, err = called(capsys, *arguments, "--on-error", "quarantine")
+    assert (status, err) == (0, "")
+    assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
+    assert f"  {news}: line 2: doc_id 'x': date must be there, got none" in text.splitlines()
+    assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
+
+
+def test_text_that_the_pipeline_gives_up_is_set_aside_as_it_came(tmp_path: Path, model_path: Path, tiny: str) -> None:
+    bad = {"doc_id": "x", "date": "2001-01-01", "text": "REFUSED"}
+    news = news_file(tmp_path / "news.jsonl", [bad, NEWS[2]])
+    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1, on_error="quarantine")
+    run = run_score(news, tmp_path / "s.jsonl", options)
+    (line,) = Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()
+    rejected = json.loads(line)
+    assert rejected["reason"] == "text must be what the pipeline can parse, got: no such word"
+    assert (rejected["place"], json.loads(rejected["document"])["text"]) == ("article 1", "REFUSED")
+
+
+def test_a_corpus_of_which_nothing_is_left_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
+) -> None:
+    news = news_file(tmp_path / "news.jsonl", [{"doc_id": "x", "text": "France left ."}])
+    arguments = ("--pipeline", tiny, "--model", model_path, "--out", tmp_path / "s.jsonl", "--on-error", "quarantine")
+    status, line = refused(capsys, "score", news, *arguments)
+    assert status == 3
+    assert "a corpus must hold at least one document, got none, 1 set aside, first:" in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
+
+
+# --- pipelines and models ----------------------------------------------------------------------------------
+
+
+def test_a_pipeline_that_does_not_parse_is_refused_before_the_first_document(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path
+) -> None:
+    import spacy
+
+    blank = spacy.blank("en")
+    blank.add_pipe("sentencizer")
+    blank.to_disk(tmp_path / "blank")
+    news = tmp_path / "news.jsonl"
+    news.write_text("this is no JSON\n")
+    arguments = ("score", news, "--model", model_path, "--out", tmp_path / "s.jsonl", "--pipeline")
+    status, line = refused(capsys, *arguments, tmp_path / "blank")
+    assert status == 2
+    assert line.startswith("corefsample: --pipeline must parse text, got ")
+    assert line.endswith(": doc must have a parse, got none: the pipeline needs a parser")
+    status, line = refused(capsys, *arguments, "nowhere_at_all")
+    assert status == 2
+    assert "--pipeline must be an installed spaCy pipeline or the folder of one, got 'nowhere_at_all'" in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
+
+
+def test_text_needs_a_pipeline_and_a_parse_needs_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, tiny: str
+) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS)
+    status, line = refused(capsys, "score", news, "--out", tmp_path / "s.jsonl")
+    assert (status, line) == (2, f"corefsample: --pipeline must be given to parse text, got none for {news}")
+    status, line = refused(capsys, "score", corpus, "--pipeline", tiny, "--out", tmp_path / "s.jsonl")
+    assert status == 2
+    assert line.startswith("corefsample: --pipeline must be left out for documents that have their parse")
+    arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
+    assert refused(capsys, "score", news, *arguments)[1].startswith(
+        "corefsample: --mentions must be found in the parse"
+    )
+
+
+def changed_header(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """A copy of a model file with another header."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(content, "w") as copy:
+        for name in archive.namelist():
+            data = archive.read(name)
+            if name == "header.json":
+                header = json.loads(data)
+                change(header)
+                data = json.dumps(header).encode()
+            copy.writestr(name, data)
+    changed = path.with_name("changed.npz")
+    changed.write_bytes(content.getvalue())
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header: header.update(version=9), "version must be 1, got 9"),
+        (lambda header: header.update(features=1), "features must be those of this version of corefsample"),
+        (lambda header: header["templates"].update(new=["i.nothing"]), "must be of known atoms, got 'i.nothing'"),
+        (lambda header: header["templates"].update(other=[]), "templates"),
+        (lambda header: header.update(format="x"), "got another format"),
+    ],
+)
+def test_a_model_of_another_version_or_other_features_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, change: Callable[[Any], None], message: str
+) -> None:
+    other = changed_header(model_path, change)
+    status, line = refused(capsys, "score", corpus, "--model", other, "--out", corpus.with_name("s.jsonl"))
+    assert status == 3
+    assert line.startswith(f"corefsample: {other}: ")
+    assert message in line
+    assert [path.name for path in corpus.parent.iterdir()] == ["corpus.conllu"]
+
+
+def test_a_model_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path) -> None:
+    status, line = refused(capsys, "score", corpus, "--model", tmp_path / "no.npz", "--out", tmp_path / "s.jsonl")
+    assert (status, line) == (
+        3,
+        f"corefsample: {tmp_path / 'no.npz'}: model file must be readable, got: No such file or directory",
+    )
+
+
+def test_without_a_model_the_english_one_of_the_package_scores(tmp_path: Path, corpus: Path) -> None:
+    if not resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").is_file():
+        pytest.skip("the package has no English model yet")
+    from corefsample.mention_ranking import english_model
+
+    run = run_score(corpus, tmp_path / "s.jsonl")
+    found, document = next(read_documents(run.out)), next(read_corefud(corpus))
+    assert sr.same_documents(found, english_model().score_document(document))
+    assert json.loads(Path(run.record).read_text())["model"]["path"] == "the English model of the package"
+
+
+# --- parts, processes, resuming ----------------------------------------------------------------------------
+
+
+def interrupted_after(n_documents: int) -> Callable[[int, int, int], None]:
+    def on_progress(read: int, total: int, done: int) -> None:
+        if done >= n_documents:
+            raise KeyboardInterrupt
+
+    return on_progress
+
+
+def mixed_corpus(folder: Path, documents: list[AnnotatedDocument]) -> list[Path]:
+    """Good documents, two that cannot be scored, and one that cannot be read."""
+    strange = dataclasses.replace(documents[1].tokens, dep=["head"] * len(documents[1].tokens))
+    odd = [dataclasses.replace(documents[1], doc_id=name, tokens=strange) for name in ("odd", "odder")]
+    first = sr.corpus_file(folder / "a.conllu", [documents[0], odd[0], *documents[1:4], odd[1]])
+    second = sr.corpus_file(folder / "b.conllu", [documents[0], *documents[4:]])
+    return [first, second]
+
+
+def outputs(path: Path) -> tuple[bytes, bytes]:
+    return path.read_bytes(), Path(f"{path}.quarantine.jsonl").read_bytes()
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
+def test_bytes_hang_neither_on_processes_nor_on_resuming(
+    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path, suffix: str
+) -> None:
+    inputs = mixed_corpus(tmp_path, documents)
+    options = ScoreOptions(model=str(model_path), jobs=1, on_error="quarantine")
+    whole = run_score(inputs, tmp_path / f"whole.{suffix}", options)
+    assert (whole.tally.n_documents, whole.n_quarantined, whole.n_resumed) == (9, 3, 0)
+    expected = outputs(Path(whole.out))
+    parted = tmp_path / f"parted.{suffix}"
+    if suffix == "parquet":
+        run_score(inputs, parted, dataclasses.replace(options, jobs=2))
+        assert outputs(parted) == expected
+    for n_documents in (3, 6):
+        with pytest.raises(KeyboardInterrupt):
+            run_score(inputs, parted, options, resume=True, overwrite=True, on_progress=interrupted_after(n_documents))
+        assert Path(f"{parted}.parts").is_dir()
+    run = run_score(inputs, parted, options, resume=True, overwrite=True)
+    assert outputs(parted) == expected
+    assert 4 <= run.n_resumed < 9
+    assert dataclasses.replace(run.tally) == whole.tally
+    assert run.reasons == whole.reasons
+    assert run.skipped == whole.skipped
+    assert not Path(f"{parted}.parts").exists()
+
+
+def test_what_is_set_aside_comes_in_the_order_of_the_corpus(
+    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+) -> None:
+    inputs = mixed_corpus(tmp_path, documents)
+    run = run_score(inputs, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path), on_error="quarantine"))
+    lines = [json.loads(line) for line in Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()]
+    places = [(Path(line["source"]).name, line["place"], line["doc_id"]) for line in lines]
+    assert places == [
+        ("a.conllu", "document 2", "odd"),
+        ("a.conllu", "document 6", "odder"),
+        ("b.conllu", "document 1", documents[0].doc_id),
+    ]
+    assert "must be unique in the corpus" in lines[2]["reason"]
+    kept = json.loads(lines[0]["document"])
+    (odd,) = (document for document in read_corefud(inputs[0]) if document.doc_id == "odd")
+    assert kept["gold"] == list(odd.entities)
+    assert kept["tokens"]["text"] == list(documents[1].tokens.text)
+    assert kept["scores"] == [[] for _ in documents[1].entities]
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, corpus: Path, model_path: Path, small_parts: None) -> Path:
+    """An output of which two parts of two documents are finished."""
+    out = tmp_path / "s.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        run_score(corpus, out, ScoreOptions(model=str(model_path)), on_progress=interrupted_after(5))
+    assert len(list(Path(f"{out}.parts").glob("part-*.json"))) == 2
+    assert not out.exists()
+    return out
+
+
+def test_parts_that_are_there_are_neither_used_nor_lost_unasked(
+    capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, stopped: Path
+) -> None:
+    status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", stopped)
+    assert status == 2
+    assert line == (
+        f"corefsample: {stopped}.parts: parts of a run that did not finish must not be there (--resume goes on from "
+        "them; --overwrite replaces them), got 2"
+    )
+    assert len(list(Path(f"{stopped}.parts").glob("part-*.json"))) == 2
+    run = run_score(corpus, stopped, ScoreOptions(model=str(model_path)), overwrite=True)
+    assert (run.n_resumed, run.tally.n_documents) == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"min_prob": 0.5}, "options.min_prob 0.0001"),
+        ({"mentions": "parse"}, "options.mentions 'annotated'"),
+        ({"scheme": "ud2"}, "options.scheme None"),
+    ],
+)
+def test_a_run_goes_on_with_the_options_it_began_with(
+    corpus: Path, model_path: Path, stopped: Path, change: dict[str, Any], named: str
+) -> None:
+    options = ScoreOptions(model=str(model_path), **change)
+    with pytest.raises(ParameterError, match=rf"resume must go on with what the run began with \({named}"):
+        run_score(corpus, stopped, options, resume=True)
+    assert (
+        run_score(corpus, stopped, ScoreOptions(model=str(model_path), on_error="quarantine"), resume=True).n_resumed
+        == 4
+    )
+
+
+def test_a_run_goes_on_with_the_inputs_and_the_model_it_began_with(
+    tmp_path: Path, corpus: Path, model_path: Path, stopped: Path
+) -> None:
+    other = tmp_path / "other.npz"
+    other.write_bytes(changed_header(model_path, lambda header: header["provenance"].update(x=1)).read_bytes())
+    with pytest.raises(ParameterError, match=r"began with \(model\."):
+        run_score(corpus, stopped, ScoreOptions(model=str(other)), resume=True)
+    corpus.write_bytes(corpus.read_bytes() + b"\n")
+    with pytest.raises(ParameterError, match=r"began with \(inputs"):
+        run_score(corpus, stopped, ScoreOptions(model=str(model_path)), resume=True)
+
+
+@pytest.mark.parametrize("name", ["part-0000000.parquet", "part-0000001.json"])
+def test_a_part_that_is_not_whole_is_made_again(
+    tmp_path: Path, corpus: Path, model_path: Path, stopped: Path, name: str
+) -> None:
+    part = Path(f"{stopped}.parts") / name
+    part.write_bytes(part.read_bytes()[:-9])
+    options = ScoreOptions(model=str(model_path))
+    assert run_score(corpus, stopped, options, resume=True).n_resumed == 2
+    run_score(corpus, tmp_path / "whole.parquet", options)
+    assert stopped.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_a_folder_of_something_else_is_left_alone(corpus: Path, model_path: Path) -> None:
+    out = corpus.with_name("s.jsonl")
+    folder = Path(f"{out}.parts")
+    folder.mkdir()
+    (folder / "thesis.txt").touch()
+    for keywords in ({"overwrite": True}, {"resume": True}, {}):
+        with pytest.raises(ParameterError, match="folder must be of an earlier run"):
+            run_score(corpus, out, ScoreOptions(model=str(model_path)), **keywords)
+    assert (folder / "thesis.txt").exists()
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_bad_document_stops_a_run_that_can_go_on_and_set_it_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+) -> None:
+    inputs = mixed_corpus(tmp_path, documents)[::-1]
+    out = tmp_path / "s.jsonl"
+    arguments = ("score", *inputs, "--model", model_path, "--out", out, "--resume")
+    status, _, err = called(capsys, *arguments)
+    hint, line = err.splitlines()
+    assert status == 3
+    assert hint == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert "a.conllu: document 1: doc_id" in line
+    status, text, _ = called(capsys, *arguments, "--on-error", "quarantine", "--json")
+    assert status == 0
+    content = json.loads(text)
+    assert content["n_resumed"] > 0
+    assert (content["n_documents"], content["n_quarantined"]) == (9, 3)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_text_is_parsed_in_processes_as_in_one(tmp_path: Path, model_path: Path, tiny: str) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS)
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1)
+    run_score(news, one, options)
+    run_score(news, two, dataclasses.replace(options, jobs=2))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_process_that_ends_early_is_told_and_what_is_done_is_kept(
+    tmp_path: Path, corpus: Path, model_path: Path
+) -> None:
+    def kill_all(read: int, total: int, done: int) -> None:
+        for process in multiprocessing.active_children():
+            process.kill()
+            process.join()
+
+    out = tmp_path / "s.jsonl"
+    options = ScoreOptions(model=str(model_path), jobs=2)
+    with pytest.raises(CorefsampleError, match="a process ended before its work was done"):
+        run_score(corpus, out, options, on_progress=kill_all)
+    assert not out.exists()
+    run = run_score(corpus, out, dataclasses.replace(options, jobs=1), resume=True)
+    assert run.tally.n_documents == 9
+
+
+def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
+    program = (
+        "import sys, time, events.jobs.scoring._job as job, events.jobs.scoring._workers as work\nfrom events.cli import main\n"
+        "job.DOCUMENTS_A_TASK = job.TASKS_A_PART = 1\nscore = work.Scorer.score\n"
+        "work.Scorer.score = lambda self, items: (time.sleep(0.2), score(self, items))[1]\nmain(sys.argv[1:])\n"
+    )
+    out = tmp_path / "s.jsonl"
+    command = [sys.executable, "-c", program, "score", corpus, "--model", model_path, "--out", out]
+    with subprocess.Popen(
+        [str(part) for part in command],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("s.jsonl.parts/part-*.json")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said, err = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, b"")
+    assert err.decode().strip() == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert not out.exists()
+    assert run_score(corpus, out, ScoreOptions(model=str(model_path)), overwrite=True).tally.n_documents == 9
+
+
+# --- inputs and outputs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("x.conllu", b"", "corefud"),
+        ("x.conllu.gz", b"", "corefud"),
+        ("x.conll", b"", "conll2012"),
+        ("x.v4_gold_conll", b"", "conll2012"),
+        ("x.v4_auto_conll.gz", b"", "conll2012"),
+        ("x.csv", b"", "news"),
+        ("x.tgz", b"", "news"),
+        ("x.xml", b"", "news"),
+        ("x.jsonl", b'{"doc_id": "a", "tokens": {"text": ["a"]', "scored"),
+        ("x.jsonl", b'{"doc_id":"a","mentions":[]', "scored"),
+        ("x.jsonl", b'{"doc_id": "a", "text": "the \\"mentions\\": [1]", "tokens": 5}', "news"),
+        ("x.jsonl.gz", gzip.compress(b'{"text": "a"}', mtime=0), "news"),
+        ("x.jsonl", b'{"body": "a"}', "scored"),
+        ("x.jsonl.gz", b"\x1f\x8bbroken", "scored"),
+        ("x.parquet", b"no Parquet", "scored"),
+    ],
+)
+def test_names_and_where_needed_beginnings_tell_what_a_file_holds(
+    tmp_path: Path, name: str, content: bytes, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert named_kind(str(tmp_path / name), prefer_news=False) == kind
+    unclear = content in (b'{"body": "a"}', b"\x1f\x8bbroken", b"no Parquet")
+    assert named_kind(str(tmp_path / name), prefer_news=True) == ("news" if unclear else kind)
+
+
+def test_columns_tell_what_a_parquet_file_holds(
+    tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel
+) -> None:
+    write_documents([model.score_document(documents[0])], tmp_path / "scored.parquet")
+    pd.DataFrame({"text": ["a"], "date": ["2001-01-01"]}).to_parquet(tmp_path / "news.parquet")
+    for prefer_news in (True, False):
+        assert named_kind(str(tmp_path / "scored.parquet"), prefer_news=prefer_news) == "scored"
+        assert named_kind(str(tmp_path / "news.parquet"), prefer_news=prefer_news) == "news"
+
+
+def test_an_input_that_cannot_be_read_is_named(tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "x.txt").touch()
+    for name, message in (
+        ("nowhere.conllu", "file must exist, got none"),
+        ("*.conll", "glob must match a file, got none"),
+        ("x.txt", "file name must end in one of"),
+    ):
+        with pytest.raises(InputError, match=message):
+            DocumentInputs([tmp_path / name])
+    with pytest.raises(InputError, match="must be named once, got it again"):
+        DocumentInputs([corpus, corpus])
+    with pytest.raises(InputError, match="inputs must name at least one file"):
+        DocumentInputs([])
+
+
+@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.scoring.json", "s.jsonl.quarantine.jsonl"])
+def test_an_output_that_is_there_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
+    assert status == 2
+    assert line == f"corefsample: {tmp_path / name}: output must not exist (--overwrite replaces it), got a file"
+    assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--min-prob", 1), "--min-prob must lie in [0, 1), got 1.0"),
+        (("--mentions", "gold"), "--mentions must be one of annotated, parse, got 'gold'"),
+        (("--paragraphs", "page"), "--paragraphs must be one of blank-line, line, got 'page'"),
+        (("--jobs", 0), "--jobs must be a whole number of at least 1, got 0"),
+        (("--scheme", "ud3"), "--scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
+        (("--out", "s.txt"), "s.txt: file name must end in one of .jsonl.gz"),
+    ],
+)
+def test_an_option_out_of_its_range_is_bad_usage(
+    capsys: pytest.CaptureFixture[str], corpus: Path, options: tuple[Any, ...], message: str
+) -> None:
+    out = () if "--out" in options else ("--out", corpus.with_name("s.jsonl"))
+    status, line = refused(capsys, "score", corpus, *out, *options)
+    assert status == 2
+    assert message.removesuffix(".gz") in line
+
+
+def test_standard_input_is_read_but_not_resumed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_path: Path, tiny: str
+) -> None:
+    lines = news_file(tmp_path / "news.jsonl", NEWS)
+    arguments = ("score", "-", "--model", model_path, "--pipeline", tiny, "--jobs", 1, "--out", tmp_path / "s.jsonl")
+    status, line = refused(capsys, *arguments, "--resume")
+    assert (status, "--resume must have inputs that can be read again" in line) == (2, True)
+    with lines.open("rb") as stream:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+        assert called(capsys, *arguments)[0] == 0
+    assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
+
+
+def test_the_record_says_what_was_done(tmp_path: Path, corpus: Path, model_path: Path) -> None:
+    run = run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
+    record = json.loads(Path(run.record).read_text())
+    assert record["model"]["provenance"] == load_model(model_path).provenance
+    assert record["inputs"][0]["path"] == str(corpus)
+    assert record["summary"] == json.loads(json.dumps(run.to_json()))
+    assert record["summary"]["n_documents"] == 9
+    assert record["pipeline"] is None
+
+
+def test_the_screen_tells_what_was_scored(capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path) -> None:
+    out = corpus.with_name("s.jsonl")
+    status, text, err = called(capsys, "score", corpus, "--model", model_path, "--mentions", "parse", "--out", out)
+    assert (status, err) == (0, "")
+    documents = list(read_documents(out))
+    n_mentions = sum(document.n_mentions for document in documents)
+    n_candidates = sum(document.antecedents.n_candidates for document in documents)
+    assert text.startswith(f"9 documents, {n_mentions:,} mentions, {n_candidates:,} candidates.\n")
+    assert "unlikely candidates left out" in text
+    assert "mentions of annotated documents have no annotated entity" in text
+
+
+# --- a real pipeline ---------------------------------------------------------------------------------------
+
+
+def test_news_goes_through_a_real_pipeline_to_counts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path
+) -> None:
+    if not UD_PIPELINE.exists():
+        pytest.skip(f"the pipeline is not there: {UD_PIPELINE.name}")
+    text = (
+        "French troops attacked a village in the north on Monday.\n\nThe soldiers left after two hours, officials said."
+    )
+    news = news_file(tmp_path / "news.jsonl", [{"doc_id": "a", "date": "2001-02-03", "text": text}])
+    scored = tmp_path / "scored.parquet"
+    arguments = ("--pipeline", UD_PIPELINE, "--model", model_path, "--jobs", 1, "--out", scored)
+    assert called(capsys, "score", news, *arguments)[0] == 0
+    record = json.loads(Path(f"{scored}.scoring.json").read_text())
+    assert record["pipeline"]["pipeline"] == "en_gum_ud"
+    assert len(record["pipeline"]["sha256"]) == 64
+    status, _, err = called(capsys, "events", scored, "--samples", 20, "--out", tmp_path / "run", "--no-pictures")
+    assert (status, err) == (0, "")
+    assert pd.read_csv(tmp_path / "run" / "counts.csv")["country"].tolist() == ["FRA"]

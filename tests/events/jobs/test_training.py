@@ -1,0 +1,360 @@
+"""corefsample train: which documents, which penalty, what the model carries, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import called, refused
+from hypothesis import given
+from hypothesis import strategies as st
+from references import scoring as sr
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
+from corefsample.documents import AnnotatedDocument
+from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
+from events.jobs.training import TrainOptions, load_templates, run_train
+from events.jobs.training._selection import Selection, held_out_ids
+
+QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[AnnotatedDocument]:
+    return sr.short_documents(12)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
+
+
+# --- which documents ---------------------------------------------------------------------------------------
+
+
+def test_a_model_is_that_of_the_trainer_on_the_documents_read(tmp_path: Path, corpus: Path) -> None:
+    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, l2=(0.2,), **QUICK))
+    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, **QUICK)
+    found = load_model(tmp_path / "m.npz")
+    assert np.array_equal(found.weights, expected.weights)
+    assert np.array_equal(found.vocabulary, expected.vocabulary)
+    assert found.templates == DEFAULT_TEMPLATES
+    assert (run.n_documents, run.n_held_out) == (12, 0)
+    assert run.n_mentions == sum(document.n_mentions for document in read_corefud(corpus))
+    assert run.chosen.held_out is None
+
+
+def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
+    scored = [
+        d.scored(AntecedentDistribution.from_lists([[] for _ in d.entities], [[] for _ in d.entities]))
+        for d in documents
+    ]
+    write_documents(scored, tmp_path / "scored.parquet")
+    sr.corpus_file(tmp_path / "packed.conllu.gz", documents)
+    options = TrainOptions(held_out_share=0, **QUICK)
+    by_format = [
+        run_train(tmp_path / n, tmp_path / f"{n}.npz", options) for n in ("scored.parquet", "packed.conllu.gz")
+    ]
+    assert np.array_equal(by_format[0].model.weights, by_format[1].model.weights)
+    sr.corpus_file(tmp_path / "x.v4_gold_conll", documents)
+    assert run_train(tmp_path / "x.v4_gold_conll", tmp_path / "c.npz", options).n_documents == 12
+
+
+def test_conditions_choose_the_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
+    corpus = sr.corpus_file(tmp_path / "train.conllu", documents[:9])
+    held_out = sr.corpus_file(tmp_path / "dev.conllu", documents[9:])
+    options = TrainOptions(where=["genre=news,court"], **QUICK)
+    run = run_train(corpus, tmp_path / "m.npz", options, held_out=held_out)
+    assert (run.n_documents, run.n_held_out, run.n_not_selected) == (6, 2, 4)
+    kept = [d for d in read_corefud(corpus) if d.metadata["genre"] != "bio"]
+    others = [d for d in read_corefud(held_out) if d.metadata["genre"] != "bio"]
+    expected = train(kept, held_out=others, l2=(0.02, 0.05), **QUICK)
+    assert np.array_equal(run.model.weights, expected.weights)
+    record = json.loads(Path(run.record).read_text())
+    assert record["documents"] == [d.doc_id for d in kept]
+    assert record["held_out"] == [d.doc_id for d in others]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "doc_id", "metadata", "holds"),
+    [
+        ([], "a", {}, True),
+        (["genre=news"], "a", {"genre": "news"}, True),
+        (["genre=news"], "a", {"genre": "newspaper"}, False),
+        (["genre=news*"], "a", {"genre": "newspaper"}, True),
+        (["genre=court, news"], "a", {"genre": "news"}, True),
+        (["genre=news"], "a", {}, False),
+        (["meta::genre=news"], "a", {"genre": "news"}, True),
+        (["date=2001-*"], "a", {"meta::date": "2001-02-03"}, True),
+        (["year=2001"], "a", {"year": 2001}, True),
+        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_2", {}, True),
+        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_22", {}, False),
+        (["doc_id=a"], "A", {}, False),
+        (["genre=news", "doc_id=b*"], "b1", {"genre": "news"}, True),
+        (["genre=news", "doc_id=b*"], "a1", {"genre": "news"}, False),
+        (["url=x=1"], "a", {"url": "x=1"}, True),
+    ],
+)
+def test_a_condition_holds_or_not(conditions: list[str], doc_id: str, metadata: dict[str, Any], holds: bool) -> None:
+    assert Selection(conditions).holds(doc_id, metadata) is holds
+
+
+@pytest.mark.parametrize("condition", ["genre", "=news", "genre=", "genre=news,,court", ""])
+def test_a_condition_that_is_none_is_refused(condition: str) -> None:
+    with pytest.raises(ParameterError, match=r"^where must be KEY=VALUE"):
+        Selection([condition])
+
+
+def test_conditions_that_leave_nothing_are_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    out = tmp_path / "m.npz"
+    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "gnre=news")
+    assert status == 2
+    assert line == "corefsample: --where must name metadata of the documents (dateCreated, doc_id, genre), got 'gnre'"
+    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "genre=letter")
+    assert status == 3
+    assert line.endswith("corpus.conllu: where must leave documents to train on (genre=letter), got none of 12")
+    assert not out.exists()
+
+
+# --- held out ----------------------------------------------------------------------------------------------
+
+
+@given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())
+def test_the_documents_held_out_hang_on_names_and_seed_alone(names: set[str], share: float, random: Any) -> None:
+    order = sorted(names)
+    held_out = held_out_ids(order, share, seed=3)
+    assert len(held_out) == math.ceil(share * len(names))
+    assert held_out <= names
+    random.shuffle(order)
+    assert held_out_ids(order, share, seed=3) == held_out
+
+
+def test_another_seed_holds_out_other_documents_and_a_larger_share_more() -> None:
+    names = [f"d{i}" for i in range(200)]
+    assert held_out_ids(names, 0.1, seed=0) != held_out_ids(names, 0.1, seed=1)
+    assert held_out_ids(names, 0.1, seed=0) < held_out_ids(names, 0.2, seed=0)
+
+
+def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path: Path, corpus: Path) -> None:
+    seen: list[EpochReport] = []
+    options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    run = run_train(corpus, tmp_path / "m.npz", options, on_epoch=seen.append)
+    assert [(r.l2, r.epoch) for r in seen] == list(itertools.product((0.01, 3.0), (1, 2)))
+    assert run.n_held_out == 4
+    best = min(seen, key=lambda report: report.held_out.loss if report.held_out else math.inf)
+    assert (run.l2, run.epoch) == (best.l2, best.epoch)
+    names = json.loads(Path(run.record).read_text())["held_out"]
+    held_out = [d for d in read_corefud(corpus) if d.doc_id in names]
+    assert set(names) == held_out_ids([d.doc_id for d in read_corefud(corpus)], 0.3)
+    assert held_out_figures(run.model, held_out) == best.held_out
+    table = run.to_frame()
+    assert table["held_out_loss"].min() == run.to_json()["held_out"]["loss"]
+
+
+def test_a_refit_trains_on_all_documents_as_was_chosen(tmp_path: Path, corpus: Path) -> None:
+    options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    plain = run_train(corpus, tmp_path / "plain.npz", options)
+    run = run_train(corpus, tmp_path / "m.npz", dataclasses.replace(options, refit=True))
+    record = json.loads(Path(run.record).read_text())
+    by_name = {document.doc_id: document for document in read_corefud(corpus)}
+    every = [by_name[name] for name in record["documents"] + record["held_out"]]
+    assert len(every) == run.n_documents == 12
+    expected = train(every, l2=plain.l2, epochs=plain.epoch, bits=8, min_count=2)
+    assert np.array_equal(run.model.weights, expected.weights)
+    assert (run.l2, run.epoch) == (plain.l2, plain.epoch)
+    assert run.chosen.held_out == plain.chosen.held_out
+    assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
+
+
+def test_a_document_is_trained_on_or_held_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
+) -> None:
+    dev = sr.corpus_file(tmp_path / "dev.conllu", [sr.renamed(documents[0], "new"), documents[3]])
+    status, line = refused(capsys, "train", corpus, "--held-out", dev, "--out", tmp_path / "m.npz")
+    assert status == 3
+    name = documents[3].doc_id
+    assert line.endswith(f"dev.conllu: doc_id {name!r}: a document must be trained on or held out, got it in both")
+
+
+def test_one_document_cannot_be_held_out_from_itself(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "one.conllu", documents[:1])
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz")
+    assert status == 2
+    assert line.startswith("corefsample: --held-out-share must leave a document to train on")
+
+
+# --- what the model carries --------------------------------------------------------------------------------
+
+
+def test_a_model_carries_where_it_comes_from_and_no_folder(tmp_path: Path, corpus: Path) -> None:
+    options = TrainOptions(attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK)
+    run_train(corpus, tmp_path / "m.npz", options)
+    provenance = load_model(tmp_path / "m.npz").provenance
+    assert (provenance["attribution"], provenance["note"]) == ("Texts by A, CC BY", "n")
+    assert provenance["corpora"][0]["path"] == "corpus.conllu"
+    assert provenance["where"] == ["genre=*"]
+    assert (provenance["n_documents"], provenance["n_held_out"]) == (10, 2)
+    assert list(provenance["options"]["costs"].values()) == [0.1, 3, 1]
+    assert str(tmp_path) not in json.dumps(provenance)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["corpus.conllu", "m.npz", "m.npz.training.json"]
+
+
+def test_the_same_command_gives_the_same_bytes_wherever_it_runs(tmp_path: Path, corpus: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    copy = elsewhere / corpus.name
+    copy.write_bytes(corpus.read_bytes())
+    run_train(corpus, tmp_path / "a.npz", TrainOptions(threads=1, **QUICK))
+    run_train(copy, tmp_path / "b.npz", TrainOptions(threads=2, **QUICK))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_softmax_margin_costs_reach_the_trainer(tmp_path: Path, corpus: Path) -> None:
+    from corefsample.mention_ranking import SoftmaxMargin
+
+    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
+    expected = train(list(read_corefud(corpus)), costs=SoftmaxMargin(0.1, 3.0, 1.0), **QUICK)
+    assert np.array_equal(run.model.weights, expected.weights)
+
+
+def test_templates_come_from_a_file(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "templates.yaml"
+    path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
+    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(templates=str(path), **QUICK))
+    assert run.model.templates.pronoun == ("i.kind k.kind",)
+    assert load_model(run.out).templates == run.model.templates
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
+        ("- i.kind\n", "Expected `object`"),
+        ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
+        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun must have a template"),
+        ("pronoun: [\n", "must be YAML"),
+    ],
+)
+def test_a_file_of_templates_that_breaks_a_rule_is_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "templates.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"templates\.yaml.*: .*{message}"):
+        load_templates(path)
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+def test_a_corpus_without_gold_cannot_train_and_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
+) -> None:
+    bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
+    empty = sr.corpus_file(tmp_path / "bare.conllu", bare)
+    for inputs in ((empty,), (corpus, empty)):
+        status, line = refused(capsys, "train", *inputs, "--out", tmp_path / "m.npz")
+        assert status == 3
+        assert (
+            line == f"corefsample: {empty}: a corpus must have annotated entities to train on, got none in 2 documents"
+        )
+    mixed = sr.corpus_file(tmp_path / "mixed.conllu", [*documents, *bare])
+    assert run_train(mixed, tmp_path / "m.npz", TrainOptions(**QUICK)).n_without_gold == 2
+
+
+def test_text_cannot_train(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    news = tmp_path / "news.csv"
+    news.write_text("doc_id,date,text\na,2001-02-03,Hello.\n")
+    status, line = refused(capsys, "train", news, "--out", tmp_path / "m.npz")
+    assert (status, line.startswith(f"corefsample: {news}: a corpus must be annotated to train on")) == (3, True)
+
+
+def test_a_document_of_no_scheme_stops_the_run_or_is_set_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    strange = dataclasses.replace(documents[0].tokens, dep=["head"] * len(documents[0].tokens))
+    bad = dataclasses.replace(documents[0], doc_id="odd", tokens=strange)
+    corpus = sr.corpus_file(tmp_path / "corpus.conllu", [*documents, bad])
+    out = tmp_path / "m.npz"
+    status, line = refused(capsys, "train", corpus, "--out", out)
+    assert status == 3
+    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': dependency labels must be of one scheme")
+    arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
+    status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
+    assert (status, err, "1 bad document set aside." in text) == (0, "", True)
+    assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--l2", -1), "--l2 must be at least 0, got -1.0"),
+        (("--l2", "nan"), "--l2 must be a finite number, got nan"),
+        (("--epochs", 0), "--epochs must be a whole number of at least 1, got 0"),
+        (("--margin", 1, -2, 0), "--margin must be at least 0, got -2.0"),
+        (("--held-out-share", 1), "--held-out-share must lie in [0, 1), got 1.0"),
+        (("--bits", 30), "--bits must be at most 22, got 30"),
+        (("--learning-rate", 0), "--learning-rate must be above 0, got 0.0"),
+        (("--link-weight", -1), "--link-weight must be at least 0, got -1.0"),
+        (("--min-count", 0), "--min-count must be a whole number of at least 1, got 0"),
+        (("--threads", 0), "--threads must be a whole number of at least 1, got 0"),
+        (("--seed", -1), "--seed must be a whole number of at least 0, got -1"),
+        (("--scheme", "ud3"), "--scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
+        (("--entity-fields", "etype"), "--entity-fields must be distinct fields"),
+    ],
+)
+def test_an_option_out_of_its_range_is_bad_usage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, options: tuple[Any, ...], message: str
+) -> None:
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *options)
+    assert status == 2
+    assert message in line
+
+
+def test_several_penalties_need_held_out_documents(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    arguments = ("--held-out-share", 0, "--l2", 0.1, "--l2", 0.2)
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *arguments)
+    assert status == 2
+    assert "--held-out must be given to choose among penalties" in line
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])
+def test_an_output_that_is_there_is_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    status, line = refused(capsys, "train", tmp_path / "nowhere.conllu", "--out", tmp_path / "m.npz")
+    assert status == 2
+    assert line == f"corefsample: {tmp_path / name}: output must not exist (--overwrite replaces it), got a file"
+    assert (tmp_path / name).read_text() == "mine"
+
+
+# --- on the screen -----------------------------------------------------------------------------------------
+
+
+def test_the_table_names_every_penalty_and_pass_and_the_chosen_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    arguments = ("train", corpus, "--out", tmp_path / "m.npz", "--epochs", 2, "--bits", 8, "--l2", 0.1, "--l2", 1)
+    status, out, err = called(capsys, *arguments)
+    assert (status, err) == (0, "")
+    rows = [line.split() for line in out.partition("\n\n")[2].splitlines()[:5]]
+    assert [row[:2] for row in rows] == [["penalty", "pass"], ["0.1", "1"], ["0.1", "2"], ["1", "1"], ["1", "2"]]
+    assert sum(row[-1] == "chosen" for row in rows) == 1
+    losses = [float(row[3]) for row in rows[1:]]
+    assert next(float(row[3]) for row in rows if row[-1] == "chosen") == min(losses)
+    assert "Trained on 10 documents" in out
+    assert "2 documents held out." in out
+    status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
+    assert status == 0
+    assert json.loads(out)["n_held_out"] == 2

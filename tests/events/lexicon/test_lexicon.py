@@ -1,0 +1,407 @@
+from __future__ import annotations
+
+import datetime
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from places import TEST_DATA
+
+from corefsample.errors import ParameterError
+from events.lexicon import Lexicon, LexiconMatches, load_lexicon
+
+
+def lines(name: str) -> list[str]:
+    """Lines of a data file without its comments."""
+    return [line for line in (TEST_DATA / name).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+
+
+ISO_CODES = lines("iso3166_alpha3.txt")
+ADJECTIVES = dict(line.split(" ", 1) for line in lines("country_adjectives.txt"))
+# Nobody lives there, or they have no word that is theirs alone, or (KIR) one that the lexicon leaves out.
+NO_ADJECTIVE = {
+    *("ATF", "BLM", "BVT", "CAF", "COD", "COG", "DMA", "DOM", "HMD", "KIR"),
+    *("MAF", "SGS", "SJM", "SPM", "SXM", "UMI", "VAT", "VIR"),
+}
+
+
+@pytest.fixture(scope="module")
+def lexicon() -> Lexicon:
+    return load_lexicon()
+
+
+def found(lexicon: Lexicon, text: str, date: str | None = "1999-06-15") -> dict[str, str]:
+    """Matched text to code; every token of `text` (split at spaces) is a root."""
+    tokens = text.split(" ")
+    matches = lexicon.match(tokens, [-1] * len(tokens), datetime.date.fromisoformat(date) if date else None)
+    return {" ".join(tokens[slice(*matches.spans[head])]): code for head, code in matches.codes.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("U.S.", {"U.S.": "USA"}),
+        ("in the U. S. today", {"U. S.": "USA"}),
+        ("in the U.S . Today", {"U.S .": "USA"}),
+        ("in the U . S . today", {"U . S .": "USA"}),
+        ("the U. S. A. won", {"U. S. A.": "USA"}),
+        ("Guinea-Bissau", {"Guinea-Bissau": "GNB"}),
+        ("Guinea - Bissau", {"Guinea - Bissau": "GNB"}),
+        ("Guinea‑Bissau", {"Guinea‑Bissau": "GNB"}),
+        ("Cote d'Ivoire", {"Cote d'Ivoire": "CIV"}),
+        ("Cote d’ Ivoire", {"Cote d’ Ivoire": "CIV"}),
+        ("Côte d ' Ivoire", {"Côte d ' Ivoire": "CIV"}),
+        ("People 's Republic of China", {"People 's Republic of China": "CHN"}),
+        ("United\u00a0Kingdom", {"United\u00a0Kingdom": "GBR"}),
+        ("Ｉｒａｑ", {"Ｉｒａｑ": "IRQ"}),
+    ],
+)
+def test_the_way_a_text_is_cut_into_tokens_does_not_matter(lexicon, text, expected):
+    assert found(lexicon, text) == expected
+
+
+def test_tokens_of_white_space_are_passed_over_inside_a_name_and_end_none(lexicon):
+    matches = lexicon.match(["United", "\n", "States", " "], [2, 2, -1, 2], None)
+    assert matches.spans == {2: (0, 3)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I ran", "to go home", "Ben in Paris", "O man", "U S", "us", "let us in", "Us", "U SA", "Ma li", "Iraqs",
+     "pan-American", "American-led", "Southern", "the Unit ed States", "U.", "States"],
+)  # fmt: skip
+def test_only_whole_tokens_match_and_never_across_the_middle_of_a_word(lexicon, text):
+    assert found(lexicon, text) == {}
+
+
+def test_the_longest_name_wins_and_the_leftmost_goes_first(lexicon):
+    assert found(lexicon, "South African troops") == {"South African": "ZAF"}
+    assert found(lexicon, "Papua New Guinea") == {"Papua New Guinea": "PNG"}
+    assert found(lexicon, "American Samoa") == {"American Samoa": "ASM"}
+    assert found(lexicon, "Equatorial Guinea and Guinea") == {"Equatorial Guinea": "GNQ", "Guinea": "GIN"}
+    # "New Mexico City": leftmost, "New Mexico" takes the token that "Mexico City" would begin with.
+    assert found(lexicon, "New Mexico City Iraq") == {"Iraq": "IRQ"}
+
+
+def test_a_longer_name_that_breaks_off_leaves_the_shorter_one(lexicon):
+    assert found(lexicon, "United States of Iraq") == {"United States": "USA", "Iraq": "IRQ"}
+    assert found(lexicon, "South Korean South") == {"South Korean": "KOR"}
+
+
+def test_a_span_counts_at_the_token_whose_head_is_outside(lexicon):
+    #          United(0) States(1) of(2) America(3): UD heads
+    matches = lexicon.match(["United", "States", "of", "America", "attacked"], [1, 4, 3, 1, -1], None)
+    assert matches == LexiconMatches({1: "USA"}, {1: (0, 4)}, 0)
+    #          Papua(0) New(1) Guinea(2), flat: headed by the first
+    assert lexicon.match(["Papua", "New", "Guinea"], [-1, 0, 0], None).codes == {0: "PNG"}
+
+
+def test_of_several_tokens_with_a_head_outside_the_last_word_counts(lexicon):
+    assert lexicon.match(["South", "Korean", "army"], [2, 2, -1], None).codes == {1: "KOR"}
+    # The full stop hangs on the verb, outside of the span, but it is no word.
+    assert lexicon.match(["left", "the", "U.S", "."], [-1, 2, 0, 0], None).codes == {2: "USA"}
+    assert lexicon.match(["U", ".", "S", "."], [3, 3, 3, -1], None).codes == {3: "USA"}
+
+
+def test_heads_may_be_an_array_and_must_be_as_long_as_the_text(lexicon):
+    matches = lexicon.match(["Iraq", "fell"], np.array([1, -1]), None)
+    assert matches.codes == {0: "IRQ"}
+    assert [type(head) for head in matches.codes] == [int]
+    with pytest.raises(ParameterError, match=r"^heads must have one offset a token, got 1 for 2 tokens$"):
+        lexicon.match(["Iraq", "fell"], [1], None)
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "code"),
+    [
+        ("Russian", "1990-01-01", "SUN"),
+        ("Russian", "1991-12-25", "SUN"),
+        ("Russian", "1991-12-26", "RUS"),
+        ("Russian", "1995-01-01", "RUS"),
+        ("Zaire", "1997-05-16", "ZAR"),
+        ("Zaire", "1997-05-17", "COD"),
+        ("Czechs", "1992-12-31", "CSK"),
+        ("Czechs", "1993-01-01", "CZE"),
+    ],
+)
+def test_the_date_chooses_between_codes_that_share_a_name(lexicon, text, date, code):
+    assert found(lexicon, text, date) == {text: code}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Yugoslavia", "YUG"),
+        ("East German", "DDR"),
+        ("Soviet", "SUN"),
+        ("Czechoslovak", "CSK"),
+        ("Serbia and Montenegro", "SCG"),
+        ("South Yemen", "YMD"),
+    ],
+)
+@pytest.mark.parametrize("date", ["1895-01-01", "1990-01-01", "2010-01-01", None])
+def test_a_name_of_one_code_names_it_at_any_date(lexicon, text, code, date):
+    assert found(lexicon, text, date) == {text: code}
+
+
+def test_a_shared_name_without_a_date_is_ambiguous_and_outside_all_validity_is_nothing(lexicon):
+    assert lexicon.match(["Russian"], [-1], None) == LexiconMatches({}, {}, 1)
+    assert lexicon.match(["Russian"], [-1], datetime.date(1900, 1, 1)) == LexiconMatches({}, {}, 0)
+
+
+def test_ambiguous_names_match_nothing_and_are_counted(lexicon):
+    text = ["Korean", "Congolese", "South", "Korean", "Dominican", "Republic", "Dominican"]
+    matches = lexicon.match(text, [-1] * len(text), datetime.date(1996, 1, 1))
+    assert sorted(matches.codes.values()) == ["DOM", "KOR"]
+    assert matches.n_ambiguous == 3
+
+
+def test_cased_names_match_only_as_they_are_written(lexicon):
+    for name, code in {"US": "USA", "Turkey": "TUR", "Polish": "POL", "Chad": "TCD", "China": "CHN"}.items():
+        assert found(lexicon, name) == {name: code}
+        assert found(lexicon, name.lower()) == {}
+    assert found(lexicon, "Us") == {}
+    assert found(lexicon, "TURKEY") == {"TURKEY": "TUR"}  # listed, for headlines
+    assert found(lexicon, "JERSEY") == {}
+
+
+def test_ordinary_names_match_in_any_case(lexicon):
+    assert found(lexicon, "IRAQI iraqi uNiTeD sTaTeS") == {
+        "IRAQI": "IRQ",
+        "iraqi": "IRQ",
+        "uNiTeD sTaTeS": "USA",
+    }
+
+
+REAL_TEXT = [
+    ("American and British forces attacked", "American=USA British=GBR"),
+    ("the Americans said Frenchmen and Spaniards", "Americans=USA Frenchmen=FRA Spaniards=ESP"),
+    ("troops of the U.K. and the UK", "U.K.=GBR UK=GBR"),
+    ("two Britons and a Scotsman from Northern Ireland", "Britons=GBR Scotsman=GBR Northern_Ireland=GBR"),
+    ("an Irish soldier", "Irish=IRL"),
+    ("the Irish Republican Army attacked", ""),
+    ("Poles , Danes , Swedes , Finns and Turks", "Poles=POL Danes=DNK Swedes=SWE Finns=FIN Turks=TUR"),
+    ("Dutch peacekeepers left Bosnia-Herzegovina", "Dutch=NLD Bosnia-Herzegovina=BIH"),
+    ("Bosnian Serbs shelled Bosnian Muslims", "Bosnian=BIH"),
+    ("Serbs and Croats", "Serbs=SRB Croats=HRV"),
+    ("ethnic Albanian guerrillas of the Kosovo Liberation Army", ""),
+    ("the former Yugoslav republic of Macedonia", "Macedonia=MKD"),
+    ("the former Yugoslav Republic of Macedonia 's police", "Macedonia=MKD"),
+    ("republics of the former Soviet Union", ""),
+    ("NATO warplanes and KFOR", "NATO=X-NATO KFOR=X-NATO"),
+    ("the United Nations and the U.N. and the UN", "United_Nations=X-UN U.N.=X-UN UN=X-UN"),
+    ("the European Community , the EC and the European Union",
+     "European_Community=X-EU EC=X-EU European_Union=X-EU"),
+    ("the Organization of American States", "Organization_of_American_States=X-OAS"),
+    ("Ecomog , the force of Nigeria", "Ecomog=X-ECOWAS Nigeria=NGA"),
+    ("the Organization of African Unity", "Organization_of_African_Unity=X-AU"),
+    ("Niger is not Nigeria ; Nigeriens and Nigerians",
+     "Niger=NER Nigeria=NGA Nigeriens=NER Nigerians=NGA"),
+    ("Saudis and Saudi Arabian jets", "Saudis=SAU Saudi_Arabian=SAU"),
+    ("the U.A.E. and Emirati pilots", "U.A.E.=ARE Emirati=ARE"),
+    ("Iraqis fled Iraq", "Iraqis=IRQ Iraq=IRQ"),
+    ("Al Qaeda in Iraq attacked", ""),
+    ("Palestinians and the Palestine Liberation Organization", "Palestinians=PSE"),
+    ("Israelis in the Jordan Valley", "Israelis=ISR"),
+    ("Michael Jordan of Jordan", "Jordan=JOR"),
+    ("Afghans , Pakistanis and Tajiks", "Afghans=AFG Pakistanis=PAK Tajiks=TJK"),
+    ("Burma , now Myanmar", "Burma=MMR Myanmar=MMR"),
+    ("Ivory Coast and Upper Volta", "Ivory_Coast=CIV Upper_Volta=BFA"),
+    ("Rumanian and Byelorussian", "Rumanian=ROU Byelorussian=BLR"),
+    ("Swaziland , Cape Verde and Western Samoa", "Swaziland=SWZ Cape_Verde=CPV Western_Samoa=WSM"),
+    ("East Timor 's Timorese", "East_Timor=TLS Timorese=TLS"),
+    ("the Democratic Republic of Congo and the D.R.C.", "Democratic_Republic_of_Congo=COD D.R.C.=COD"),
+    ("Congo-Brazzaville", "Congo-Brazzaville=COG"),
+    ("the DPRK , the ROK and the PRC", "DPRK=PRK ROK=KOR PRC=CHN"),
+    ("North Koreans and South Koreans", "North_Koreans=PRK South_Koreans=KOR"),
+    ("Taiwan in the South China Sea", "Taiwan=TWN"),
+    ("Cuba and Puerto Rican nationalists", "Cuba=CUB Puerto_Rican=PRI"),
+    ("Salvadoran rebels and Nicaraguans", "Salvadoran=SLV Nicaraguans=NIC"),
+    ("the Revolutionary Armed Forces of Colombia", ""),
+    ("Colombians in South America", "Colombians=COL"),
+    ("Latin American and Central American leaders", ""),
+    ("New Mexico , New Jersey and New England", ""),
+    ("Mexico City and Kuwait City", ""),
+    ("American Indians in an Indian summer", ""),
+    ("Native Americans and African - American voters", ""),
+    ("India and the Indian Ocean", "India=IND"),
+    ("Persian Gulf states", ""),
+    ("guinea pigs and Guinea", "Guinea=GIN"),
+    ("a turkey from Turkey", "Turkey=TUR"),
+    ("polish the Polish silver", "Polish=POL"),
+    ("the North Pole and a Pole", "Pole=POL"),
+    ("French fries for the French", "French=FRA"),
+    ("the French open fire", "French=FRA"),
+    ("Lebanese forces shelled", "Lebanese=LBN"),
+    ("American Airlines and America", "America=USA"),
+    ("Greek Cypriots and Turkish Cypriots", "Greek_Cypriots=CYP"),
+    ("Argentine ships near the Falkland Islands", "Argentine=ARG Falkland_Islands=FLK"),
+    ("the Soviets and the U.S.S.R.", "Soviets=SUN U.S.S.R.=SUN"),
+    ("South Vietnamese and Vietnamese veterans of the Vietnam War", "South_Vietnamese=RVN Vietnamese=VNM"),
+    ("a Kurd from Chechnya in Washington", ""),
+    ("Trinidad and Tobago , St. Kitts and Nevis", "Trinidad_and_Tobago=TTO St._Kitts_and_Nevis=KNA"),
+    ("Hong Kong and Macao", "Hong_Kong=HKG Macao=MAC"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), REAL_TEXT, ids=[text for text, _ in REAL_TEXT])
+def test_text_as_newspapers_write_it(lexicon, text, expected):
+    pairs = (pair.replace("_", " ").split("=") for pair in expected.split())
+    assert found(lexicon, text) == dict(pairs)
+
+
+def test_every_iso_code_is_there_and_the_others_are_named(lexicon):
+    assert len(ISO_CODES) == len(set(ISO_CODES)) == 249
+    others = {code for code in set(lexicon.codes) - set(ISO_CODES) if not code.startswith("X-")}
+    assert set(ISO_CODES) < set(lexicon.codes)
+    past = {"ANT", "CSK", "DDR", "PCZ", "RVN", "SCG", "SUN", "VDR", "YMD", "YUG", "ZAR"}
+    assert others == {"XKX"} | past
+    assert past == {code for code, kind in lexicon.kinds.items() if kind == "historic"}
+    assert all(re.fullmatch(r"[A-Z]{3}|X-[A-Z0-9]+", code) for code in lexicon.codes)
+
+
+def test_codes_are_sorted_and_kinds_follow_them(lexicon):
+    assert list(lexicon.codes) == sorted(lexicon.names)
+    assert list(lexicon.kinds) == list(lexicon.codes)
+    assert all((kind == "organisation") == code.startswith("X-") for code, kind in lexicon.kinds.items())
+    assert lexicon.kinds["GRL"] == "territory"
+
+
+def test_every_code_matches_its_own_name_while_it_is_valid(lexicon):
+    for code, name in lexicon.names.items():
+        date = lexicon._validity[code][1]
+        assert found(lexicon, name, date.isoformat()) == {name: code}
+
+
+def test_every_code_matches_an_adjective_or_demonym_where_it_has_one(lexicon):
+    assert set(ADJECTIVES) | NO_ADJECTIVE == {*ISO_CODES, "XKX"}
+    assert not set(ADJECTIVES) & NO_ADJECTIVE
+    for code, text in ADJECTIVES.items():
+        assert found(lexicon, text, "2024-01-01") == {text: code}
+
+
+def test_name_and_require_know_the_codes(lexicon):
+    assert lexicon.name("USA") == "United States"
+    assert lexicon.require("X-NATO") == "X-NATO"
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("Iraqi", "did you mean IRQ (Iraq)"),
+        ("usa", "did you mean USA (United States)"),
+        ("United State", "did you mean USA (United States)"),
+        ("NATO", "did you mean X-NATO (NATO)"),
+        ("Q,Q>", "none of 282 in countries is like it"),
+    ],
+)
+def test_an_unknown_code_is_refused_with_the_codes_that_it_may_mean(lexicon, code, hint):
+    for ask in (lexicon.name, lexicon.require):
+        with pytest.raises(ParameterError) as refusal:
+            ask(code)
+        assert str(refusal.value).startswith(f"unknown country code {code!r}: {hint}")
+
+
+ALIASES = {
+    "AAA": ["U.S.", "U.S", "United States", "United States of America", "America"],
+    "BBB": ["Guinea", "Republic of Guinea"],
+    "CCC": ["Guinea-Bissau"],
+    "DDD": ["Côte d'Ivoire"],
+    "EEE": ["Iran", "Togo", "go", "To gonzo", "South Korean", "People's Republic of Korea"],
+    "": ["New Guinea", "South America", "Korea", "Republic of America"],
+}
+WORDS = st.sampled_from(
+    [
+        *("U.S.", "U", ".", "S", "United", "States", "of", "America", "America.", "UnitedStates", "Republic"),
+        *("Guinea", "Guinea-", "-", "Bissau", "New", "Côte", "d", "'", "d'Ivoire", "Ivoire", "People", "'s"),
+        *("I", "ran", "Iran", "To", "go", "South", "Korean", "SouthKorean", "Korea", "\n"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Lexicon:
+    """The lexicon of ALIASES."""
+    path = tmp_path_factory.mktemp("lexicon") / "small.yaml"
+    entries = [{"code": code, "name": code, "aliases": words} for code, words in ALIASES.items() if code]
+    path.write_text(json.dumps({"version": 1, "entries": entries, "not_countries": ALIASES[""]}))
+    return load_lexicon(path)
+
+
+def test_another_name_that_begins_alike_does_not_let_tokens_meet_within_a_word(small):
+    # "To gonzo" lets a search go on after "To", but "To" "go" is not Togo.
+    assert found(small, "To go to Togo") == {"go": "EEE", "Togo": "EEE"}
+
+
+@given(st.lists(WORDS | st.text(max_size=4), max_size=12))
+def test_may_start_is_true_for_the_first_token_of_whatever_matches(lexicon, tokens):
+    starts = lexicon.may_start(tokens)
+    matches = lexicon.match(tokens, [-1] * len(tokens), None)
+    assert starts.dtype == np.bool_
+    assert starts.shape == (len(tokens),)
+    assert all(starts[start] for start, _ in matches.spans.values())
+    assert starts.any() or matches.n_ambiguous == 0
+
+
+def test_may_start_is_false_for_most_words_and_for_names_that_are_no_countries(lexicon):
+    words = ["the", "attacked", "us", "U", "South", "Persian", "turkey", "ethnic", ""]
+    assert lexicon.may_start(words).tolist() == [False, False, False, True, True, True, False, False, False]
+
+
+@given(st.lists(WORDS, max_size=10))
+def test_match_agrees_with_the_obvious_slow_search(small, tokens):
+    expected, start = {}, 0
+    while start < len(tokens):
+        ends = [
+            (end, code)
+            for code, aliases in ALIASES.items()
+            for end in range(start + 1, len(tokens) + 1)
+            if tokens[start].strip() and tokens[end - 1].strip()
+            if any(spelled_by(alias, [t for t in tokens[start:end] if t.strip()]) for alias in aliases)
+        ]
+        end, code = max(ends, default=(start + 1, ""))
+        if code:
+            expected[(start, end)] = code
+        start = end
+    matches = small.match(tokens, [-1] * len(tokens), None)
+    assert {matches.spans[head]: code for head, code in matches.codes.items()} == expected
+
+
+def spelled_by(alias: str, tokens: list[str]) -> bool:
+    """Whether each token is made of whole pieces (words or single signs) of the alias, in order."""
+    pieces = re.findall(r"\w+|[^\w\s]", alias)
+    for token in tokens:
+        text = ""
+        while pieces and text != token:
+            text += pieces.pop(0)
+        if text != token:
+            return False
+    return not pieces and bool(tokens)
+
+
+def test_every_name_that_is_no_country_matches_nothing(lexicon):
+    names = [
+        "New Mexico",
+        "South America",
+        "Vietnam War",
+        "African-American",
+        "Bosnian Serb",
+        "Port of Spain",
+    ]
+    for name in names:
+        tokens = re.findall(r"\w+|[^\w\s]", name)
+        assert lexicon.match(tokens, [-1] * len(tokens), None) == LexiconMatches({}, {}, 0)
+
+
+def test_a_lexicon_can_be_sent_to_another_process(lexicon):
+    copy = pickle.loads(pickle.dumps(lexicon))
+    assert found(copy, "South Korean troops") == {"South Korean": "KOR"}
+    assert copy.codes == lexicon.codes
+
+
+def test_the_shipped_lexicon_says_where_it_is_from(lexicon):
+    assert lexicon.source == "countries"

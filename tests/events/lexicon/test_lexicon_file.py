@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import events
+from corefsample.errors import InputError, ParameterError
+from events.lexicon import Lexicon, LexiconMatches, load_lexicon
+
+SHIPPED = yaml.safe_load((Path(events.__file__).parent / "data" / "countries.yaml").read_text("utf-8"))
+
+ONE = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\n"
+TWO = ONE + "  - {code: BBB, name: Beland, aliases: [Beland, Aland]}\n"
+MORE = "version: 1\nextends: countries\n"
+
+
+def loaded(tmp_path: Path, text: str | bytes) -> Lexicon:
+    path = tmp_path / "own.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load_lexicon(path)
+
+
+def codes(lexicon: Lexicon, text: str, date: str | None = "1999-06-15") -> list[str]:
+    tokens = text.split()
+    matches = lexicon.match(tokens, [-1] * len(tokens), datetime.date.fromisoformat(date) if date else None)
+    return [*matches.codes.values(), *["?"] * matches.n_ambiguous]
+
+
+def test_a_lexicon_of_ones_own_holds_what_its_file_says(tmp_path):
+    lexicon = loaded(
+        tmp_path,
+        """
+        version: 1
+        name: moons
+        entries:
+          - code: io-1
+            name: Io
+            aliases: [Io, Ionian, "Io's people"]
+            cased: [IO]
+          - {code: Ganymède, name: Ganymede, kind: territory, aliases: [Ganymede, moon], from: 1610-01-07}
+          - {code: X, name: Ex, aliases: [moon], from: "1600-01-01", to: "1610-01-06"}
+        not_countries: [Ionian Sea]
+        ambiguous:
+          - {alias: satellite, codes: [io-1, X]}
+        """,
+    )
+    assert lexicon.source == str(tmp_path / "own.yaml")
+    assert lexicon.codes == ("Ganymède", "X", "io-1")
+    assert lexicon.name("io-1") == "Io"
+    assert dict(lexicon.kinds) == {"Ganymède": "territory", "X": "country", "io-1": "country"}
+    assert codes(lexicon, "IONIAN and io in the Ionian Sea") == ["io-1", "io-1"]
+    assert [codes(lexicon, "moon", date) for date in ("1610-01-06", "1610-01-07")] == [["X"], ["Ganymède"]]
+    assert codes(lexicon, "satellite", "1605-01-01") == ["?"]
+    assert codes(lexicon, "satellite", "1999-01-01") == ["io-1"]  # the only one of the two valid then
+    assert codes(lexicon, "Iraq") == []
+
+
+def test_a_file_that_extends_the_shipped_lexicon_adds_aliases_and_codes(tmp_path):
+    lexicon = loaded(
+        tmp_path,
+        MORE
+        + "entries:\n  - {code: USA, aliases: [Yankees]}\n  - {code: X-G7, name: G-7, aliases: [Group of Seven]}\n",
+    )
+    assert codes(lexicon, "Yankees American Group of Seven") == ["USA", "USA", "X-G7"]
+    assert lexicon.name("USA") == "United States"
+    assert set(lexicon.codes) - set(load_lexicon().codes) == {"X-G7"}
+
+
+def test_an_entry_with_a_shipped_code_overrides_what_it_gives(tmp_path):
+    text = "entries:\n  - {code: YUG, name: FRY, kind: country, from: 1992-04-27, to: null}\n"
+    lexicon = loaded(tmp_path, MORE + text)
+    assert (lexicon.name("YUG"), lexicon.kinds["YUG"]) == ("FRY", "country")
+    assert codes(lexicon, "Yugoslav") == ["YUG"]
+    assert lexicon._validity["YUG"] == (datetime.date(1992, 4, 27), datetime.date.max)
+
+
+def test_an_alias_given_to_a_code_is_taken_from_whoever_had_it(tmp_path):
+    text = """entries:
+  - {code: SCO, name: Scotland, aliases: [Scotland, Scottish], cased: [Scot, Scots]}
+  - {code: COD, aliases: [Congo]}
+  - {code: GBR, aliases: [New England]}
+"""
+    lexicon = loaded(tmp_path, MORE + text)
+    assert codes(lexicon, "Scottish Scots English") == ["SCO", "SCO", "GBR"]
+    assert codes(lexicon, "Congo Congolese") == ["COD", "?"]
+    assert codes(lexicon, "New England") == ["GBR"]
+
+
+def test_a_cased_alias_takes_only_what_it_meets(tmp_path):
+    lexicon = loaded(tmp_path, MORE + "entries:\n  - {code: X-US, name: us, cased: [us]}\n")
+    assert codes(lexicon, "us US") == ["X-US", "USA"]
+
+
+def test_a_cased_alias_of_a_shipped_code_takes_no_ordinary_one_from_it(tmp_path):
+    lexicon = loaded(tmp_path, MORE + "entries:\n  - {code: IRQ, cased: [IRAQ]}\n")
+    assert codes(lexicon, "iraq IRAQ") == ["IRQ", "IRQ"]
+
+
+def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
+    text = """
+        version: 1
+        entries:
+          - {code: A, name: A, aliases: [Io, Europa Moon], to: 1999-12-31}
+          - {code: B, name: B, cased: [Io, Io Moon, Europa], from: 2000-01-01}
+        """
+    lexicon = loaded(tmp_path, text)
+    assert codes(lexicon, "Io Moon") == ["B"]
+    assert codes(lexicon, "Europa Moon") == ["A"]
+    assert [codes(lexicon, "Io", date) for date in ("1999-12-31", "2000-01-01", None)] == [["A"], ["B"], ["?"]]
+
+
+def test_own_not_countries_and_ambiguous_take_an_alias_from_its_codes(tmp_path):
+    text = "not_countries: [Jersey, Korea]\nambiguous:\n  - {alias: georgian, codes: [GEO, USA]}\n"
+    lexicon = loaded(tmp_path, MORE + text)
+    assert codes(lexicon, "Jersey Korea Korean Georgian Georgia") == ["GEO", "?", "?"]
+
+
+def test_removed_codes_are_gone_with_their_aliases_and_leave_the_shared_ones_to_the_others(tmp_path):
+    lexicon = loaded(tmp_path, MORE + "remove: [JEY, PRK, ZAR, COD]\n")
+    assert "JEY" not in lexicon.codes
+    assert codes(lexicon, "Jersey and North Korean and Korean and Congo") == ["KOR", "KOR", "COG"]
+
+
+def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
+    monkeypatch.delattr(yaml, "CSafeLoader")
+    assert codes(loaded(tmp_path, ONE), "aland") == ["AAA"]
+    with pytest.raises(InputError, match="key 'name' appears twice"):
+        loaded(tmp_path, ONE.replace("aliases", "name"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ": must be a mapping with keys of ambiguous, entries, extends, .*, got nothing"),
+        ("- 1", r": must be a mapping .*, got \[1\]"),
+        ("version: 1\nentries: [", ":[23]: must be YAML: .*"),
+        ("version: 1\nentries: [{code: A\tB: c}]", ":2: must be YAML: .*"),
+        (b"version: 1\nname: \xff\xfe", ": must be YAML in UTF-8: .*"),
+        (ONE.replace("name", "code"), ":3: must be YAML: key 'code' appears twice"),
+        (ONE + "version: 1", ":4: must be YAML: key 'version' appears twice"),
+        (ONE.replace("version: 1", "name: x"), ": version is needed, got .*"),
+        (ONE.replace("1", "2"), ": version must be 1, got 2"),
+        (ONE.replace("1", "'1'"), ": version must be 1, got '1'"),
+        (ONE.replace("1", "true"), ": version must be 1, got True .*"),
+        (ONE + "country: x", ": key must be one of ambiguous, .*, got 'country'"),
+        (ONE + "name: 7", ": name must be text, .*, got 7"),
+        ("version: 1", ": entries must hold an entry unless the file extends another, got nothing"),
+        ("version: 1\nentries: []", r": entries must hold an entry unless .*, got \[\]"),
+        ("version: 1\nentries: {}", r": entries must be a list, got \{\}"),
+        ("version: 1\nentries: [USA]", r": entries\[0\]: must be a mapping with keys of .*, got 'USA'"),
+        (ONE.replace("code: AAA, ", ""), r": entries\[0\]: code is needed, got .*"),
+        (ONE.replace("AAA", "NO"), r": entries\[0\]: code must be text, .*, got False \(YAML reads NO, .*"),
+        (ONE.replace("AAA", "''"), r": entries\[0\]: code must be text, not empty, .*, got ''"),
+        (ONE.replace("AAA", "' AAA'"), r": entries\[0\]: code must be text, .*, got ' AAA'"),
+        (ONE.replace("AAA", "A B"), r": entries\[0\]: code must hold no white space, comma or '>', got 'A B'"),
+        (ONE.replace("AAA", "A>B"), r": entries\[0\]: code must hold no white space, comma or '>', got 'A>B'"),
+        (ONE.replace("AAA", "'A,B'"), r": entries\[0\]: code must hold .*, got 'A,B'"),
+        (TWO.replace("BBB", "AAA"), r": entries\[1\]: code must be in no other entry and not in remove, got 'AAA'"),
+        (ONE.replace("name: Aland, ", ""), r": entries\[0\] \(AAA\): name is needed unless .*, got nothing"),
+        (ONE.replace("name: Aland", "name: []"), r": entries\[0\] \(AAA\): name must be text, .*, got \[\]"),
+        (ONE.replace("[Aland]", "[]"), r": entries\[0\] \(AAA\): aliases or cased must hold an alias, got \[\]"),
+        (ONE.replace("[Aland]", "Aland"), r": entries\[0\] \(AAA\): aliases must be a list, got 'Aland'"),
+        (ONE.replace("[Aland]", "[A, '']"), r": entries\[0\] \(AAA\): aliases\[1\] must be text, .*, got ''"),
+        (ONE.replace("[Aland]", "[A, ~]"), r": entries\[0\] \(AAA\): aliases\[1\] must be text, .*, got nothing"),
+        (ONE.replace("[Aland]", "[Norway, NO]"), r": entries\[0\] \(AAA\): aliases\[1\] .*, got False .*quotes.*"),
+        (ONE.replace("[Aland]", "[1984]"), r": entries\[0\] \(AAA\): aliases\[0\] must be text, .*, got 1984"),
+        (ONE.replace("[Aland]", "['...']"), r": entries\[0\] \(AAA\): aliases\[0\] must hold a letter .*, got '...'"),
+        (ONE.replace("aliases", "cased").replace("[Aland]", "[2]"), r": entries\[0\] \(AAA\): cased\[0\] .*, got 2"),
+        (ONE.replace("name", "kind: state, name"), r": entries.* \(AAA\): kind must be one of .*, got 'state'"),
+        (ONE.replace("name", "adjective: x, name"), r": entries\[0\]: key must be one of .*, got 'adjective'"),
+        (ONE.replace("name", "from: 1991-12, name"), r": entries.* \(AAA\): from must be a full .*, got '1991-12'"),
+        (ONE.replace("name", "from: 1991, name"), r": entries\[0\] \(AAA\): from must be a full date .*, got 1991"),
+        (ONE.replace("name", "to: '1999-02-30', name"), r": .*: to must be a full date .*, got '1999-02-30'"),
+        (ONE.replace("name", "to: 1999-02-30, name"), ": must be YAML in UTF-8: day .* out of range .*"),
+        (ONE.replace("name", "to: 1999-02-03 04:05:06, name"), ": .*: to must be a full date .*, got 1999-02-03 04.*"),
+        (ONE.replace("name", "from: 2001-01-02, to: 2001-01-01, name"),
+         r": entries\[0\] \(AAA\): from must not be after to \(2001-01-01\), got '2001-01-02'"),
+        (TWO, ": alias 'Aland': must be of one code on any day or be declared under ambiguous, got AAA and BBB"),
+        (TWO.replace("[Beland, Aland]", "[b], cased: [ALAND]"), ": alias 'ALAND': must be of one code .*"),
+        (TWO.replace("[Beland, Aland]", "[ALAND]"), ": alias 'ALAND': must be of one code .*"),
+        (TWO + "ambiguous: [{alias: Aland, codes: [AAA]}]",
+         r": ambiguous\[0\] \(Aland\): codes must be two or more different codes, got \['AAA'\]"),
+        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, AAA]}]", ".*: codes must be two or more different codes, .*"),
+        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, CCC]}]",
+         r": ambiguous\[0\] \(Aland\): codes\[1\] must be the code of an entry, got 'CCC'"),
+        (TWO + "ambiguous: [{alias: Aland}]", r": ambiguous\[0\]: codes is needed, got .*"),
+        (TWO + "ambiguous: [{alias: '', codes: [AAA, BBB]}]", r": ambiguous\[0\]: alias must be text, .*, got ''"),
+        (TWO + "ambiguous: [Aland]", r": ambiguous\[0\]: must be a mapping with keys of alias, codes, got 'Aland'"),
+        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, BBB]}, {alias: ALAND, codes: [AAA, BBB]}]",
+         r": ambiguous\[1\]: alias must be declared once, got 'ALAND'"),
+        (TWO + "  - {code: CCC, name: C, aliases: [Aland]}\nambiguous: [{alias: Aland, codes: [AAA, BBB]}]",
+         ": ambiguous 'Aland': codes must list every code that has the alias, got AAA, BBB without CCC"),
+        (ONE + "not_countries: [ALAND]", ": not_countries 'ALAND': must not be an alias of a code too, got AAA"),
+        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, BBB]}]\nnot_countries: [Aland]",
+         ": not_countries 'Aland': must not be an alias of a code too, got AAA, BBB"),
+        (ONE + "not_countries: [A, 7]", r": not_countries\[1\] must be text, .*, got 7"),
+        (ONE + "not_countries: A", ": not_countries must be a list, got 'A'"),
+        (ONE + "remove: [AAA]", r": remove needs extends, got \['AAA'\]"),
+        (ONE + "extends: nations", ": extends must be 'countries', the shipped lexicon, got 'nations'"),
+        (MORE + "remove: [XYZ]", r": remove\[0\] must be a code of the shipped lexicon, got 'XYZ'"),
+        (MORE + "remove: [[]]", r": remove\[0\] must be text, .*, got \[\]"),
+        (MORE + "remove: [USA]\nentries: [{code: USA, name: U, aliases: [U]}]",
+         r": entries\[0\]: code must be in no other entry and not in remove, got 'USA'"),
+        (MORE + "remove: [GEO]\nambiguous: [{alias: Georgia, codes: [GEO, USA]}]",
+         r": ambiguous\[0\] \(Georgia\): codes\[0\] must be the code of an entry, got 'GEO'"),
+        (MORE + "entries: [{code: SUN, to: 1999-01-01}]", ": alias 'Russia': must be of one code .*, got RUS and SUN"),
+        (MORE + "entries: [{code: SUN, from: 1999-01-01}]", ".*: from must not be after to .*, got '1999-01-01'"),
+        (ONE.replace("[Aland]", str(["x" * 99, 0])), r".*: aliases\[1\] must be text, .*"),
+        (ONE.replace("AAA", f"{{{'x' * 99}: 1}}"), r".*: code must be text, .*, got .{57}\.\.\."),
+    ],
+)  # fmt: skip
+def test_what_breaks_the_format_is_refused_with_one_line(tmp_path, text, message):
+    with pytest.raises(InputError) as refusal:
+        loaded(tmp_path, text)
+    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(refusal.value))
+
+
+def test_the_file_in_the_documentation_of_load_lexicon_loads_and_does_what_it_says(tmp_path):
+    notes = load_lexicon.__doc__.partition("::\n")[2].partition("What a file says")[0]
+    lexicon = loaded(tmp_path, notes)
+    assert codes(lexicon, "the g-7 and the G7 and a G7 chord") == ["X-G7", "X-G7"]
+    assert codes(lexicon, "Yankees Guinean Jersey") == ["USA", "?"]
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+    for path in (tmp_path / "none.yaml", tmp_path):
+        with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: the lexicon cannot be read: \w+"):
+            load_lexicon(path)
+
+
+def test_an_alias_of_two_codes_is_fine_where_their_days_do_not_meet(tmp_path):
+    first = TWO.replace("name: Aland", "name: Aland, to: 1999-06-14").replace("name: B", "from: 1999-06-15, name: B")
+    assert codes(loaded(tmp_path, first), "Aland") == ["BBB"]
+    with pytest.raises(InputError, match="must be of one code on any day"):
+        loaded(tmp_path, first.replace("06-14", "06-15"))
+
+
+def test_a_declared_alias_need_not_be_repeated_by_the_entries(tmp_path):
+    text = TWO.replace(", Aland]", "]") + "ambiguous: [{alias: Landish, codes: [AAA, BBB]}]"
+    assert codes(loaded(tmp_path, text), "landish") == ["?"]
+
+
+def test_every_shipped_name_that_is_no_country_takes_a_country_word_and_matches_nothing():
+    lexicon = load_lexicon()
+    for name in SHIPPED["not_countries"]:
+        tokens = re.findall(r"(?:\w\.)+|St\.|Mt\.|\w+|[^\w\s]", name)
+        assert lexicon.match(tokens, [-1] * len(tokens), None) == LexiconMatches({}, {}, 0), name
+        # In capitals or not, some part of it would match by itself: else the name is not needed.
+        parts = [
+            [token if written else token.title() for token in tokens[begin:end]]
+            for begin in range(len(tokens))
+            for end in range(begin + 1, len(tokens) + 1)
+            for written in (True, False)
+        ]
+        alone = [lexicon.match(part, [-1] * len(part), None) for part in parts if len(part) < len(tokens)]
+        assert any(matches.codes or matches.n_ambiguous for matches in alone), name
+
+
+def test_no_shipped_list_holds_a_name_twice():
+    lists = [SHIPPED["not_countries"], *(e.get("aliases", []) + e.get("cased", []) for e in SHIPPED["entries"])]
+    assert [names for names in lists if len(names) != len(set(names))] == []
+
+
+@pytest.mark.parametrize("source", [5, ["countries"], {}])
+def test_what_is_no_path_is_refused(source: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^lexicon must be a path or None, got "):
+        load_lexicon(source)

@@ -1,0 +1,800 @@
+"""What a rule sees in a parse: every row of the design's table, in each scheme and preset, and the traps around it."""
+
+from __future__ import annotations
+
+import datetime
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from references import events as er
+
+from corefsample.errors import InputError
+from events.lexicon import load_lexicon
+from events.matching import MentionMatches, match_document
+from events.rules import Rule, load_rules
+
+DAY = datetime.date(2000, 1, 1)
+PRESETS = ("paper", "extended")
+BY_SCHEME = {"ud2": ("obj", "nsubj:pass", "aux:pass"), "ud1": ("dobj", "nsubjpass", "auxpass")}
+BY_SCHEME["clearnlp"] = BY_SCHEME["ud1"]
+
+
+def matched(
+    text: str, scheme: str | None = None, *, rule: Rule | None = None, date: datetime.date = DAY
+) -> MentionMatches:
+    tokens = er.parsed(*text.split(" ; "))
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32).reshape(-1, 3)
+    return match_document(tokens, mentions, rule or load_rules(), load_lexicon(), date, scheme)
+
+
+def found(
+    text: str,
+    scheme: str | None = None,
+    *,
+    preset: str = "paper",
+    rule: str = "attack",
+    coreferent: tuple[int, ...] = (),
+    date: datetime.date = DAY,
+) -> str:
+    """Events where the mentions at these tokens (from 0) are one entity, and every other is one of its own."""
+    matches = matched(text, scheme, rule=load_rules(rule, preset), date=date)
+    tokens = [m[0] for m in er.nominal_mentions(er.parsed(*text.split(" ; ")).upos)]
+    labels = [tokens.index(coreferent[0]) if t in coreferent else i for i, t in enumerate(tokens)]
+    return " ".join(sorted(er.held_events(labels, described(matches, len(tokens)), instances(matches))))
+
+
+def described(matches: MentionMatches, n_mentions: int) -> list[set[str]]:
+    sets: list[set[str]] = [set() for _ in range(n_mentions)]
+    for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
+        sets[mention].add(matches.countries[country])
+    return sets
+
+
+def instances(matches: MentionMatches) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in matches.instances.tolist()]
+
+
+# --- the table of the design -------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """One text in some schemes, and the countries that each preset finds."""
+
+    row: str
+    schemes: str
+    text: str
+    paper: str
+    extended: str
+    coreferent: tuple[int, ...] = ()
+
+
+ALL = "ud2 ud1 clearnlp"
+UD = "ud2 ud1"
+OLD = "ud1 clearnlp"
+TABLE = [
+    Row("American forces", ALL, "American/ADJ>2:amod forces/NOUN>3:nsubj attacked=attack/VERB>0:root", "USA", "USA"),
+    Row("Americans", ALL, "Americans/PROPN>2:nsubj attacked=attack/VERB>0:root", "USA", "USA"),
+    Row(
+        "president of the U.S.",
+        UD,
+        "president/NOUN>5:nsubj of/ADP>4:case the/DET>4:det U.S./PROPN>1:nmod attacked=attack/VERB>0:root",
+        "USA",
+        "USA",
+    ),
+    Row(
+        "president of the U.S., nmod:of",
+        "ud1",
+        "president/NOUN>5:nsubj of/ADP>4:case the/DET>4:det U.S./PROPN>1:nmod:of attacked=attack/VERB>0:root",
+        "USA",
+        "USA",
+    ),
+    Row(
+        "president of the U.S.",
+        "clearnlp",
+        "president/NOUN>5:nsubj of/ADP>1:prep the/DET>4:det U.S./PROPN>2:pobj attacked=attack/VERB>0:ROOT",
+        "USA",
+        "USA",
+    ),
+    Row(
+        "troops in Iraq",
+        UD,
+        "troops/NOUN>4:nsubj in/ADP>3:case Iraq/PROPN>1:nmod attacked=attack/VERB>0:root",
+        "IRQ",
+        "",
+    ),
+    Row(
+        "troops in Iraq",
+        "clearnlp",
+        "troops/NOUN>4:nsubj in/ADP>1:prep Iraq/PROPN>2:pobj attacked=attack/VERB>0:ROOT",
+        "IRQ",
+        "",
+    ),
+    Row(
+        "Iraq's army",
+        UD,
+        "Iraq/PROPN>3:nmod:poss 's/PART>1:case army/NOUN>4:nsubj attacked=attack/VERB>0:root",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "Iraq's army",
+        "clearnlp",
+        "Iraq/PROPN>3:poss 's/PART>1:case army/NOUN>4:nsubj attacked=attack/VERB>0:ROOT",
+        "IRQ",
+        "IRQ",
+    ),
+    Row("U.S. troops", ALL, "U.S./PROPN>2:compound troops/NOUN>3:nsubj attacked=attack/VERB>0:root", "", "USA"),
+    Row(
+        "U.S. troops, nmod",
+        "clearnlp",
+        "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:ROOT",
+        "USA",
+        "USA",
+    ),
+    Row(
+        "American and British forces",
+        ALL,
+        "American/ADJ>4:amod and/CCONJ>1:cc British/ADJ>1:conj forces/NOUN>5:nsubj attacked=attack/VERB>0:root",
+        "USA",
+        "",
+    ),
+    Row(
+        "they attacked",
+        ALL,
+        "Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root ; they/PRON>2:nsubj attacked=attack/VERB>0:root",
+        "IRQ",
+        "IRQ",
+        (0, 2),
+    ),
+    Row(
+        "they attacked, of another entity",
+        ALL,
+        "Iraqis/PROPN>2:nsubj waited=wait/VERB>0:root ; they/PRON>2:nsubj attacked=attack/VERB>0:root",
+        "",
+        "",
+    ),
+    Row("might attack", ALL, "Iraqis/PROPN>3:nsubj might/AUX>3:aux attack/VERB>0:root", "IRQ", "IRQ"),
+    Row(
+        "did not attack",
+        "ud2",
+        "Iraqis/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root",
+        "IRQ",
+        "IRQ",
+    ),
+    Row("did not attack", OLD, "Iraqis/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:neg attack/VERB>0:root", "IRQ", "IRQ"),
+    Row(
+        "attacked by them, obl:agent",
+        "ud2",
+        "town/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass "
+        "attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:obl:agent",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "attacked by them, obl with by",
+        "ud2",
+        "town/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:obl",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "attacked by them, nmod:agent",
+        "ud1",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass "
+        "attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:nmod:agent",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "attacked by them, nmod with by",
+        "ud1",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:root by/ADP>5:case Iraqis/PROPN>3:nmod",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "attacked by them",
+        "clearnlp",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:ROOT by/ADP>3:agent Iraqis/PROPN>4:pobj",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "town attacked by them, a participle",
+        "ud2",
+        "town/NOUN>5:nsubj attacked=attack/VERB>1:acl by/ADP>4:case Iraqis/PROPN>2:obl fell=fall/VERB>0:root",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "town attacked by them, a participle",
+        "ud1",
+        "town/NOUN>5:nsubj attacked=attack/VERB>1:acl by/ADP>4:case Iraqis/PROPN>2:nmod fell=fall/VERB>0:root",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "town attacked by them, a participle",
+        "clearnlp",
+        "town/NOUN>5:nsubj attacked=attack/VERB>1:acl by/ADP>2:agent Iraqis/PROPN>3:pobj fell=fall/VERB>0:ROOT",
+        "IRQ",
+        "IRQ",
+    ),
+    Row(
+        "they attacked by Kuwait: a place, for the verb is active",
+        "ud2",
+        "they/PRON>2:nsubj attacked=attack/VERB>0:root by/ADP>4:case Kuwait/PROPN>2:obl",
+        "",
+        "",
+    ),
+    Row(
+        "they attacked by Kuwait: a place, for the verb is active",
+        "ud1",
+        "they/PRON>2:nsubj attacked=attack/VERB>0:root by/ADP>4:case Kuwait/PROPN>2:nmod",
+        "",
+        "",
+    ),
+    Row(
+        "they attacked by Kuwait: a place, for the verb is active",
+        "clearnlp",
+        "they/PRON>2:nsubj attacked=attack/VERB>0:ROOT by/ADP>2:prep Kuwait/PROPN>3:pobj",
+        "",
+        "",
+    ),
+    Row(
+        "attacked in Iraq: no by",
+        "ud2",
+        "town/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root in/ADP>5:case Iraq/PROPN>3:obl",
+        "",
+        "",
+    ),
+    Row(
+        "attacked in Iraq: no by",
+        "ud1",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:root in/ADP>5:case Iraq/PROPN>3:nmod",
+        "",
+        "",
+    ),
+    Row("X was attacked", "ud2", "Iraq/PROPN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root", "", ""),
+    Row("X was attacked", OLD, "Iraq/PROPN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:root", "", ""),
+    Row(
+        "A and B attacked",
+        ALL,
+        "Iraqis/PROPN>4:nsubj and/CCONJ>3:cc Americans/PROPN>1:conj attacked=attack/VERB>0:root",
+        "IRQ",
+        "IRQ USA",
+    ),
+    Row(
+        "attacked by A and B",
+        "clearnlp",
+        "town/NOUN>3:nsubjpass was=be/AUX>3:auxpass attacked=attack/VERB>0:ROOT by/ADP>3:agent Iraqis/PROPN>4:pobj "
+        "and/CCONJ>5:cc Americans/PROPN>5:conj",
+        "IRQ",
+        "IRQ USA",
+    ),
+    Row(
+        "they crossed and attacked",
+        ALL,
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root and/CCONJ>4:cc attacked=attack/VERB>2:conj",
+        "",
+        "IRQ",
+    ),
+    Row(
+        "they crossed and others attacked: a subject of its own",
+        ALL,
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root and/CCONJ>5:cc rebels/NOUN>5:nsubj attacked=attack/VERB>2:conj",
+        "",
+        "",
+    ),
+    Row(
+        "they crossed and were attacked",
+        "ud2",
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root "
+        "and/CCONJ>5:cc were=be/AUX>5:aux:pass attacked=attack/VERB>2:conj",
+        "",
+        "",
+    ),
+    Row(
+        "they crossed and were attacked",
+        OLD,
+        "Iraqis/PROPN>2:nsubj crossed=cross/VERB>0:root "
+        "and/CCONJ>5:cc were=be/AUX>5:auxpass attacked=attack/VERB>2:conj",
+        "",
+        "",
+    ),
+    Row(
+        "forces that attacked",
+        UD,
+        "American/ADJ>2:amod forces/NOUN>5:nsubj "
+        "that/PRON>4:nsubj attacked=attack/VERB>2:acl:relcl left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that attacked",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>5:nsubj that/PRON>4:nsubj attacked=attack/VERB>2:relcl left=leave/VERB>0:ROOT",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that rebels attacked: the subject is not that",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>6:nsubj that/PRON>5:dobj rebels/NOUN>5:nsubj attacked=attack/VERB>2:relcl "
+        "left=leave/VERB>0:ROOT",
+        "",
+        "",
+    ),
+    Row(
+        "forces that tried to attack",
+        UD,
+        "American/ADJ>2:amod forces/NOUN>7:nsubj that/PRON>4:nsubj tried=try/VERB>2:acl:relcl "
+        "to/PART>6:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that tried to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>7:nsubj that/PRON>4:nsubj tried=try/VERB>2:relcl "
+        "to/PART>6:aux attack/VERB>4:xcomp left=leave/VERB>0:ROOT",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that began to try to attack: any number of verbs between",
+        UD,
+        "American/ADJ>2:amod forces/NOUN>9:nsubj that/PRON>4:nsubj began=begin/VERB>2:acl:relcl to/PART>6:mark "
+        "try/VERB>4:xcomp to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubj:pass were=be/AUX>5:aux:pass "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubjpass were=be/AUX>5:auxpass "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that were told to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:nsubjpass were=be/AUX>5:auxpass "
+        "told=tell/VERB>2:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:obj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:dobj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:acl:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that Iraq told to attack: the pronoun is the object",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>5:dobj Iraq/PROPN>5:nsubj "
+        "told=tell/VERB>2:relcl to/PART>7:mark attack/VERB>5:xcomp left=leave/VERB>0:root",
+        "",
+        "USA",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:acl:relcl "
+        "Kuwaitis/PROPN>4:obj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:acl:relcl "
+        "Kuwaitis/PROPN>4:dobj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces that told Kuwaitis to attack: the object attacks",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>8:nsubj that/PRON>4:nsubj told=tell/VERB>2:relcl "
+        "Kuwaitis/PROPN>4:dobj to/PART>7:mark attack/VERB>4:xcomp left=leave/VERB>0:root",
+        "",
+        "KWT",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "ud2",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:acl:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "ud1",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:acl:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
+        "forces and Iraqis who tried to attack",
+        "clearnlp",
+        "American/ADJ>2:amod forces/NOUN>9:nsubj and/CCONJ>4:cc Iraqis/PROPN>2:conj who/PRON>6:nsubj "
+        "tried=try/VERB>2:relcl to/PART>8:mark attack/VERB>6:xcomp left=leave/VERB>0:root",
+        "",
+        "IRQ USA",
+    ),
+    Row(
+        "tried to attack",
+        ALL,
+        "Iraqis/PROPN>2:nsubj tried=try/VERB>0:root to/PART>4:mark attack/VERB>2:xcomp",
+        "",
+        "IRQ",
+    ),
+    Row(
+        "told rebels to attack: the object attacks",
+        "ud2",
+        "Iraqis/PROPN>2:nsubj told=tell/VERB>0:root Kuwaitis/PROPN>2:obj to/PART>5:mark attack/VERB>2:xcomp",
+        "",
+        "KWT",
+    ),
+    Row(
+        "told rebels to attack: the object attacks",
+        OLD,
+        "Iraqis/PROPN>2:nsubj told=tell/VERB>0:root Kuwaitis/PROPN>2:dobj to/PART>5:mark attack/VERB>2:xcomp",
+        "",
+        "KWT",
+    ),
+    Row(
+        "the attack",
+        "ud2",
+        "Iraq/PROPN>2:nsubj condemned=condemn/VERB>0:root the/DET>4:det attack/NOUN>2:obj",
+        "",
+        "",
+    ),
+    Row(
+        "the attack, Iraq's",
+        ALL,
+        "Iraq/PROPN>3:nsubj the/DET>3:det attack/NOUN>0:root",
+        "",
+        "",
+    ),
+    Row(
+        "attacking forces",
+        ALL,
+        "attacking=attack/VERB>3:amod American/ADJ>3:amod forces/NOUN>4:nsubj left=leave/VERB>0:root",
+        "",
+        "",
+    ),
+    Row("assaulted: another lemma", ALL, "Iraq/PROPN>2:nsubj assaulted=assault/VERB>0:root", "", ""),
+]
+CASES = [
+    pytest.param(row, scheme, preset, id=f"{row.row} | {scheme} | {preset}")
+    for row in TABLE
+    for scheme in row.schemes.split()
+    for preset in PRESETS
+]
+
+
+@pytest.mark.parametrize(("row", "scheme", "preset"), CASES)
+def test_a_row_of_the_table_holds(row: Row, scheme: str, preset: str) -> None:
+    expected = row.paper if preset == "paper" else row.extended
+    assert found(row.text, scheme, preset=preset, coreferent=row.coreferent) == expected
+
+
+@pytest.mark.parametrize(("row", "scheme", "preset"), CASES)
+def test_a_scheme_told_by_its_labels_agrees_or_is_refused(row: Row, scheme: str, preset: str) -> None:
+    expected = row.paper if preset == "paper" else row.extended
+    try:
+        told = found(row.text, preset=preset, coreferent=row.coreferent)
+    except InputError as error:
+        told = str(error)
+    assert told == expected or "which see different events" in told
+
+
+def test_every_row_of_the_design_has_a_text_in_every_scheme() -> None:
+    rows = [
+        "American forces",
+        "Americans",
+        "president of the U.S.",
+        "troops in Iraq",
+        "Iraq's army",
+        "U.S. troops",
+        "American and British forces",
+        "they attacked",
+        "might attack",
+        "did not attack",
+        "attacked by them",
+        "X was attacked",
+        "A and B attacked",
+        "they crossed and attacked",
+        "forces that attacked",
+        "forces that tried to attack",
+        "tried to attack",
+        "the attack",
+        "attacking forces",
+    ]
+    for name in rows:
+        covered = {scheme for row in TABLE if row.row.startswith(name) for scheme in row.schemes.split()}
+        assert covered == {"ud2", "ud1", "clearnlp"}, name
+
+
+def test_root_in_capitals_changes_nothing() -> None:
+    for root in ("root", "ROOT", "Root"):
+        assert found(f"Iraq/PROPN>2:nsubj attacked=attack/VERB>0:{root}") == "IRQ"
+
+
+def test_unknown_subtypes_are_read_as_their_base() -> None:
+    text = "Iraq/PROPN>2:nsubj:foo attacked=attack/VERB>0:root them/PRON>2:obj"
+    assert found(text) == "IRQ"
+    assert found("Iraqi/ADJ>2:amod:att army/NOUN>3:nsubj attacked=attack/VERB>0:root them/PRON>3:obj") == "IRQ"
+
+
+def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> None:
+    # startswith("nsubj") would take both for agents.
+    for label in ("nsubj:pass", "nsubjpass"):
+        passive = f"Iraq/PROPN>2:{label} attacked=attack/VERB>0:root"
+        assert not matched(passive).possible
+        matches = matched(f"{passive} ; it/PRON>2:nsubj attacked=attack/VERB>0:root")
+        assert described(matches, 2) == [{"IRQ"}, set()]
+        assert instances(matches) == [(1,)]
+
+
+def test_an_adverbial_clause_of_a_passive_participle_has_an_agent() -> None:
+    text = (
+        "Hit=hit/VERB>5:advcl by/ADP>3:case Iraqis/PROPN>1:obl they/PRON>5:nsubj attacked=attack/VERB>0:root "
+        "it/PRON>5:obj"
+    )
+    assert found(text, rule="conflict") == "IRQ"
+
+
+@pytest.mark.parametrize("word", ["Attacked=Attack", "ATTACKED=ATTACK", "attacked=attack"])
+def test_the_case_of_a_lemma_does_not_matter(word: str) -> None:
+    assert found(f"Iraq/PROPN>2:nsubj {word}/VERB>0:root") == "IRQ"
+
+
+# --- only one unique country -------------------------------------------------------------------------------
+
+BOTH = (
+    "Iraqis/PROPN>2:nsubj met=meet/VERB>0:root Kuwaitis/PROPN>2:obj ; Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"
+)
+
+
+def test_an_entity_described_as_two_countries_matches_none() -> None:
+    assert found(BOTH, coreferent=(0, 3)) == "IRQ"
+    assert found(BOTH, coreferent=(2, 3)) == ""
+    assert found(BOTH, coreferent=(0, 2, 3)) == ""
+
+
+def test_one_mention_described_as_two_countries_matches_none() -> None:
+    text = "American/ADJ>3:amod British/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
+    matches = matched(text)
+    assert described(matches, 1) == [{"GBR", "USA"}]
+    assert found(text) == ""
+
+
+def test_the_same_country_twice_is_one_country() -> None:
+    text = (
+        "American/ADJ>2:amod president/NOUN>6:nsubj of/ADP>5:case the/DET>5:det U.S./PROPN>2:nmod "
+        "attacked=attack/VERB>0:root"
+    )
+    assert found(text, "ud2") == "USA"
+    assert described(matched(text, "ud2"), 2) == [{"USA"}, {"USA"}]
+
+
+def test_two_names_of_one_country_are_one_country() -> None:
+    text = (
+        "Britain/PROPN>2:nsubj waited=wait/VERB>0:root ; "
+        "British/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    )
+    assert found(text, coreferent=(0, 3)) == "GBR"
+
+
+# --- names and mentions ------------------------------------------------------------------------------------
+
+
+def test_a_name_of_several_words_counts_at_its_head() -> None:
+    text = (
+        "president/NOUN>6:nsubj of/ADP>5:case the/DET>5:det United/PROPN>5:amod States/PROPN>1:nmod "
+        "attacked=attack/VERB>0:root"
+    )
+    matches = matched(text, "ud2")
+    assert described(matches, 3) == [{"USA"}, set(), {"USA"}]  # president, United, States
+    assert found(text, "ud2") == "USA"
+
+
+def test_a_modifier_of_several_words_counts_at_its_head() -> None:
+    text = "South/ADJ>2:amod Korean/ADJ>3:amod troops/NOUN>4:nsubj attacked=attack/VERB>0:root"
+    assert found(text) == "KOR"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "New/PROPN>2:compound Mexico/PROPN>3:nsubj attacked=attack/VERB>0:root",
+        "Indian/ADJ>2:amod summer/NOUN>3:nsubj attacked=attack/VERB>0:root",
+        "turkey/NOUN>2:nsubj attacked=attack/VERB>0:root",
+        "polish/ADJ>2:amod makers/NOUN>3:nsubj attacked=attack/VERB>0:root",
+    ],
+)
+def test_what_only_looks_like_a_country_describes_nothing(text: str) -> None:
+    matches = matched(text)
+    assert matches.countries == ()
+    assert not matches.possible
+
+
+def test_dates_choose_the_country_of_a_name() -> None:
+    text = "Yugoslav/ADJ>2:amod army/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    assert found(text, date=datetime.date(1999, 4, 1)) == "YUG"
+
+
+def test_ambiguous_names_match_nothing_and_are_counted() -> None:
+    matches = matched("Korean/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root")
+    assert matches.countries == ()
+    assert matches.n_ambiguous == 1
+
+
+def test_a_chain_of_nominal_modifiers_describes_each_head_by_the_next_alone() -> None:
+    # the leader of the army of Iraq: Iraq describes itself and the army, not the leader.
+    text = (
+        "leader/NOUN>6:nsubj of/ADP>3:case army/NOUN>1:nmod of/ADP>5:case Iraq/PROPN>3:nmod "
+        "attacked=attack/VERB>0:root it/PRON>6:obj"
+    )
+    for preset in PRESETS:
+        matches = matched(text, rule=load_rules("attack", preset))
+        assert described(matches, 4) == [set(), {"IRQ"}, {"IRQ"}, set()]
+        assert found(text, preset=preset) == ""
+        assert found(text, preset=preset, coreferent=(0, 2)) == "IRQ"
+
+
+def test_mentions_that_share_a_head_are_all_described_and_all_act() -> None:
+    tokens = er.parsed("the/DET>3:det Iraqi/ADJ>3:amod army/NOUN>4:nsubj attacked=attack/VERB>0:root")
+    mentions = np.array([[0, 3, 2], [1, 3, 2], [2, 3, 2]], np.int32)
+    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
+    assert described(matches, 3) == [{"IRQ"}] * 3
+    assert instances(matches) == [(0,), (1,), (2,)]
+    assert matches.triggers.tolist() == [3, 3, 3]
+
+
+def test_what_is_no_mention_neither_describes_nor_acts() -> None:
+    sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
+    matches = match_document(
+        er.parsed(sentence, "it/PRON>2:nsubj attacked=attack/VERB>0:root"),
+        np.array([[2, 3, 2], [3, 4, 3]], np.int32),  # Kuwait and it, not Iraq
+        load_rules(),
+        load_lexicon(),
+        DAY,
+    )
+    assert described(matches, 2) == [{"KWT"}, set()]
+    assert instances(matches) == [(1,)]
+
+
+def test_a_document_without_mentions_holds_nothing() -> None:
+    tokens = er.parsed("Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root")
+    matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(), load_lexicon(), DAY)
+    assert not matches.possible
+    assert matches.countries == ()
+
+
+def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> None:
+    text = (
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root ; it/PRON>2:nsubj attacked=attack/VERB>0:root them/PRON>2:obj"
+    )
+    matches = matched(text)
+    assert instances(matches) == [(0,), (1,)]
+    assert matches.triggers.tolist() == [1, 3]
+
+
+def test_countries_are_sorted_and_numbered_in_that_order() -> None:
+    text = "Kuwait/PROPN>2:nsubj attacked=attack/VERB>0:root Iraq/PROPN>2:obj"
+    matches = matched(text)
+    assert matches.countries == ("IRQ", "KWT")
+    assert matches.described_mentions.tolist() == [0, 1]
+    assert matches.described_countries.tolist() == [1, 0]
+
+
+def test_a_country_five_steps_below_a_head_is_still_found_by_the_longest_path_of_the_schemes() -> None:
+    # army of [Iran, Syria and Iraq]: prep -> pobj -> conj -> conj in ClearNLP, four steps above Iraq.
+    text = (
+        "army/NOUN>8:nsubj of/ADP>1:prep rebels/NOUN>2:pobj ,/PUNCT>3:punct fighters/NOUN>3:conj and/CCONJ>5:cc "
+        "Iraq/PROPN>5:conj attacked=attack/VERB>0:ROOT"
+    )
+    assert found(text, "clearnlp", preset="extended") == "IRQ"
+
+
+# --- which scheme ------------------------------------------------------------------------------------------
+
+
+def test_where_fitting_schemes_see_different_events_the_document_is_refused() -> None:
+    # nmod without case or subtype: a country's word in ClearNLP's extended rule, not in UD's.
+    text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    extended = load_rules("attack", "extended")
+    with pytest.raises(
+        InputError, match=r"fit ud2 and ud1 and clearnlp, which see different events \(scheme chooses\)"
+    ):
+        matched(text, rule=extended)
+    assert matched(text, "ud2", rule=extended).countries == ("USA",)
+    assert found(text, "ud2", preset="extended") == ""
+    assert found(text, "clearnlp", preset="extended") == "USA"
+
+
+def test_where_fitting_schemes_agree_the_document_is_read() -> None:
+    text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    assert found(text) == "USA"
+
+
+def test_schemes_that_differ_where_no_event_is_possible_agree() -> None:
+    text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj left=leave/VERB>0:root"
+    assert not matched(text, rule=load_rules("attack", "extended")).possible
+
+
+def test_labels_that_fit_no_scheme_are_named() -> None:
+    text = "Iraq/PROPN>2:SBJ attacked=attack/VERB>0:root it/PRON>2:OBJ"
+    with pytest.raises(InputError, match=r"must fit a dependency scheme \(ud2, ud1, clearnlp\), got 'OBJ', 'SBJ'"):
+        matched(text)
+
+
+def test_labels_of_two_schemes_in_one_document_are_refused() -> None:
+    text = "Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root it/PRON>2:dobj"
+    with pytest.raises(InputError, match="must fit a dependency scheme"):
+        matched(text)
+
+
+def test_a_scheme_told_that_does_not_fit_is_refused() -> None:
+    text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"
+    with pytest.raises(InputError, match=r"tokens\.dep must fit the scheme clearnlp, got 'obj'"):
+        matched(text, "clearnlp")
+    assert found(text, "ud2") == "IRQ"
+
+
+# --- who attacks whom --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["ud2", "ud1", "clearnlp"])
+def test_dyads_name_the_attacker_and_the_attacked(scheme: str) -> None:
+    obj, passive, auxiliary = BY_SCHEME[scheme]
+    active = f"Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:{obj}"
+    agent = {"ud2": "by/ADP>5:case Iraq/PROPN>3:obl", "ud1": "by/ADP>5:case Iraq/PROPN>3:nmod"}
+    agent["clearnlp"] = "by/ADP>3:agent Iraq/PROPN>4:pobj"
+    turned = f"Kuwait/PROPN>3:{passive} was=be/AUX>3:{auxiliary} attacked=attack/VERB>0:root {agent[scheme]}"
+    for preset in PRESETS:
+        assert found(active, scheme, rule="attack_target", preset=preset) == "IRQ>KWT"
+        assert found(turned, scheme, rule="attack_target", preset=preset) == "IRQ>KWT"
+    both = f"{active} and/CCONJ>5:cc Iran/PROPN>3:conj"
+    assert found(both, scheme, rule="attack_target") == "IRQ>KWT"
+    assert found(both, scheme, rule="attack_target", preset="extended") == "IRQ>IRN IRQ>KWT"
+
+
+def test_a_dyad_needs_both_of_its_roles() -> None:
+    text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"
+    assert found(text, rule="attack_target") == ""
+    text = "it/PRON>2:nsubj attacked=attack/VERB>0:root Iraq/PROPN>2:obj"
+    assert found(text, rule="attack_target") == ""
+
+
+def test_a_dyad_can_be_of_one_country_twice() -> None:
+    text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iraqis/PROPN>2:obj"
+    assert found(text, rule="attack_target") == "IRQ>IRQ"
+    assert found(text, rule="attack_target", coreferent=(0, 2)) == "IRQ>IRQ"

@@ -1,0 +1,148 @@
+"""The screen of a batch lets through exactly the documents that a closer look would find possible."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import events as er
+
+from corefsample import InputError, ScoredDocument
+from corefsample.documents import from_documents
+from events.lexicon import load_lexicon
+from events.matching import MentionMatches, Screen, match_document
+from events.rules import load_rules
+
+DAY = datetime.date(1999, 6, 1)
+WORDS = [
+    "Iraq/PROPN",
+    "Iraqi/ADJ",
+    "United/PROPN",
+    "States/PROPN",
+    "New/PROPN",
+    "Mexico/PROPN",
+    "forces=force/NOUN",
+    "they/PRON",
+    "by/ADP",
+    "that/PRON",
+    "attacked=attack/VERB",
+    "Attacks=Attack/VERB",
+    "attack/NOUN",
+    "hit/VERB",
+    "of/ADP",
+    "turkey/NOUN",
+    "Korean/ADJ",
+]
+LABELS = [
+    "nsubj",
+    "amod",
+    "nmod",
+    "compound",
+    "case",
+    "conj",
+    "obj",
+    "dobj",
+    "obl",
+    "pobj",
+    "prep",
+    "nsubj:pass",
+    "nmod:poss",
+    "root",
+    "SBJ",
+]
+
+
+@st.composite
+def sentences(draw: Any) -> str:
+    """Any words under any labels, as a tree whose root is the first token."""
+    words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7))
+    labels = LABELS[: draw(st.integers(6, len(LABELS)))]
+    tokens = [f"{words[0]}>0:root"]
+    for t, word in enumerate(words[1:], start=1):
+        tokens.append(f"{word}>{draw(st.integers(1, t))}:{draw(st.sampled_from(labels))}")
+    return " ".join(tokens)
+
+
+def documents(texts: list[str]) -> list[ScoredDocument]:
+    return [er.scored(er.json_document(f"d{n}", DAY.isoformat(), [text])) for n, text in enumerate(texts)]
+
+
+def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> MentionMatches | str:
+    assert document.tokens is not None
+    rule = load_rules("attack", preset)
+    try:
+        return match_document(document.tokens, document.mentions, rule, load_lexicon(), document.date, scheme)
+    except InputError as error:
+        return str(error)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(sentences(), max_size=5),
+    st.sampled_from([None, "ud2", "clearnlp"]),
+    st.sampled_from(["paper", "extended"]),
+)
+def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], scheme: str | None, preset: str) -> None:
+    many = documents(texts)
+    matches, reasons = Screen(load_rules("attack", preset), load_lexicon(), scheme).match(from_documents(many))
+    for row, document in enumerate(many):
+        expected = looked_at(document, scheme, preset)
+        if isinstance(expected, str):
+            assert reasons[row] == expected
+            assert row not in matches
+        else:
+            assert row not in reasons
+            assert (row in matches) is expected.possible
+            if expected.possible:
+                assert matches[row].agrees(expected)
+                assert matches[row].n_ambiguous == expected.n_ambiguous
+
+
+def test_a_screen_serves_batch_after_batch() -> None:
+    screen = Screen(load_rules(), load_lexicon())
+    one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
+    other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
+    assert [set(screen.match(from_documents(many))[0]) for many in (one, other, one)] == [{0}, {1}, {0}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Iraq/PROPN>2:nsubj attacked=attack/NOUN>0:root",  # no verb
+        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",  # no country
+        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",  # no trigger
+        "Iraq/PROPN>2:obj attacked=attack/VERB>0:root",  # nobody attacks
+        "Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root",
+        "New/PROPN>2:compound Mexico/PROPN>3:nsubj attacked=attack/VERB>0:root",
+    ],
+)
+def test_a_document_without_one_of_the_parts_is_passed_over(text: str) -> None:
+    assert Screen(load_rules(), load_lexicon()).match(from_documents(documents([text]))) == ({}, {})
+
+
+def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root",
+        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",
+        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",
+        "rebels/NOUN>2:nsubj left=leave/VERB>0:root",
+        "Iraq/PROPN>2:nsubj attack/NOUN>0:root",
+    ]
+    seen: list[Any] = []
+
+    def spy(tokens: Any, *args: Any) -> MentionMatches:
+        seen.append(list(tokens.text))
+        return match_document(tokens, *args)
+
+    monkeypatch.setattr("events.matching.match_document", spy)
+    Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
+    assert seen == [["Iraq", "attacked"]]
+
+
+def test_an_empty_batch_has_no_matches() -> None:
+    batch = from_documents(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])).take(np.zeros(0, np.int64))
+    assert Screen(load_rules(), load_lexicon()).match(batch) == ({}, {})

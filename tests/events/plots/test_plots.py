@@ -1,0 +1,371 @@
+"""Pictures draw the numbers of the table, the same bytes for the same table."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.dates import date2num
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+from corefsample import ParameterError
+from corefsample.plots import save_figure
+from events.counting import CountPosterior, count_pmf
+from events.plots import count_bars, country_comparison, event_band, event_bands, query_coverage
+
+
+def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
+    starts = [datetime.date(1999 + n // 4, 1 + 3 * (n % 4), 1) for n in range(periods)]
+    rows = [
+        {
+            "country": country,
+            "period": f"{start.year}Q{start.month // 3 + 1}",
+            "period_start": start,
+            "mean": 1.0 + c + n / 10,
+            "lower": float(c),
+            "upper": 3.0 + c,
+            "level": 0.9,
+            "one_best": 2 + c,
+        }
+        for c, country in enumerate(countries)
+        for n, start in enumerate(starts)
+    ]
+    return pd.DataFrame(
+        rows, columns=["country", "period", "period_start", "mean", "lower", "upper", "level", "one_best"]
+    )
+
+
+def test_a_band_draws_the_interval_the_mean_and_the_one_best() -> None:
+    table = counts("AAA")
+    ax = event_band(Figure().subplots(), table, "Aland")
+    lines = {line.get_label(): line for line in ax.lines}
+    assert set(lines) == {"posterior mean", "one best"}
+    assert lines["posterior mean"].get_ydata().tolist() == table["mean"].tolist()
+    assert lines["one best"].get_ydata().tolist() == table["one_best"].tolist()
+    assert lines["one best"].get_linewidth() < lines["posterior mean"].get_linewidth()
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices[:, 1]
+    assert (corners.min(), corners.max()) == (0.0, 3.0)
+    assert band.get_label() == "90% credible interval"
+    assert ax.get_title(loc="left") == "Aland"
+
+
+def test_a_band_shows_an_interval_below_zero() -> None:
+    table = counts("AAA").assign(lower=-2.0)
+    assert event_band(Figure().subplots(), table).get_ylim()[0] <= -2.0
+    assert event_band(Figure().subplots(), counts("AAA")).get_ylim()[0] == 0.0
+
+
+def titles(figure: Figure) -> list[str]:
+    return [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible() and ax.get_title(loc="left")]
+
+
+def test_countries_come_by_their_sum_and_ten_at_most() -> None:
+    table = counts(*(f"C{n:02}" for n in range(12)))
+    assert titles(event_bands(table)) == [f"C{n:02}" for n in range(11, 1, -1)]
+
+
+def test_countries_can_be_chosen_and_named() -> None:
+    figure = event_bands(counts("AAA", "BBB", "CCC"), ["CCC", "AAA"], names={"CCC": "Celand"})
+    assert titles(figure) == ["Celand (CCC)", "AAA"]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_every_country_has_a_panel(n: int) -> None:
+    assert len(titles(event_bands(counts(*(f"C{k}" for k in range(n)))))) == n
+
+
+def test_a_country_that_is_not_in_the_table_is_refused() -> None:
+    with pytest.raises(ParameterError, match="countries must be in the table, got YYY, ZZZ"):
+        event_bands(counts("AAA"), ["ZZZ", "AAA", "YYY"])
+
+
+def test_an_empty_table_says_so() -> None:
+    figure = event_bands(counts())
+    assert "No document holds an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
+
+
+def test_one_period_is_drawn_as_points_and_a_bar() -> None:
+    ax = event_band(Figure().subplots(), counts("AAA", periods=1))
+    assert [line.get_marker() for line in ax.lines] == [".", "x"]
+    (bar,) = ax.collections
+    assert bar.get_paths()[0].vertices[:, 1].tolist() == [0.0, 3.0]
+    assert tick_labels(ax) == ["1999Q1"]
+
+
+def tick_labels(ax: Axes) -> list[str]:
+    ax.figure.draw_without_rendering()
+    return [label.get_text() for label in ax.get_xticklabels()]
+
+
+def test_points_stand_at_the_start_of_their_period() -> None:
+    ax = event_band(Figure().subplots(), counts("AAA", periods=40))
+    starts = date2num(counts("AAA", periods=40)["period_start"])
+    assert all(date2num(line.get_xdata()).tolist() == starts.tolist() for line in ax.lines)
+    labels = [label for label in tick_labels(ax) if label]
+    assert 3 <= len(labels) <= 8
+    assert set(labels) <= {str(year) for year in range(1998, 2011)}
+
+
+def test_few_periods_are_labelled_by_name() -> None:
+    assert tick_labels(event_band(Figure().subplots(), counts("AAA"))) == ["1999Q1", "1999Q2", "1999Q3", "1999Q4"]
+
+
+def test_a_table_read_from_csv_draws_the_same(tmp_path: Path) -> None:
+    table = counts("AAA", "BBB")
+    table.to_csv(tmp_path / "counts.csv", index=False)
+    read = pd.read_csv(tmp_path / "counts.csv")
+    for one, two in zip(event_bands(table).axes, event_bands(read).axes, strict=True):
+        for a, b in zip(one.lines, two.lines, strict=True):
+            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+
+
+def test_a_country_without_a_row_says_so() -> None:
+    ax = event_band(Figure().subplots(), counts())
+    assert [text.get_text() for text in ax.texts] == ["No document holds an event."]
+
+
+def test_pages_show_all_countries_once() -> None:
+    table = counts(*(f"C{n:02}" for n in range(12)))
+    pages = [event_bands(table, most=5, page=page) for page in (1, 2, 3)]
+    assert [title for page in pages for title in titles(page)] == [f"C{n:02}" for n in range(11, -1, -1)]
+    notes = [page.get_supxlabel() for page in pages]
+    assert notes[1] == "countries 6 to 10 of 12, by documents with an event"
+    assert event_bands(table, most=12).get_supxlabel() == ""
+    with pytest.raises(ParameterError, match="page must be at most 3, got 4"):
+        event_bands(table, most=5, page=4)
+
+
+@pytest.mark.parametrize("option", ["most", "page", "columns"])
+def test_numbers_below_one_are_refused(option: str) -> None:
+    wrong: dict[str, Any] = {option: 0}
+    with pytest.raises(ParameterError, match=f"{option} must be a whole number of at least 1, got 0"):
+        event_bands(counts("AAA"), **wrong)
+
+
+def test_panels_can_share_one_scale() -> None:
+    table = counts("AAA", "BBB").assign(upper=[3.0] * 4 + [90.0] * 4)
+    own, shared = event_bands(table), event_bands(table, share_y=True)
+    assert len({ax.get_ylim() for ax in own.axes}) == 2
+    assert {ax.get_ylim() for ax in shared.axes} == {(0.0, 1.05 * 90.0)}
+
+
+def test_panels_share_their_dates() -> None:
+    assert len({ax.get_xlim() for ax in event_bands(counts("AAA", "BBB", "CCC")).axes}) == 1
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_the_lowest_panel_of_each_column_has_dates(columns: int) -> None:
+    figure = event_bands(counts(*(f"C{k}" for k in range(5))), columns=columns)
+    drawn = [ax for ax in figure.axes if ax.get_visible()]
+    assert len(drawn) == 5
+    dated = [k for k, ax in enumerate(drawn) if ax.xaxis.get_tick_params()["labelbottom"]]
+    assert set(range(5 - columns, 5)) <= set(dated)
+
+
+def test_a_part_of_a_figure_can_be_given() -> None:
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    assert event_bands(counts("AAA"), fig=right) is right
+    assert len(left.axes) == 0
+    right.figure.draw_without_rendering()
+
+
+def test_old_years_can_be_drawn(tmp_path: Path) -> None:
+    table = counts("AAA").assign(period_start=[datetime.date(1600 + n, 1, 1) for n in range(4)])
+    save_figure(event_bands(table), tmp_path / "old.svg")
+    assert np.isfinite((tmp_path / "old.svg").stat().st_size)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path, ending: str) -> None:
+    for name in ("one", "two"):
+        save_figure(event_bands(counts("AAA", "BBB")), tmp_path / f"{name}.{ending}")
+    one = (tmp_path / f"one.{ending}").read_bytes()
+    assert one == (tmp_path / f"two.{ending}").read_bytes()
+    assert one.startswith(b"\x89PNG") if ending == "png" else b"<svg" in one
+
+
+def test_the_coverage_of_queries_is_drawn_by_variant_and_size() -> None:
+    rows = [
+        (variant, kind, size, "quantile", 0.95, 10, share)
+        for variant, kind, shares in (("as scored", "given", (0.9, 0.8)), ("links", "uncertain", (0.96, 0.95)))
+        for size, share in zip(("5-9", "10-19"), shares, strict=True)
+    ]
+    columns = ["variant", "recalibration", "documents", "interval", "level", "n_queries", "coverage"]
+    table = pd.DataFrame(rows, columns=columns)
+    (ax,) = query_coverage(table).axes
+    at_level, first, second = ax.lines
+    assert list(at_level.get_ydata()) == [0.95, 0.95]
+    assert list(first.get_ydata()) == [0.9, 0.8]
+    assert list(second.get_ydata()) == [0.96, 0.95]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["as scored", "links, with its own uncertainty"]
+    with pytest.raises(ParameterError, match=r"level and interval must be in the table, got 0\.8 and 'quantile'"):
+        query_coverage(table, level=0.8)
+
+
+def test_the_coverage_of_queries_can_be_given_a_figure() -> None:
+    columns = ["variant", "recalibration", "documents", "interval", "level", "n_queries", "coverage"]
+    table = pd.DataFrame([("as scored", "given", "5-9", "quantile", 0.95, 10, 0.9)], columns=columns)
+    figure = Figure()
+    assert query_coverage(table, fig=figure) is figure
+
+
+# --- two countries -----------------------------------------------------------------------------------------
+
+
+def comparison(periods: int = 4, first: str = "AAA", second: str = "BBB") -> pd.DataFrame:
+    table = counts("AAA", periods=periods)
+    greater = np.linspace(0.1, 0.6, periods)
+    return pd.DataFrame(
+        {
+            "period": table["period"],
+            "period_start": table["period_start"],
+            "first": first,
+            "second": second,
+            "p_first_greater": greater,
+            "p_equal": 0.25,
+            "p_second_greater": 0.75 - greater,
+        }
+    )
+
+
+def stairs(ax: Axes) -> list[Any]:
+    return [patch.get_data() for patch in ax.patches if isinstance(patch, StepPatch)]
+
+
+def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
+    table, compared = counts("AAA", "BBB", "CCC"), comparison()
+    figure = Figure(layout="constrained")
+    assert country_comparison(table, compared, names={"AAA": "Aland"}, fig=figure) is figure
+    above, beneath = figure.axes
+    for line, country in zip(above.lines, ("AAA", "BBB"), strict=True):
+        assert line.get_ydata().tolist() == table.loc[table["country"] == country, "mean"].tolist()
+    bands = [
+        (path.vertices[:, 1].min(), path.vertices[:, 1].max()) for c in above.collections for path in c.get_paths()
+    ]
+    assert bands == [(0.0, 3.0), (1.0, 4.0)]
+    (first, _, floor), (second, _, top) = stairs(beneath)
+    assert first.tolist() == compared["p_first_greater"].tolist()
+    assert second == pytest.approx(1.0 - compared["p_second_greater"].to_numpy())
+    assert (floor, top) == (0.0, 1.0)
+    assert beneath.get_ylim() == (0.0, 1.0)
+    words = [text.get_text() for ax in (above, beneath) for text in ax.get_legend().get_texts()]
+    interval = "90% credible interval"
+    assert words == ["Aland (AAA)", interval, "BBB", interval, "Aland (AAA) has more", "BBB has more"]
+
+
+def test_the_two_differ_in_grey_too() -> None:
+    above, beneath = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    first, second = above.lines
+    assert first.get_linestyle() != second.get_linestyle()
+    assert len({patch.get_hatch() for patch in beneath.patches}) == 2
+
+
+def test_each_probability_stands_about_its_point() -> None:
+    _, beneath = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    edges, starts = stairs(beneath)[0][1], date2num(comparison()["period_start"])
+    assert ((edges[:-1] < starts) & (starts < edges[1:])).all()
+    # From 1 January to 1 April are 90 days, to 1 July 91.
+    assert (edges[1] - starts[0], edges[2] - starts[1], starts[0] - edges[0]) == (45.0, 45.5, 45.0)
+
+
+def test_one_period_can_be_compared() -> None:
+    above, beneath = country_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
+    assert len(stairs(beneath)[0][0]) == 1
+    assert len({bar.get_linewidth()[0] for bar in above.collections}) == 2
+    assert len({line.get_marker() for line in above.lines}) == 2
+
+
+def test_a_country_without_an_event_is_named() -> None:
+    above, _ = country_comparison(counts("AAA"), comparison()).axes
+    assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
+    above, _ = country_comparison(counts(), comparison()).axes
+    assert [text.get_text() for text in above.texts] == ["No document holds an event."]
+
+
+def test_no_period_and_several_pairs_are_told() -> None:
+    above, _ = country_comparison(counts(), comparison(0)).axes
+    assert [text.get_text() for text in above.texts] == ["No period to compare."]
+    both = pd.concat([comparison(), comparison(second="CCC")])
+    with pytest.raises(ParameterError, match="comparison must be of one pair of countries, got 2"):
+        country_comparison(counts("AAA", "BBB"), both)
+
+
+# --- one count ---------------------------------------------------------------------------------------------
+
+
+def posterior(**changes: Any) -> CountPosterior:
+    fields: dict[str, Any] = {
+        "country": "AAA",
+        "period": "1999Q2",
+        "n_docs": 1234,
+        "pmf": count_pmf([0.5, 0.5, 0.9]),
+        "mean": 1.9,
+        "sd": 0.77,
+        "lower": 1.0,
+        "upper": 3.0,
+        "level": 0.9,
+        "interval": "quantile",
+        "one_best": 2,
+    }
+    return CountPosterior(**{**fields, **changes})
+
+
+def test_the_bars_of_a_count_are_its_law() -> None:
+    law = posterior()
+    ax = Figure().subplots()
+    assert count_bars(law, ax=ax) is ax
+    heights = [bar.get_height() for bar in ax.patches]
+    # P(0) = .5 * .5 * .1, P(3) = .5 * .5 * .9, P(1) = .5 * .1 + .25 * .9, P(2) = .25 * .1 + .5 * .9.
+    assert heights == pytest.approx([0.025, 0.275, 0.475, 0.225])
+    assert heights == law.pmf.tolist()
+    interval, mean, one_best = ax.lines
+    assert list(interval.get_xdata()) == [1.0, 3.0]
+    assert list(mean.get_xdata()) == [1.9, 1.9]
+    assert list(one_best.get_xdata()) == [2]
+    white = [bar.get_facecolor() == (1.0, 1.0, 1.0, 1.0) for bar in ax.patches]
+    assert white == [True, False, False, False]  # 0 lies outside of the interval
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["90% credible interval: 1 to 3", "posterior mean: 1.9", "one best: 2"]
+    assert (ax.get_title(loc="left"), ax.get_xlabel()) == (
+        "AAA, 1999Q2",
+        "documents with an event, of 1,234 in the period",
+    )
+
+
+def test_a_long_tail_is_left_out_but_no_mark() -> None:
+    law = count_pmf(np.full(400, 0.01))
+    assert len(count_bars(posterior(pmf=law, one_best=3)).patches) < 30
+    ax = count_bars(posterior(pmf=law, one_best=60))
+    assert len(ax.patches) == 61
+    assert ax.get_xlim()[1] > 60
+    # The one best can count documents without a sample of the event.
+    assert count_bars(posterior(pmf=np.ones(1), one_best=5)).get_xlim()[1] > 5
+
+
+def test_a_normal_interval_may_begin_below_zero() -> None:
+    ax = count_bars(posterior(lower=-0.4, upper=2.5, interval="normal"))
+    assert ax.get_xlim()[0] < -0.4
+    assert ax.get_legend().get_texts()[0].get_text() == "90% normal interval: -0.4 to 2.5"
+
+
+@pytest.mark.parametrize("name", ["bands", "comparison", "count"])
+def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
+    odd = {"AAA": "שלום 日本 <b>$x_{$"}
+    table = counts("AAA", "BBB")
+    figures = {
+        "bands": lambda: event_bands(table, names=odd),
+        "comparison": lambda: country_comparison(table, comparison(), names=odd),
+        "count": lambda: count_bars(posterior(), title="שלום 日本 <b>$x_{$").figure,
+    }
+    save_figure(figures[name](), tmp_path / "picture.svg")
+    words = ["".join(each.itertext()) for each in ElementTree.parse(tmp_path / "picture.svg").iter()]
+    assert any("<b>$x_{$" in word for word in words)

@@ -1,0 +1,189 @@
+"""Counts of queries: laws by enumeration, intervals by definition, coverage counted by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references import coreference as references
+from references import events as er
+
+from corefsample import ParameterError
+from events.counting import count_pmf, quantile_interval
+from events.queries import MENTION_TYPES, QueryTable, count_coverage, count_intervals, mixture_pmf
+
+shares = st.floats(0.0, 1.0)
+
+
+def table(truth: dict[str, list[bool]]) -> QueryTable:
+    """A query of each verb, held by as many documents as it has truths."""
+    verbs = sorted(truth)
+    pairs = [(d, v) for v, verb in enumerate(verbs) for d in range(len(truth[verb]))]
+    flat = [truth[verbs[v]][d] for d, v in pairs]
+    documents: Any = tuple(range(max(len(each) for each in truth.values())))  # nothing of them is asked
+    return QueryTable(
+        documents,
+        tuple((MENTION_TYPES[0], verb) for verb in verbs),
+        np.array([d for d, _ in pairs], np.int32),
+        np.array([v for _, v in pairs], np.int32),
+        np.array(flat),
+    )
+
+
+# --- laws ---------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(shares, min_size=n, max_size=n), min_size=1, max_size=3)))
+def test_a_mixture_is_the_mean_of_the_laws_by_enumeration(draws: list[list[float]]) -> None:
+    expected = np.mean([references.poisson_binomial_pmf(draw) for draw in draws], axis=0)
+    np.testing.assert_allclose(mixture_pmf(draws), expected, atol=1e-12)
+
+
+def test_the_uncertainty_of_what_documents_share_does_not_average_out() -> None:
+    # P is 0.3 or 0.5 for all of n documents: Var = E[n p (1-p)] + n^2 Var(p) = n 0.23 + n^2 0.01.
+    for n in (10, 1000):
+        pmf = mixture_pmf(np.repeat([[0.3], [0.5]], n, axis=1))
+        counts = np.arange(n + 1)
+        variance = pmf @ counts**2 - (pmf @ counts) ** 2
+        assert variance == pytest.approx(0.23 * n + 0.01 * n**2)
+
+
+def test_one_draw_is_the_law_itself() -> None:
+    assert mixture_pmf([[0.2, 0.9]]).tolist() == count_pmf([0.2, 0.9]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        ([0.5], "probs must be (n_draws, n_documents) with at least one draw, got shape (1,)"),
+        (np.zeros((0, 3)), "probs must be (n_draws, n_documents) with at least one draw, got shape (0, 3)"),
+        ([["a"]], "probs must be numbers (n_draws, n_documents), got something else"),
+        ([[1.5]], "probs[0] must lie in [0, 1], got 1.5"),
+        ([[math.nan]], "probs[0] must lie in [0, 1], got nan"),
+    ],
+)
+def test_laws_of_no_probabilities_are_refused(probs: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        mixture_pmf(probs)
+
+
+# --- intervals ----------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(shares, st.booleans()), min_size=2, max_size=7), st.sampled_from([0.5, 0.8, 0.95]))
+def test_intervals_are_those_of_the_definition(pairs: list[tuple[float, bool]], level: float) -> None:
+    probs = [p for p, _ in pairs]
+    found = count_intervals(table({"see": [t for _, t in pairs]}), probs, levels=[level], min_documents=2)
+    pmf = references.poisson_binomial_pmf(probs)
+    rows = found.set_index("interval")
+    quantile = rows.loc["quantile"]
+    tail = (1 - level) / 2
+    assert (quantile["lower"], quantile["upper"]) == (er.quantile(pmf, tail), er.quantile(pmf, 1 - tail))
+    hdi = rows.loc["hdi"]
+    assert (hdi["lower"], hdi["upper"]) in er.shortest_intervals(pmf, level)
+    mean, sd = math.fsum(probs), math.sqrt(math.fsum(p * (1 - p) for p in probs))
+    half = NormalDist().inv_cdf((1 + level) / 2) * sd
+    normal = rows.loc["normal"]
+    np.testing.assert_allclose([normal["lower"], normal["upper"]], [mean - half, mean + half], atol=1e-6)
+    truth = sum(t for _, t in pairs)
+    assert (found["true_count"] == truth).all()
+    assert (found["n_documents"] == len(pairs)).all()
+    np.testing.assert_allclose(found["mean"], mean, atol=1e-9)
+    np.testing.assert_allclose(found["sd"], sd, atol=1e-6)
+    assert found["held"].tolist() == [row.lower <= truth <= row.upper for row in found.itertuples()]
+
+
+def test_certain_documents_are_held_by_every_interval() -> None:
+    found = count_intervals(table({"see": [True] * 6 + [False] * 3}), [1.0] * 6 + [0.0] * 3)
+    assert found["held"].all()
+    assert len(found) == 9  # three intervals, three levels
+
+
+def test_queries_of_too_few_documents_are_left_out() -> None:
+    found = count_intervals(table({"say": [True] * 4, "see": [True] * 5}), [0.5] * 9)
+    assert set(found["verb"]) == {"see"}
+
+
+def test_draws_of_a_recalibration_widen_the_intervals() -> None:
+    asked = table({"see": [True] * 40})
+    given_one = count_intervals(asked, np.full(40, 0.5), levels=[0.95])
+    uncertain = count_intervals(asked, np.repeat([[0.35], [0.65]], 40, axis=1), levels=[0.95])
+    width = (uncertain["upper"] - uncertain["lower"]).to_numpy() - (given_one["upper"] - given_one["lower"]).to_numpy()
+    assert (width > 0).all()
+    expected = quantile_interval((count_pmf([0.35] * 40) + count_pmf([0.65] * 40)) / 2)
+    row = uncertain[uncertain["interval"] == "quantile"].iloc[0]
+    assert (row["lower"], row["upper"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("probs", "options", "message"),
+    [
+        ([0.5] * 4, {}, "probs must be one a pair (5), got 4"),
+        ([0.5] * 5, {"levels": [1.0]}, "levels must lie in (0, 1), got 1.0"),
+        ([0.5, 0.5, 0.5, 0.5, 2.0], {}, "probs[4] must lie in [0, 1], got 2.0"),
+    ],
+)
+def test_intervals_of_something_else_are_refused(probs: list[float], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        count_intervals(table({"see": [True] * 5}), probs, **options)
+
+
+# --- coverage -----------------------------------------------------------------------------------------------
+
+
+def test_coverage_is_the_share_of_queries_held_by_number_of_documents() -> None:
+    # All P are 1: counts are said to be 5, 6 and 12 for sure; gold has 5, 4 and 12.
+    truth = {"a": [True] * 5, "b": [True] * 4 + [False] * 2, "c": [True] * 12}
+    intervals = count_intervals(table(truth), np.ones(23), levels=[0.95])
+    coverage = count_coverage(intervals)
+    small = coverage[coverage["documents"] == "5-9"]
+    assert small["n_queries"].tolist() == [2, 2, 2]
+    assert small["coverage"].tolist() == [0.5] * 3
+    assert small["below"].tolist() == [0.5] * 3
+    assert small["above"].tolist() == [0.0] * 3
+    assert small["mean_error"].tolist() == [1.0] * 3  # (0 + 2) / 2
+    assert small[small["interval"] != "normal"]["mean_width"].tolist() == [0.0, 0.0]
+    large = coverage[coverage["documents"] == "10-19"]
+    assert large["coverage"].tolist() == [1.0] * 3
+    assert set(coverage["documents"]) == {"5-9", "10-19"}
+
+
+def test_groups_are_named_by_their_ends() -> None:
+    truth = {str(n): [True] * n for n in (5, 9, 10, 80, 81, 100)}
+    intervals = count_intervals(table(truth), np.ones(sum(int(n) for n in truth)), levels=[0.5])
+    groups = count_coverage(intervals).query("interval == 'hdi'")
+    assert dict(zip(groups["documents"], groups["n_queries"], strict=True)) == {
+        "5-9": 2,
+        "10-19": 1,
+        "20-80": 1,
+        "81+": 2,
+    }
+
+
+@pytest.mark.parametrize("sizes", [[], [5, 5], [10, 5]])
+def test_sizes_out_of_order_are_refused(sizes: list[int]) -> None:
+    intervals = count_intervals(table({"see": [True] * 5}), [0.5] * 5)
+    with pytest.raises(ParameterError, match="sizes must be at least one whole number, ascending, got"):
+        count_coverage(intervals, sizes=sizes)
+
+
+def test_intervals_of_calibrated_counts_hold_what_they_say() -> None:
+    # Every truth of 8 documents with its probability: the share of the law inside each interval, exactly.
+    probs = [0.1, 0.3, 0.5, 0.5, 0.7, 0.8, 0.2, 0.9]
+    held = dict.fromkeys(("quantile", "hdi"), 0.0)
+    for outcome in itertools.product((False, True), repeat=8):
+        chance = math.prod(p if hit else 1 - p for p, hit in zip(probs, outcome, strict=True))
+        if chance < 1e-4:
+            continue
+        found = count_intervals(table({"see": list(outcome)}), probs, levels=[0.8])
+        for name in held:
+            held[name] += chance * bool(found.set_index("interval").loc[name, "held"])
+    assert held["quantile"] >= 0.8
+    assert held["hdi"] >= 0.8

@@ -1,0 +1,255 @@
+"""Queries before and after recalibration: every figure held out, tables as they say, the real file's coverage."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from references import events as er
+from references import recalibration as rr
+
+from corefsample import InputError, ParameterError, ScoredDocument
+from corefsample.recalibration import LinkScore, Recalibration
+from events.jobs.calibrate_queries import QUERY_FILES, QueryReportOptions, run_query_report
+from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
+
+N_SAMPLES = 50
+
+
+def lines(temperature: float = 1.0) -> list[dict[str, Any]]:
+    return rr.story_corpus(24, 12, seed=4, temperature=temperature)
+
+
+def documents(temperature: float = 1.0) -> list[ScoredDocument]:
+    return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in lines(temperature)]
+
+
+@pytest.fixture(scope="module")
+def study() -> QueryStudy:
+    return study_queries(
+        documents(4.0), objectives=("likelihood", "queries"), n_folds=3, n_samples=N_SAMPLES, n_boot=4, seed=5
+    )
+
+
+# --- the study ----------------------------------------------------------------------------------------------
+
+
+def test_as_scored_comes_first_and_is_left_as_it_is(study: QueryStudy) -> None:
+    assert [each.name for each in study.variants] == ["as scored", "likelihood", "queries"]
+    table = QueryTable.of(match_queries(document) for document in documents(4.0))
+    expected = table.probabilities(Recalibration(), n_samples=N_SAMPLES, seed=5)
+    np.testing.assert_array_equal(study.variant("as scored").probabilities, expected)
+    np.testing.assert_array_equal(study.table.truth, table.truth)
+
+
+@pytest.mark.parametrize("name", ["likelihood", "queries"])
+def test_every_document_is_shown_under_the_fit_that_did_not_see_it(study: QueryStudy, name: str) -> None:
+    variant = study.variant(name)
+    assert variant.fit is not None
+    assert variant.draws is not None
+    changes = [variant.fit.recalibration_of(doc_id) for doc_id in study.table.doc_ids]
+    expected = study.table.probabilities(changes, n_samples=N_SAMPLES, seed=5)
+    np.testing.assert_array_equal(variant.probabilities, expected)
+    folds = [variant.fit.folds[variant.fit.doc_ids.index(doc_id)] for doc_id in study.table.doc_ids]
+    for draw in range(4):
+        changes = [variant.fit.draws[fold][draw] for fold in folds]
+        first = N_SAMPLES + 200 * draw  # samples of their own
+        expected = study.table.probabilities(changes, n_samples=200, seed=5, first_sample=first)
+        np.testing.assert_array_equal(variant.draws[draw], expected)
+
+
+def test_overconfident_scores_are_mended_for_documents_not_seen(study: QueryStudy) -> None:
+    scores = study.scores().set_index("variant")
+    assert scores.loc["likelihood", "brier"] < scores.loc["as scored", "brier"]
+    temperatures = study.recalibrations().groupby("variant")["temperature"].mean()
+    assert temperatures["likelihood"] == pytest.approx(4.0, rel=0.3)  # the scores were multiplied by 4
+
+
+def test_scores_are_those_of_the_pairs(study: QueryStudy) -> None:
+    pairs, scores = study.pairs(), study.scores().set_index("variant")
+    for name in ("as scored", "likelihood", "queries"):
+        assert scores.loc[name, "brier"] == pytest.approx(((pairs[name] - pairs["truth"]) ** 2).mean())
+        assert scores.loc[name, "mean_p"] == pytest.approx(pairs[name].mean())
+    assert (scores["share_true"] == pairs["truth"].mean()).all()
+    assert (scores["n_pairs"] == len(pairs)).all()
+
+
+def test_coverage_has_a_row_for_each_variant_law_group_interval_and_level(study: QueryStudy) -> None:
+    coverage = study.coverage()
+    groups = coverage.groupby(["variant", "recalibration"]).size()
+    assert set(groups.index) == {
+        ("as scored", "given"),
+        ("likelihood", "given"),
+        ("likelihood", "uncertain"),
+        ("queries", "given"),
+        ("queries", "uncertain"),
+    }
+    assert len(set(groups)) == 1
+    assert coverage["coverage"].between(0, 1).all()
+    sums = coverage["coverage"] + coverage["below"] + coverage["above"]
+    np.testing.assert_allclose(sums, 1.0)
+
+
+def test_reliability_curves_hold_all_pairs(study: QueryStudy) -> None:
+    for curve in study.reliability(n_bins=4).values():
+        assert curve.bins.n_pairs == study.table.n_pairs
+        assert curve.by_block
+
+
+def test_recalibrations_have_a_row_for_each_fold(study: QueryStudy) -> None:
+    table = study.recalibrations()
+    assert table.groupby("variant")["fold"].apply(list).to_dict() == {"likelihood": [0, 1, 2], "queries": [0, 1, 2]}
+    assert (table.groupby("variant")["n_documents"].sum() == 24).all()
+    assert (table["temperature_sd"] > 0).all()
+
+
+def test_without_draws_there_is_no_uncertain_law() -> None:
+    bare = study_queries(documents()[:9], objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=0, sizes=(2,))
+    assert set(bare.intervals()["recalibration"]) == {"given"}
+    assert bare.recalibrations()["temperature_sd"].isna().all()
+
+
+def test_without_objectives_the_scores_are_studied_as_they_are() -> None:
+    bare = study_queries(documents()[:9], objectives=(), n_samples=10, sizes=(2,))
+    assert [each.name for each in bare.variants] == ["as scored"]
+    assert bare.recalibrations().empty
+
+
+def test_documents_without_gold_are_counted() -> None:
+    some = [dataclasses.replace(d, gold=None) if n % 2 else d for n, d in enumerate(documents()[:8])]
+    bare = study_queries(some, objectives=(), n_samples=10)
+    assert bare.n_without_gold == 4
+
+
+def test_steps_are_told() -> None:
+    told: list[tuple[int, int]] = []
+    study_queries(
+        documents()[:6],
+        objectives=("likelihood",),
+        n_folds=2,
+        n_samples=10,
+        n_boot=0,
+        on_step=lambda done, of: told.append((done, of)),
+    )
+    assert told == [(2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "title"),
+    [
+        ("links", str, "links"),
+        ("links-log", LinkScore, "links (log score)"),
+        ("queries", QueryScore, "queries"),
+        ("queries-log", QueryScore, "queries (log score)"),
+    ],
+)
+def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
+    objective = named_objective(name, {})
+    assert isinstance(objective, kind)
+    assert (objective if isinstance(objective, str) else getattr(objective, "name", None)) == title
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ([], {}, "gold must be there for queries, got none in 0 documents"),
+        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of likelihood, links, links-log, queries"),
+        (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
+        (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
+    ],
+)
+def test_studies_that_cannot_be_are_refused(given: list[ScoredDocument], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
+        study_queries(given, **{"n_boot": 0, **options})
+
+
+def test_a_variant_is_asked_for_by_its_name(study: QueryStudy) -> None:
+    with pytest.raises(ParameterError, match="name must be one of as scored, likelihood, queries, got 'links'"):
+        study.variant("links")
+
+
+# --- the report ---------------------------------------------------------------------------------------------
+
+QUICK = QueryReportOptions(objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=2)
+
+
+def test_a_report_fills_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
+    source = er.write_lines(tmp_path / "stories.jsonl", lines())
+    report = run_query_report(source, tmp_path / "out", QUICK)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {*QUERY_FILES, "query_report.json"}
+    record = json.loads((tmp_path / "out" / "query_report.json").read_text())
+    assert record["summary"] == json.loads(json.dumps(report.to_json()))
+    assert record["summary"]["n_documents"] == 24
+    assert record["inputs"][0]["sha256"]
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "query_coverage.csv"), report.study.coverage())
+    pairs = pd.read_parquet(tmp_path / "out" / "query_pairs.parquet")
+    assert len(pairs) == report.study.table.n_pairs
+    reliability = pd.read_csv(tmp_path / "out" / "query_reliability.csv")
+    assert set(reliability.groupby("variant")["n"].sum()) == {len(pairs)}
+
+
+def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_path: Path) -> None:
+    source = er.write_lines(tmp_path / "stories.jsonl", lines()[:4])
+    report = run_query_report(source, tmp_path / "out", QUICK, pictures=False)
+    assert len(report.study.scores()) == 2
+    coverage = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
+    assert coverage.empty
+    assert list(coverage)[:3] == ["variant", "recalibration", "documents"]
+    assert report.to_json()["coverage"] == []
+
+
+def test_a_report_can_be_had_without_a_folder(tmp_path: Path) -> None:
+    source = er.write_lines(tmp_path / "stories.jsonl", lines())
+    report = run_query_report(source, None, QUICK)
+    assert report.out is None
+    assert [path.name for path in tmp_path.iterdir()] == ["stories.jsonl"]
+
+
+def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
+    bad = lines()[0] | {"doc_id": "bad", "tokens": None}
+    bare = {name: value for name, value in lines()[1].items() if name != "gold"} | {"doc_id": "bare", "tokens": None}
+    source = er.write_lines(tmp_path / "stories.jsonl", [*lines(), bad, bare])
+    message = f"{source}: line 25: doc_id 'bad': tokens must be there for queries, got none"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        run_query_report(source, tmp_path / "out", QUICK)
+    assert not (tmp_path / "out").exists()
+    report = run_query_report(
+        source, tmp_path / "out", dataclasses.replace(QUICK, on_error="quarantine"), pictures=False
+    )
+    assert (report.n_documents, report.n_without_gold, report.n_quarantined) == (24, 1, 1)
+    aside = [json.loads(line) for line in (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()]
+    assert [each["doc_id"] for each in aside] == ["bad"]
+
+
+def test_files_without_gold_are_refused(tmp_path: Path) -> None:
+    bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines()[:3]]
+    source = er.write_lines(tmp_path / "stories.jsonl", bare)
+    with pytest.raises(InputError, match="gold must be there for queries, got none in 3 documents"):
+        run_query_report(source, tmp_path / "out", QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"objectives": ("guess",)}, "objectives must be one of"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
+        ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
+        ({"n_boot": -1}, "n_boot must be a whole number of at least 0, got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"role": "boss"}, "role must be one of"),
+        ({"scheme": "stanford"}, "scheme must be one of"),
+        ({"unannotated": "guess"}, "unannotated must be one of"),
+        ({"missing": "guess"}, "missing must be one of"),
+        ({"on_error": "ignore"}, "on_error must be one of"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
+        QueryReportOptions(**options)

@@ -1,0 +1,312 @@
+"""Rule files: what they may say, what is refused, and their inline examples."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from corefsample.errors import InputError, ParameterError
+from corefsample.syntax import SCHEMES
+from events.counting import check_examples
+from events.rules import Rule, load_presets, load_rules, shipped_rules
+
+PARSE = """
+1 Iraq Iraq PROPN 2 nsubj
+2 struck strike VERB 0 root
+"""
+
+
+def rule_file(**changes: Any) -> dict[str, Any]:
+    """A rule file that is right, with changes; None drops a field."""
+    content: dict[str, Any] = {
+        "version": 1,
+        "name": "strike",
+        "trigger": {"lemma": ["strike"]},
+        "presets": {"paper": {"described": ["head"], "roles": {"agent": ["subject"]}}},
+        "examples": [{"parse": PARSE, "expect": {"paper": ["IRQ"]}}],
+    }
+    return {name: value for name, value in (content | changes).items() if value is not None}
+
+
+def written(folder: Path, content: Any, name: str = "strike.yaml") -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False), "utf-8")
+    return path
+
+
+# --- shipped rules -----------------------------------------------------------------------------------------
+
+
+def test_the_shipped_rules_are_named() -> None:
+    assert shipped_rules() == ("attack", "attack_target", "conflict")
+
+
+@pytest.mark.parametrize("name", shipped_rules())
+def test_a_shipped_rule_has_both_presets_and_its_examples_hold(name: str) -> None:
+    presets = load_presets(name)
+    assert [rule.preset for rule in presets] == ["paper", "extended"]
+    for rule in presets:
+        assert check_examples(rule) == sum(rule.preset in example.expect for example in rule.examples) > 0
+
+
+def test_the_default_is_the_sentence_of_the_paper_and_no_more() -> None:
+    rule = load_rules()
+    assert (rule.name, rule.preset, rule.event) == ("attack", "paper", ("agent",))
+    assert (rule.lemmas, rule.upos) == (frozenset({"attack"}), frozenset({"VERB"}))
+    assert rule.described["ud2"] == ("", ">amod", ">nmod*")
+    assert rule.roles["agent"]["ud2"] == (">nsubj", ">obl:agent", "[passive]>obl[case=by]")
+    assert rule.roles["agent"]["clearnlp"] == (">nsubj", ">agent>pobj")
+
+
+@pytest.mark.parametrize("name", shipped_rules())
+def test_a_shipped_rule_has_paths_in_every_scheme(name: str) -> None:
+    for rule in load_presets(name):
+        for paths in (rule.described, *rule.roles.values()):
+            assert set(paths) == set(SCHEMES)
+            assert all(paths.values())
+
+
+def test_conflict_has_the_verbs_of_the_issue() -> None:
+    assert load_rules("conflict").lemmas == {"attack", "fight", "hit", "kill", "destroy", "arrest"}
+
+
+def test_a_rule_or_preset_of_no_such_name_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"rule must be one of attack, attack_target, conflict, or a path .*'war'"):
+        load_rules("war")
+    with pytest.raises(ParameterError, match=r"preset must be one of paper, extended \(attack\), got 'strict'"):
+        load_rules("attack", "strict")
+
+
+# --- files of one's own ------------------------------------------------------------------------------------
+
+
+def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, rule_file()))
+    assert (rule.name, rule.preset, rule.lemmas, rule.upos) == ("strike", "paper", {"strike"}, {"VERB"})
+    assert rule.source == str(tmp_path / "strike.yaml")
+    assert check_examples(rule) == 1
+
+
+@pytest.mark.parametrize("name", ["strike.yaml", "strike.yml", "strike"])
+def test_anything_with_a_folder_or_a_yaml_ending_is_a_path(tmp_path: Path, name: str) -> None:
+    assert load_rules(str(written(tmp_path, rule_file(), name))).name == "strike"
+
+
+def test_lemmas_are_compared_without_case(tmp_path: Path) -> None:
+    assert load_rules(written(tmp_path, rule_file(trigger={"lemma": ["STRIKE"]}))).lemmas == {"strike"}
+
+
+def test_paths_of_ones_own_stand_before_those_of_the_schemes(tmp_path: Path) -> None:
+    content = rule_file(
+        paths={"subject": {"ud2": [">nsubj[upos=PROPN]"]}, "near": {"ud2": [">obl", ">obl"], "ud1": [">nmod"]}},
+        presets={"paper": {"described": ["head"], "roles": {"agent": ["subject", "near"]}}},
+    )
+    rule = load_rules(written(tmp_path, content))
+    assert rule.roles["agent"] == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
+
+
+def test_another_role_can_be_the_event(tmp_path: Path) -> None:
+    content = rule_file(
+        event=["victim"],
+        presets={"paper": {"described": ["head"], "roles": {"agent": ["subject"], "victim": ["object"]}}},
+        examples=[
+            {
+                "parse": "1 Iraq Iraq PROPN 2 nsubj\n2 struck strike VERB 0 root\n3 Iran Iran PROPN 2 obj\n",
+                "expect": {"paper": ["IRN"]},
+            }
+        ],
+    )
+    assert check_examples(load_rules(written(tmp_path, content))) == 1
+
+
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "no name": ({"name": None}, "name"),
+    "a name with blanks": ({"name": "a b"}, "name: Expected `str` matching"),
+    "no trigger": ({"trigger": None}, "trigger"),
+    "no lemma": ({"trigger": {"lemma": []}}, "trigger.lemma: Expected `array` of length >= 1"),
+    "an empty lemma": ({"trigger": {"lemma": [""]}}, "trigger.lemma"),
+    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: Expected `array`, got 'strike'"),
+    "an unknown field": ({"tigger": 1}, "unknown field `tigger`"),
+    "an unknown field of the trigger": ({"trigger": {"lemma": ["x"], "pos": ["VERB"]}}, "unknown field `pos`"),
+    "a lemma that YAML reads as no word": (
+        {"trigger": {"lemma": [True]}},
+        "trigger.lemma[0]: Expected `str`, got True (YAML reads NO, OFF, YES and ON as truth values",
+    ),
+    "a path that is no text, deep down": (
+        {"paths": {"near": {"ud1": [">nmod"], "ud2": [">obl"]}, "far": {"ud1": [">nmod"], "ud2": [">obl", 7]}}},
+        "paths.far.ud2[1]: Expected `str`, got 7",
+    ),
+    "a role without paths": (
+        {
+            "presets": {
+                "extended": {"described": ["head"], "roles": {"agent": ["subject"]}},
+                "paper": {"described": ["head"], "roles": {"agent": ["subject"], "target": None}},
+            }
+        },
+        "presets.paper.roles.target: Expected `array`, got nothing",
+    ),
+    "a preset without roles": (
+        {"presets": {"paper": {"described": ["head"]}}},
+        "presets.paper: Object missing required field `roles`, got {'described': ['head']}",
+    ),
+    "a preset whose name has blanks": (
+        {"presets": {"my own": {"described": ["head"], "roles": {"agent": ["subject"]}}}},
+        "presets: Expected `str` matching regex '^[A-Za-z][A-Za-z0-9_-]*$', got 'my own'",
+    ),
+    "an expectation that is a date": (
+        {"examples": [{"parse": PARSE, "expect": {"paper": [datetime.date(2000, 1, 2)]}}]},
+        "examples[0].expect.paper[0]: Expected `str`, got 2000-01-02",
+    ),
+    "no presets": ({"presets": {}}, "presets: Expected `object` of length >= 1"),
+    "another version": ({"version": 2}, "version must be 1, got 2"),
+    "three roles in an event": ({"event": ["agent"] * 3}, "event: Expected `array` of length <= 2"),
+    "an event of no role": ({"event": ["target"]}, r"must hold the role of the event, 'target', got ['agent']"),
+    "an unknown path": (
+        {"presets": {"paper": {"described": ["tail"], "roles": {"agent": ["subject"]}}}},
+        "presets.paper: path must be one of adjectival_modifier, ",
+    ),
+    "an unknown path of a role": (
+        {"presets": {"paper": {"described": ["head"], "roles": {"agent": ["doer"]}}}},
+        "got 'doer'",
+    ),
+    "a path of an unknown scheme": (
+        {"paths": {"near": {"ud3": [">obl"]}}},
+        "paths.near: scheme must be one of ud2, ud1, clearnlp, got 'ud3'",
+    ),
+    "a path out of the notation": (
+        {"paths": {"near": {"ud2": ["obl"]}}},
+        "paths.near.ud2: path must be steps like >nsubj or <conj[active]+, got 'obl'",
+    ),
+    "an example of an unknown scheme": (
+        {"examples": [{"parse": PARSE, "expect": {}, "scheme": "ud3"}]},
+        "examples[0].scheme must be one of ud2, ud1, clearnlp, got 'ud3'",
+    ),
+    "an example of an unknown preset": (
+        {"examples": [{"parse": PARSE, "expect": {"paper": ["IRQ"]}}, {"parse": PARSE, "expect": {"strict": []}}]},
+        "examples[1].expect must name presets (paper), got 'strict'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "fragment"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_file_that_breaks_the_format_is_refused(tmp_path: Path, changes: dict[str, Any], fragment: str) -> None:
+    path = written(tmp_path, rule_file(**changes))
+    with pytest.raises(InputError) as error:
+        load_rules(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ")
+    assert fragment in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("text", ["", "[]", "attack", "name: [", "a: b: c", "\t- x", "name: \x00"])
+def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as error:
+        load_rules(path)
+    assert str(error.value).startswith(f"{path}:")  # and perhaps the line
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_that_appears_twice_is_refused(tmp_path: Path) -> None:
+    # YAML would keep the second list alone, and "attack" would vanish unseen.
+    path = written(tmp_path, "name: strike\ntrigger: {lemma: [attack], lemma: [strike]}\npresets: {}\n")
+    with pytest.raises(InputError, match=r"strike\.yaml:2: must be YAML: key 'lemma' appears twice"):
+        load_rules(path)
+
+
+def test_a_missing_file_or_one_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.yaml: file must be readable, got: No such file"):
+        load_rules(tmp_path / "nowhere.yaml")
+    (tmp_path / "latin.yaml").write_bytes("name: Zürich".encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin\.yaml: must be YAML in UTF-8: "):
+        load_rules(tmp_path / "latin.yaml")
+
+
+# --- inline examples ---------------------------------------------------------------------------------------
+
+
+def checked(folder: Path, *examples: dict[str, Any], preset: str = "paper") -> int:
+    return check_examples(load_rules(written(folder, rule_file(examples=list(examples))), preset))
+
+
+def refusal(folder: Path, *examples: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as error:
+        checked(folder, *examples)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_an_example_that_fails_is_named_with_what_was_found(tmp_path: Path) -> None:
+    good = {"parse": PARSE, "expect": {"paper": ["IRQ"]}}
+    assert checked(tmp_path, good) == 1
+    assert refusal(tmp_path, good, {"parse": PARSE, "expect": {"paper": ["USA"]}}).endswith(
+        "strike.yaml: examples[1]: preset paper must find USA, got IRQ"
+    )
+    assert refusal(tmp_path, {"parse": PARSE, "expect": {"paper": []}}).endswith("must find nothing, got IRQ")
+    nothing = {"parse": "1 Iraq Iraq PROPN 0 root\n", "expect": {"paper": ["IRQ"]}}
+    assert refusal(tmp_path, nothing).endswith("must find IRQ, got nothing")
+
+
+def test_examples_of_other_presets_are_passed_over(tmp_path: Path) -> None:
+    presets = {name: {"described": ["head"], "roles": {"agent": ["subject"]}} for name in ("paper", "mine")}
+    content = rule_file(presets=presets, examples=[{"parse": PARSE, "expect": {"mine": ["USA"]}}])
+    rules = {rule.preset: rule for rule in load_presets(written(tmp_path, content))}
+    assert check_examples(rules["paper"]) == 0
+    with pytest.raises(InputError, match="preset mine must find USA, got IRQ"):
+        check_examples(rules["mine"])
+
+
+def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
+    parse = "1 Iraq Iraq PROPN 0 root\n2 it it PRON 3 nsubj\n3 struck strike VERB 1 parataxis\n"
+    assert checked(tmp_path, {"parse": parse, "coreferent": [[1, 2]], "expect": {"paper": ["IRQ"]}}) == 1
+    assert checked(tmp_path, {"parse": parse, "expect": {"paper": []}}) == 1
+    wrong = {"parse": parse, "coreferent": [[1, 3]], "expect": {"paper": []}}
+    assert refusal(tmp_path, wrong).endswith(
+        "examples[0]: coreferent must name tokens that are nouns, names or pronouns, got [1, 3]"
+    )
+
+
+def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
+    parse = "1 Mordor Mordor PROPN 2 nsubj\n2 struck strike VERB 0 root\n"
+    assert checked(tmp_path, {"parse": parse, "words": {"Mordor": "MOR"}, "expect": {"paper": ["MOR"]}}) == 1
+
+
+@pytest.mark.parametrize(
+    ("parse", "fragment"),
+    [
+        ("1 Iraq Iraq PROPN 2\n", "line 1 must be number, word, lemma, upos, head, label, got '1 Iraq Iraq PROPN 2'"),
+        ("2 Iraq Iraq PROPN 0 root\n", "line 1 must be number"),
+        ("1 Iraq Iraq PROPN x root\n", "line 1 must be number"),
+        ("1 Iraq Iraq PROPN 2 root\n", "line 1 must be number"),
+        ("1 Iraq Iraq PROPN ² root\n", "line 1 must be number"),
+        ("1 Iraq Iraq PROPN 0 SBJ\n", "parse: labels must be of the scheme ud2, got 'SBJ'"),
+        ("1 Iraq Iraq PROPN 1 nsubj\n", "head"),
+        ("1 a a NOUN 2 nsubj\n2 b b NOUN 1 nsubj\n", "cycle"),
+    ],
+)
+def test_an_example_that_cannot_be_read_is_refused(tmp_path: Path, parse: str, fragment: str) -> None:
+    message = refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+    assert "strike.yaml: examples[0]: " in message
+    assert fragment in message
+
+
+@pytest.mark.parametrize("parse", ["", "\n\n"])
+def test_an_example_without_a_sentence_is_refused(tmp_path: Path, parse: str) -> None:
+    assert "examples[0]: parse" in refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+
+
+def test_a_rule_is_frozen() -> None:
+    rule: Rule = load_rules()
+    with pytest.raises(AttributeError):
+        rule.name = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("source", [5, None, ["attack"]])
+def test_what_is_neither_a_name_nor_a_path_is_refused(source: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^rule must be a name or a path, got "):
+        load_rules(source)

@@ -1,0 +1,308 @@
+"""Simulated news: valid parses, truth drawn from the scores, numbers as promised."""
+
+from __future__ import annotations
+
+import datetime
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from references.coreference import connected_components
+from tolerance import plausible_counts, plausible_means
+
+from corefsample.documents import ScoredDocument
+from corefsample.errors import ParameterError
+from corefsample.formats import read_documents, write_documents
+from events.counting import EventCounter
+from events.lexicon import load_lexicon
+from events.matching import MentionMatches, match_document
+from events.rules import load_rules
+from events.simulation import SimulatedCountry, SimulatedDocument, default_countries, simulate_documents
+
+SHARE = 0.3
+DAY = datetime.date(1995, 5, 5)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> list[SimulatedDocument]:
+    return list(simulate_documents(300, seed=11, event_share=SHARE))
+
+
+@pytest.fixture(scope="module")
+def few() -> list[SimulatedDocument]:
+    return list(simulate_documents(10, seed=11, event_share=SHARE))
+
+
+def same(first: SimulatedDocument, second: SimulatedDocument) -> bool:
+    a, b = first.document, second.document
+    assert a.tokens is not None
+    assert b.tokens is not None
+    return (
+        (a.doc_id, a.date, a.gold) == (b.doc_id, b.date, b.gold)
+        and (list(a.tokens.text), list(a.tokens.dep)) == (list(b.tokens.text), list(b.tokens.dep))
+        and np.array_equal(a.mentions, b.mentions)
+        and np.array_equal(a.antecedents.antecedents, b.antecedents.antecedents)
+        and np.array_equal(a.antecedents.scores, b.antecedents.scores)
+        and np.array_equal(first.true_antecedents, second.true_antecedents)
+    )
+
+
+rules = cache(load_rules)
+lexicon = cache(load_lexicon)
+
+
+def matched(document: ScoredDocument, preset: str = "paper") -> MentionMatches:
+    assert document.tokens is not None
+    return match_document(document.tokens, document.mentions, rules("attack", preset), lexicon(), document.date)
+
+
+# --- streams -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_documents_of_more_are_the_documents_of_fewer(few: list[SimulatedDocument]) -> None:
+    fewer = list(simulate_documents(5, seed=11, event_share=SHARE))
+    assert len(fewer) == 5
+    assert all(same(a, b) for a, b in zip(fewer, few[:5], strict=True))
+
+
+def test_another_seed_tells_other_news(few: list[SimulatedDocument]) -> None:
+    assert not any(same(a, b) for a, b in zip(few, simulate_documents(10, seed=12, event_share=SHARE), strict=True))
+
+
+def test_documents_of_one_seed_differ(few: list[SimulatedDocument]) -> None:
+    assert len({each.document.doc_id for each in few}) == 10
+    assert len({" ".join(each.document.tokens.text) for each in few if each.document.tokens}) == 10
+
+
+def test_documents_come_one_at_a_time() -> None:
+    stream = simulate_documents(10**12)
+    assert [each.document.doc_id for each in islice(stream, 2)] == ["sim-000000", "sim-000001"]
+
+
+def test_documents_are_the_same_after_writing_and_reading(few: list[SimulatedDocument], tmp_path: Path) -> None:
+    path = tmp_path / "news.parquet"
+    write_documents((each.document for each in few), path)
+    for each, back in zip(few, read_documents(path), strict=True):
+        assert same(each, SimulatedDocument(back, each.true_antecedents))
+        assert back.metadata == {"simulated": True}
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+def test_numbers_of_mentions_have_the_median_and_the_tail(simulated: list[SimulatedDocument]) -> None:
+    logarithms = np.log([each.document.n_mentions for each in simulated])
+    # An article ends within a sentence of its number, so 5 mentions are allowed besides the error of a sample's
+    # median, sqrt(pi / 2) * 0.6 / sqrt(n) for a normal law of standard deviation 0.6.
+    error = np.sqrt(np.pi / 2) * 0.6 / np.sqrt(len(simulated))
+    low, high = np.log(125.0), np.log(135.0)
+    assert plausible_means(np.median(logarithms), np.clip(np.median(logarithms), low, high), error)
+    assert 500 < np.exp(logarithms.max()) < 720
+
+
+def test_the_median_can_be_chosen() -> None:
+    numbers = [each.document.n_mentions for each in simulate_documents(200, seed=2, median_mentions=30.0)]
+    error = np.sqrt(np.pi / 2) * 0.6 / np.sqrt(200)
+    assert plausible_means(np.log(np.median(numbers)), np.clip(np.log(np.median(numbers)), *np.log([27, 35])), error)
+
+
+def test_mentions_have_a_models_number_of_candidates(simulated: list[SimulatedDocument]) -> None:
+    n_candidates = sum(each.document.antecedents.n_candidates for each in simulated)
+    assert 15 < n_candidates / sum(each.document.n_mentions for each in simulated) < 30
+
+
+def test_dates_lie_in_the_range(simulated: list[SimulatedDocument]) -> None:
+    dates = [each.document.date for each in simulated if each.document.date]
+    assert datetime.date(1990, 1, 1) <= min(dates) < datetime.date(1990, 6, 1)
+    assert datetime.date(1999, 6, 1) < max(dates) <= datetime.date(1999, 12, 31)
+    assert {each.document.date for each in simulate_documents(5, start=DAY, end=DAY, event_share=0.5)} == {DAY}
+
+
+def test_the_share_of_possible_events_is_the_one_asked_for(simulated: list[SimulatedDocument]) -> None:
+    n_possible = sum(matched(each.document).possible for each in simulated)
+    assert plausible_counts(n_possible, len(simulated), SHARE).all()
+
+
+@pytest.mark.parametrize("preset", ["paper", "extended"])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_no_article_or_every_article_can_hold_an_event(share: float, preset: str) -> None:
+    documents = [each.document for each in simulate_documents(60, seed=4, event_share=share, median_mentions=40.0)]
+    assert {matched(document, preset).possible for document in documents} == {bool(share)}
+
+
+def test_presets_see_different_agents(simulated: list[SimulatedDocument]) -> None:
+    seen: dict[str, set[tuple[str, int]]] = {"paper": set(), "extended": set()}
+    for each in simulated[:100]:
+        for preset, agents in seen.items():
+            instances = matched(each.document, preset).instances
+            agents |= {(each.document.doc_id, mention) for mention, *_ in instances.tolist()}
+    assert seen["paper"] < seen["extended"]
+
+
+def test_many_events_are_uncertain(simulated: list[SimulatedDocument]) -> None:
+    counter = EventCounter(n_samples=100)
+    counter.update(each.document for each in simulated)
+    likeliest = counter.evidence().groupby("doc_id")["probability"].max()
+    assert (likeliest.between(0.1, 0.9)).mean() > 0.4
+    assert (likeliest > 0.9).mean() > 0.1
+
+
+def test_attacks_are_often_told_with_a_pronoun(simulated: list[SimulatedDocument]) -> None:
+    parts = []
+    for each in simulated:
+        if (found := matched(each.document)).possible and each.document.tokens:
+            parts += [each.document.tokens.upos[each.document.mentions[i, 2]] for (i,) in found.instances.tolist()]
+    assert 0.5 < parts.count("PRON") / len(parts) < 0.75
+
+
+def test_countries_attack_in_their_episodes() -> None:
+    july = (datetime.date(1995, 7, 1), datetime.date(1995, 7, 31), 5.0)
+    countries = [
+        SimulatedCountry("IRQ", "Iraq", "Iraqi", "Iraqis", rate=0.0, episodes=(july,)),
+        SimulatedCountry("USA", "the United States", "American", "Americans", "the U.S.", rate=0.0),
+        SimulatedCountry("FRA", "France", "French", rate=0.0),
+    ]
+    for each in simulate_documents(30, event_share=1.0, countries=countries, median_mentions=20.0):
+        assert each.document.date is not None
+        assert (each.document.date.year, each.document.date.month) == (1995, 7)
+        assert each.document.tokens is not None
+        assert {"Iraq", "Iraqi", "Iraqis"} & set(each.document.tokens.text)
+
+
+# --- truth -------------------------------------------------------------------------------------------------
+
+
+def test_candidates_end_before_their_mention_begins(simulated: list[SimulatedDocument]) -> None:
+    for each in simulated:
+        distribution, mentions = each.document.antecedents, each.document.mentions
+        rows = np.repeat(np.arange(distribution.n_mentions), np.diff(distribution.indptr))
+        assert (mentions[distribution.antecedents, 1] <= mentions[rows, 0]).all()
+
+
+def test_a_true_antecedent_is_a_candidate(simulated: list[SimulatedDocument]) -> None:
+    for each in simulated:
+        for mention, antecedent in enumerate(each.true_antecedents.tolist()):
+            assert antecedent == -1 or antecedent in each.document.antecedents.row(mention)[0]
+
+
+def test_true_antecedents_are_read_only(few: list[SimulatedDocument]) -> None:
+    assert few[0].true_antecedents.dtype == np.int32
+    with pytest.raises(ValueError, match="read-only"):
+        few[0].true_antecedents[0] = 0
+
+
+def test_gold_is_the_connected_components_of_the_true_links(few: list[SimulatedDocument]) -> None:
+    for each in few:
+        vector = [i if k == -1 else k for i, k in enumerate(each.true_antecedents.tolist())]
+        assert each.document.gold == list(connected_components(vector))
+
+
+def link_outcomes(documents: list[SimulatedDocument]) -> tuple[np.ndarray, np.ndarray]:
+    """Of each candidate of each mention, NEW among them: the stated probability, and whether it is the truth."""
+    stated, true = [], []
+    for each in documents:
+        distribution = each.document.antecedents
+        rows = np.repeat(np.arange(distribution.n_mentions), np.diff(distribution.indptr))
+        stated += [distribution.probs, distribution.new_probs]
+        true += [each.true_antecedents[rows] == distribution.antecedents, each.true_antecedents == -1]
+    return np.concatenate(stated), np.concatenate(true)
+
+
+def test_truth_follows_the_stated_probabilities(simulated: list[SimulatedDocument]) -> None:
+    stated, true = link_outcomes(simulated)
+    # Within a mention the outcomes exclude each other, which makes the error of a sum smaller than this, never larger.
+    edges = [0.0, 0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 1.0]
+    bins = np.digitize(stated, edges[1:-1])
+    observed, expected = np.bincount(bins, true), np.bincount(bins, stated)
+    assert plausible_means(observed, expected, np.sqrt(np.bincount(bins, stated * (1 - stated)))).all()
+    assert (np.bincount(bins) > 1000).all()
+
+
+def test_new_entities_come_as_often_as_stated(simulated: list[SimulatedDocument]) -> None:
+    stated = np.concatenate([each.document.antecedents.new_probs for each in simulated])
+    n_new = sum(int((each.true_antecedents == -1).sum()) for each in simulated)
+    assert plausible_means(n_new, stated.sum(), np.sqrt((stated * (1 - stated)).sum())).all()
+
+
+def confidence_error(temperature: float) -> float:
+    """How much more often the likeliest choice is right than stated, in standard errors."""
+    distance = variance = 0.0
+    for each in simulate_documents(60, seed=5, temperature=temperature):
+        distribution = each.document.antecedents
+        for mention, antecedent in enumerate(each.true_antecedents.tolist()):
+            candidates, probs = distribution.row(mention)
+            choices, stated = [-1, *candidates.tolist()], [distribution.new_probs[mention], *probs.tolist()]
+            best = int(np.argmax(stated))
+            distance += (choices[best] == antecedent) - stated[best]
+            variance += stated[best] * (1.0 - stated[best])
+    return distance / variance**0.5
+
+
+def test_temperature_one_is_calibrated() -> None:
+    assert plausible_means(confidence_error(1.0), 0.0, 1.0)
+
+
+def test_a_high_temperature_is_overconfident() -> None:
+    assert confidence_error(2.0) < -10.0
+
+
+def test_a_low_temperature_is_underconfident() -> None:
+    assert confidence_error(0.5) > 10.0
+
+
+def test_temperature_multiplies_the_scores_and_nothing_else() -> None:
+    plain, hot = (next(simulate_documents(1, temperature=t)).document for t in (1.0, 4.0))
+    assert plain.tokens is not None
+    assert hot.tokens is not None
+    assert list(plain.tokens.text) == list(hot.tokens.text)
+    np.testing.assert_array_equal(plain.antecedents.antecedents, hot.antecedents.antecedents)
+    np.testing.assert_allclose(hot.antecedents.scores, 4.0 * plain.antecedents.scores, atol=4 * 0.0005 + 0.0005)
+
+
+def test_scores_have_three_decimals(few: list[SimulatedDocument]) -> None:
+    scores = np.concatenate([each.document.antecedents.scores for each in few])
+    np.testing.assert_array_equal(scores, np.round(scores, 3))
+
+
+def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
+    # What is left out makes the rest no smaller; rounding a score by 0.0005 changes a probability by 0.05%.
+    assert min(each.document.antecedents.probs.min() for each in few) >= 1e-4 * 0.999
+
+
+# --- refusals ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_documents": -1}, "n_documents must be a whole number of at least 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"start": DAY, "end": DAY - datetime.timedelta(1)}, "end must not be before start, 1995-05-05"),
+        ({"temperature": 0.0}, "temperature must lie in"),
+        ({"temperature": float("nan")}, "temperature must lie in"),
+        ({"event_share": 1.5}, "event_share must lie in"),
+        ({"median_mentions": 5.0}, "median_mentions must lie in"),
+        ({"countries": default_countries()[:2]}, "countries must be at least 3 on every day, got 2 on 1990-01-01"),
+        ({"countries": default_countries()[:3] * 2}, "countries must have distinct codes, got 'AFG' twice"),
+        (
+            {"countries": [SimulatedCountry(code, "Iraq", rate=-1.0) for code in "ABC"]},
+            "countries: rate of A must not be negative, got -1.0",
+        ),
+        (
+            {"countries": [SimulatedCountry(code, "Iraq", rate=0.0) for code in "ABC"]},
+            "event_share must be 0 where no country has a rate above 0, got 0.1",
+        ),
+    ],
+)
+def test_parameters_outside_their_range_are_refused_at_once(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        simulate_documents(**{"n_documents": 1, **parameters})  # type: ignore[arg-type]
+
+
+def test_a_country_may_appear_in_the_middle_of_the_time() -> None:
+    countries = [*default_countries()[:2], SimulatedCountry("NEW", "Newland", since=DAY)]
+    with pytest.raises(ParameterError, match="got 2 on 1995-05-04"):
+        simulate_documents(1, start=DAY - datetime.timedelta(1), end=DAY, countries=countries)
+    assert len(list(simulate_documents(3, start=DAY, end=DAY, countries=countries, event_share=1.0))) == 3

@@ -1,0 +1,159 @@
+"""The notation of templates: what each mark means, and templates without mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corefsample.documents import Tokens
+from events.lexicon import load_lexicon
+from events.matching import match_document
+from events.rules import load_rules
+from events.simulation._notation import Phrase, joined, parsed
+from events.simulation._text import ATTACKS, KINDS, OTHER_ATTACKS, TOPICS
+
+SENTENCES = [
+    sentence
+    for text in (ATTACKS, OTHER_ATTACKS, *(topic.sentences for topic in TOPICS.values()))
+    for sentence in text.strip().splitlines()
+]
+NOUN_PHRASES = sorted({phrase for kind in KINDS.values() for phrase in f"{kind.first}|{kind.later}".split("|")})
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_each_template_sentence_is_a_tree_under_a_verb(sentence: str) -> None:
+    items = parsed(sentence).items
+    heads = [item.head for item in items]
+    assert heads.count(-1) == 1
+    assert items[heads.index(-1)].upos == "VERB"
+    assert (items[-1].text, items[-1].dep) == (".", "punct")
+    for place in range(len(items)):
+        path = [place]
+        while path[-1] >= 0:
+            path.append(heads[path[-1]])
+            assert len(set(path)) == len(path)
+
+
+@pytest.mark.parametrize("notation", NOUN_PHRASES)
+def test_each_noun_phrase_has_its_noun_or_a_country_above(notation: str) -> None:
+    template = parsed(notation.replace("@", "men=man"))
+    (root,) = [item for item in template.items if item.head == -1]
+    assert root.slot in ("name", "people", "abbr") or root.upos in ("NOUN", "PROPN")
+
+
+# Which slots the two presets of the rule "attack" see as agents, in the order of the templates.
+AGENTS = [
+    *(("A", "A") for _ in range(10)),
+    ("C", "C"),
+    ("A", "AR"),
+    ("R", "R"),
+    ("R", "R"),
+    ("B", "B"),
+    ("", "A"),
+    ("", "A"),
+    ("", "A"),
+    ("R", "AR"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paper", "extended"),
+    [
+        (sentence, *agents)
+        for sentence, agents in zip(ATTACKS.split("\n")[1:-1] + OTHER_ATTACKS.split("\n")[1:-1], AGENTS, strict=True)
+    ],
+)
+def test_presets_see_these_agents_of_an_attack(sentence: str, paper: str, extended: str) -> None:
+    assert agents(sentence, "paper") == paper
+    assert agents(sentence, "extended") == extended
+
+
+def agents(sentence: str, preset: str) -> str:
+    """Slots, each filled with one word, that a preset sees as agents."""
+    template = parsed(sentence)
+    fillers = {i: word(item.slot) for i, item in enumerate(template.items) if item.slot}
+    phrase = joined(template, fillers)
+    tokens = Tokens(phrase.text, phrase.lemma, phrase.upos, phrase.dep, phrase.head, [0] * len(phrase.text))
+    places = [place for place, text in enumerate(phrase.text) if text.isupper()]
+    mentions = np.array([(place, place + 1, place) for place in places], np.int32)
+    found = match_document(tokens, mentions, load_rules("attack", preset), load_lexicon(), None)
+    return "".join(sorted(phrase.text[places[mention]] for mention, *_ in found.instances.tolist()))
+
+
+def word(text: str) -> Phrase:
+    phrase = Phrase()
+    phrase.add(text, text, "PROPN", "root", -1)
+    return phrase
+
+
+def test_each_slot_of_a_topic_has_a_role() -> None:
+    for name, topic in TOPICS.items():
+        roles = {each.partition(":")[0] for each in topic.roles.split()}
+        texts = [topic.sentences] + [ATTACKS, OTHER_ATTACKS] * (name == "conflict")
+        used = {item.slot for text in texts for line in text.strip().splitlines() for item in parsed(line).items}
+        assert used - {""} <= roles, name
+
+
+def test_each_role_is_of_a_kind() -> None:
+    for topic in TOPICS.values():
+        for each in topic.roles.split():
+            assert {kind.rstrip("123") for kind in each.partition(":")[2].split(",")} <= set(KINDS)
+
+
+def test_function_words_find_their_heads_to_the_right() -> None:
+    items = parsed("{A}/nsubj did not ask=ask/V the old/J/amod/men men=man/N/obj to leave=leave/V/xcomp .").items
+    heads = {item.text: items[item.head].text for item in items if item.head >= 0}
+    assert heads == {
+        "{A}": "ask",
+        "did": "ask",
+        "not": "ask",
+        "the": "men",
+        "old": "men",
+        "men": "ask",
+        "to": "leave",
+        "leave": "ask",
+        ".": "ask",
+    }
+    assert [item.upos for item in items if item.text == "to"] == ["PART"]
+    assert [item.lemma for item in items if item.text == "did"] == ["do"]
+
+
+def test_to_before_a_noun_is_a_preposition() -> None:
+    items = parsed("{A}/nsubj went=go/V to {P}/obl .").items
+    assert [(item.upos, item.dep, item.head) for item in items if item.text == "to"] == [("ADP", "case", 3)]
+
+
+def test_brackets_are_mentions_with_the_head_that_looks_outside() -> None:
+    template = parsed("[the siege/N/nsubj of [the town/N/nmod/siege]] ended=end/V .")
+    assert sorted(template.mentions) == [(0, 4, 1), (3, 4, 4)]
+
+
+def test_filling_a_slot_moves_heads_and_mentions() -> None:
+    filler = Phrase(root=1)
+    filler.add("old", "old", "ADJ", "amod", 1)
+    filler.add("men", "man", "NOUN", "root", -1)
+    phrase = joined(parsed("[a town/N/nsubj] saw=see/V {A}/obj ."), {3: filler})
+    assert phrase.text == ["a", "town", "saw", "old", "men", "."]
+    assert phrase.head == [1, 2, -1, 4, 2, 2]
+    assert phrase.dep == ["det", "nsubj", "root", "amod", "obj", "punct"]
+    assert [(*mark[:3], mark[3].definiteness) for mark in phrase.marks] == [(0, 2, 1, -1)]
+
+
+def test_a_becomes_an_before_a_vowel() -> None:
+    assert joined(parsed("a old/J/amod/man man/N"), {}).text == ["an", "old", "man"]
+
+
+@pytest.mark.parametrize(
+    ("notation", "message"),
+    [
+        ("{A}/nsubj slept/V slept/V .", "must have one root, got 2"),
+        ("{A}/nsubj/ran slept/V .", "head 'ran' must be there once, got 0"),
+        ("men/N/obj/slept slept/V slept/V/conj .", "head 'slept' must be there once, got 2"),
+        ("{A}/nsubj slept/V the .", "head 'noun' must be there once, got 0"),
+        ("{A}/nsubj slept/V soundly .", "word without annotation must be a function word, got 'soundly'"),
+    ],
+)
+def test_mistakes_in_a_template_are_refused(notation: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parsed(notation)

@@ -1,0 +1,11 @@
+"""Where tests find the project and the data beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+SHARED = PROJECT.parent / "shared"
+GUM_SCORED = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
+EN_GUM_UD = SHARED / "models" / "en_gum_ud"
+TEST_DATA = PROJECT / "tests" / "data"

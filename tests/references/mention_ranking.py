@@ -1,0 +1,272 @@
+"""The antecedent scorer once more, slow and obvious: losses, slopes, hashes and matches; and texts parsed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from references import coreference as references
+
+from corefsample.documents import Tokens
+
+Floats = npt.NDArray[np.float64]
+
+# --- parsed texts ------------------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> Tokens:
+    """Read a parse: a line a word (form lemma upos head label), heads from 1 in the sentence, blank lines between."""
+    columns: list[list[str]] = [[], [], [], []]
+    heads, sents = [], []
+    for number, block in enumerate(text.strip().split("\n\n")):
+        first = len(heads)
+        for line in block.strip().splitlines():
+            form, lemma, upos, head, label = line.split()
+            for column, value in zip(columns, (form, lemma, upos, label), strict=True):
+                column.append(value)
+            heads.append(first + int(head) - 1 if int(head) else -1)
+            sents.append(number)
+    form, lemma, upos, label = columns
+    return Tokens(form, lemma, upos, label, np.array(heads, np.int32), np.array(sents, np.int32))
+
+
+UNIVERSAL = """
+The the DET 2 det
+president president NOUN 5 nsubj
+of of ADP 4 case
+France France PROPN 2 nmod
+met meet VERB 0 root
+American american ADJ 7 amod
+troops troops NOUN 5 obj
+in in ADP 9 case
+Iraq Iraq PROPN 5 obl
+. . PUNCT 5 punct
+
+She she PRON 4 nsubj
+is be AUX 4 cop
+a a DET 4 det
+doctor doctor NOUN 0 root
+. . PUNCT 4 punct
+
+Barack Barack PROPN 3 nsubj
+Obama Obama PROPN 1 flat
+gave give VERB 0 root
+Mary Mary PROPN 3 iobj
+his his PRON 6 nmod:poss
+book book NOUN 3 obj
+. . PUNCT 3 punct
+
+The the DET 2 det
+city city NOUN 4 nsubj:pass
+was be AUX 4 aux:pass
+attacked attack VERB 0 root
+by by ADP 6 case
+rebels rebel NOUN 4 obl:agent
+and and CCONJ 8 cc
+criminals criminal NOUN 6 conj
+who who PRON 10 nsubj
+hate hate VERB 6 acl:relcl
+it it PRON 10 obj
+. . PUNCT 4 punct
+
+There there PRON 2 expl
+is be VERB 0 root
+a a DET 4 det
+man man NOUN 2 nsubj
+in in ADP 8 case
+the the DET 8 det
+king king NOUN 8 nmod:poss
+garden garden NOUN 4 nmod
+. . PUNCT 2 punct
+
+They they PRON 2 nsubj
+said say VERB 0 root
+that that SCONJ 6 mark
+Mary Mary PROPN 6 nsubj
+was be AUX 6 cop
+happy happy ADJ 2 ccomp
+. . PUNCT 2 punct
+"""
+
+CLEARNLP = """
+The the DET 2 det
+president president NOUN 5 nsubj
+of of ADP 2 prep
+France France PROPN 3 pobj
+met meet VERB 0 ROOT
+American american ADJ 7 amod
+troops troops NOUN 5 dobj
+in in ADP 5 prep
+Iraq Iraq PROPN 8 pobj
+. . PUNCT 5 punct
+
+She she PRON 2 nsubj
+is be AUX 0 ROOT
+a a DET 4 det
+doctor doctor NOUN 2 attr
+. . PUNCT 2 punct
+
+Barack Barack PROPN 2 compound
+Obama Obama PROPN 3 nsubj
+gave give VERB 0 ROOT
+Mary Mary PROPN 3 dative
+his his PRON 6 poss
+book book NOUN 3 dobj
+. . PUNCT 3 punct
+
+The the DET 2 det
+city city NOUN 4 nsubjpass
+was be AUX 4 auxpass
+attacked attack VERB 0 ROOT
+by by ADP 4 agent
+rebels rebel NOUN 5 pobj
+and and CCONJ 6 cc
+criminals criminal NOUN 6 conj
+who who PRON 10 nsubj
+hate hate VERB 6 relcl
+it it PRON 10 dobj
+. . PUNCT 4 punct
+
+There there PRON 2 expl
+is be VERB 0 ROOT
+a a DET 4 det
+man man NOUN 2 attr
+in in ADP 4 prep
+the the DET 8 det
+king king NOUN 8 poss
+garden garden NOUN 5 pobj
+. . PUNCT 2 punct
+
+They they PRON 2 nsubj
+said say VERB 0 ROOT
+that that SCONJ 5 mark
+Mary Mary PROPN 5 nsubj
+was be AUX 2 ccomp
+happy happy ADJ 5 acomp
+. . PUNCT 2 punct
+"""
+
+_UNIVERSAL_1 = {
+    "obj": "dobj",
+    "nsubj:pass": "nsubjpass",
+    "aux:pass": "auxpass",
+    "obl": "nmod",
+    "obl:agent": "nmod:agent",
+    "flat": "name",
+}
+UNIVERSAL_1 = "\n".join(
+    " ".join([*line.split()[:-1], _UNIVERSAL_1.get(line.split()[-1], line.split()[-1])]) if line else ""
+    for line in UNIVERSAL.splitlines()
+)
+PARSES = {"ud2": UNIVERSAL, "ud1": UNIVERSAL_1, "clearnlp": CLEARNLP}
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+
+def row(scores: Sequence[float], i: int) -> list[float]:
+    """Scores of the candidates of mention i."""
+    return list(scores[i * (i - 1) // 2 : i * (i - 1) // 2 + i])
+
+
+def antecedent_losses(
+    scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], costs: Sequence[float]
+) -> list[float]:
+    """-log of the probability of each mention's gold antecedents, wrong ones made dearer."""
+    losses = []
+    for i, entity in enumerate(entities):
+        if entity < 0:
+            losses.append(0.0)
+            continue
+        gold = [k for k in range(i) if entities[k] == entity]
+        weights = {"new": math.exp(new_scores[i] + (costs[1] if gold else 0.0))}
+        for k in range(i):
+            if entities[k] >= 0:
+                cost = 0.0 if k in gold else costs[2] if gold else costs[0]
+                weights[str(k)] = math.exp(row(scores, i)[k] + cost)
+        right = [weights[str(k)] for k in gold] or [weights["new"]]
+        losses.append(math.log(math.fsum(weights.values()) / math.fsum(right)))
+    return losses
+
+
+def distributions(scores: Sequence[float], new_scores: Sequence[float]) -> list[dict[int, float]]:
+    """P(a_i = k) for each mention, NEW standing at i."""
+    rows = []
+    for i, new in enumerate(new_scores):
+        weights = {k: math.exp(score) for k, score in enumerate(row(scores, i))} | {i: math.exp(new)}
+        total = math.fsum(weights.values())
+        rows.append({k: weight / total for k, weight in weights.items()})
+    return rows
+
+
+def link_loss(scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], slack: float) -> float:
+    """Log loss of all pairs' link marginals, from the law of all clusterings."""
+    n = len(entities)
+    marginals = references.link_marginals(references.clustering_law(distributions(scores, new_scores)), n)
+    terms = []
+    for j in range(n):
+        for i in range(j):
+            if entities[i] >= 0 and entities[j] >= 0:
+                q = slack + (1 - 2 * slack) * marginals[i, j]
+                terms.append(-math.log(q if entities[i] == entities[j] else 1 - q))
+    return math.fsum(terms)
+
+
+def slopes(function: Callable[[Floats], float], values: Floats, step: float = 1e-5) -> Floats:
+    """Derivatives of a function by central differences."""
+    found = np.empty_like(values)
+    for place in range(values.size):
+        up, down = values.copy(), values.copy()
+        up[place] += step
+        down[place] -= step
+        found[place] = (function(up) - function(down)) / (2 * step)
+    return found
+
+
+# --- hashes ------------------------------------------------------------------------------------------------
+
+LOW, WORD = 2**32 - 1, 2**64 - 1
+
+
+def mix(code: int, value: int) -> int:
+    """Hash of a code extended by a value: words of 64 bits, of which the lower 32 are kept."""
+    z = (code * 0x9E3779B1 + value) & WORD
+    z ^= z >> 15
+    z = (z * 0x85EBCA77) & WORD
+    z ^= z >> 13
+    z = (z * 0xC2B2AE3D) & WORD
+    return (z ^ (z >> 16)) & LOW
+
+
+def hashed(seed: int, values: Sequence[int]) -> int:
+    """Hash of a seed and values in turn."""
+    for value in values:
+        seed = mix(seed, value)
+    return seed
+
+
+def pair_bucket(mention: int, candidate: int, first: int, second: int, n_buckets: int) -> int:
+    """Bucket of a template: hash of i's atoms, of k's, and at most two atoms of the pair."""
+    z = (mention + candidate * 0x9E3779B1 + first * 0x85EBCA6B + second * 0xC2B2AE35) & WORD
+    z ^= z >> 16
+    z = (z * 0x7FEB352D) & WORD
+    z ^= z >> 15
+    z = (z * 0x846CA68B) & WORD
+    return (z ^ (z >> 16)) % n_buckets
+
+
+# --- steps -------------------------------------------------------------------------------------------------
+
+
+def adagrad(
+    weights: Sequence[float], gradients: Sequence[Sequence[float]], rate: float, l2: float
+) -> tuple[list[float], list[float]]:
+    """Weights and sums of squares after steps with these gradients."""
+    moved, squares = list(weights), [0.0] * len(weights)
+    for gradient in gradients:
+        for b, slope in enumerate(gradient):
+            full = slope + l2 * moved[b]
+            squares[b] += full * full
+            moved[b] -= rate * full / (1e-4 + math.sqrt(squares[b])) if slope or moved[b] else 0.0
+    return moved, squares

@@ -1,0 +1,466 @@
+"""What hypothesis draws: distributions, documents as JSON objects, and ways to break a document or a line."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+from references.coreference import FIELDS
+
+Json = Any
+Document = dict[str, Any]
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+class Lists(NamedTuple):
+    """A distribution as a user writes it."""
+
+    antecedents: list[list[int]]
+    scores: list[list[float]]
+
+
+# --- distributions -----------------------------------------------------------------------------------------
+
+# Ties, certainties (exp(-800) is exactly 0), and everything between.
+any_scores = st.one_of(
+    st.sampled_from([0.0, 1.0, -1.0, 700.0, -700.0, 800.0, -800.0]),
+    st.floats(-5.0, 5.0, allow_subnormal=False),
+    st.floats(-1e6, 1e6, allow_subnormal=False),
+)
+# Quarters: sums and exponentials of different ones never come so close that rounding could make them a tie.
+quarter_scores = st.integers(-12, 12).map(lambda quarters: quarters / 4)
+mild_scores = st.floats(-3.0, 3.0, allow_subnormal=False)
+
+
+@st.composite
+def antecedent_lists(
+    draw: Draw,
+    min_mentions: int = 0,
+    max_mentions: int = 6,
+    scores: st.SearchStrategy[float] = any_scores,
+) -> Lists:
+    """Candidates (any subset of the mentions before, in any order) and scores of each mention."""
+    antecedents: list[list[int]] = []
+    for i in range(draw(st.integers(min_mentions, max_mentions))):
+        candidates = draw(st.lists(st.integers(0, i - 1), unique=True)) if i else []
+        antecedents.append(candidates)
+    return Lists(antecedents, [draw(st.lists(scores, min_size=len(row), max_size=len(row))) for row in antecedents])
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+identifiers = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+metadata_names = words.filter(lambda name: name not in FIELDS)
+entity_ids = st.none() | st.integers() | words
+
+
+@st.composite
+def token_columns(draw: Draw, n_tokens: int) -> dict[str, list[Any]]:
+    """Token columns of a given length: random trees in an order of their own, sentences, further lists."""
+
+    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+        drawn: list[Any] = draw(st.lists(values, min_size=n_tokens, max_size=n_tokens))
+        return drawn
+
+    order = draw(st.permutations(range(n_tokens)))
+    heads = [-1] * n_tokens
+    for place, token in enumerate(order):  # a head comes earlier in `order`, so that there is no cycle
+        heads[token] = draw(st.sampled_from([-1, *order[:place]]))
+    steps = column(st.integers(0, 2))
+    sentences = [sum(steps[1 : t + 1]) for t in range(n_tokens)]
+    columns = {"text": column(words), "lemma": column(words), "upos": column(words), "dep": column(words)}
+    columns |= {"head": heads, "sent": sentences}
+    for name in draw(st.lists(st.sampled_from(["xpos", "feats", "space_after", ""]), unique=True, max_size=2)):
+        columns[name] = column(json_values)
+    return columns
+
+
+@st.composite
+def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: bool = False) -> Document:
+    """Any valid document; a complete one has a date, tokens and gold."""
+
+    def maybe() -> bool:
+        return complete or bool(draw(st.booleans()))
+
+    n_tokens = draw(st.integers(min_tokens, 6))
+    spans = st.integers(0, n_tokens - 1).flatmap(
+        lambda start: st.integers(start + 1, n_tokens).flatmap(
+            lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
+        )
+    )
+    mentions = sorted(draw(st.lists(spans, min_size=min_mentions, max_size=5)), key=lambda span: (span[0], -span[1]))
+    antecedents, scores = draw(antecedent_lists(len(mentions), len(mentions)))
+    document: Document = {"doc_id": draw(identifiers)}
+    if maybe():
+        document["version"] = 1
+    if maybe():
+        document["date"] = draw(st.dates()).isoformat()
+    document |= {"mentions": [list(span) for span in mentions], "antecedents": antecedents, "scores": scores}
+    if maybe():
+        document["tokens"] = draw(token_columns(n_tokens))
+    if maybe():
+        document["gold"] = draw(st.lists(entity_ids, min_size=len(mentions), max_size=len(mentions)))
+    metadata: Document = draw(st.dictionaries(metadata_names, json_values, max_size=2))
+    return document | metadata
+
+
+@st.composite
+def rich_documents(draw: Draw) -> Document:
+    """Documents with something of everything, so that each rule can be broken."""
+    document: Document = draw(documents(min_mentions=2, min_tokens=3, complete=True))
+    if not document["antecedents"][-1]:
+        document["antecedents"][-1], document["scores"][-1] = [0], [0.25]
+    return document
+
+
+def renamed(many: Sequence[Document]) -> list[Document]:
+    """The same documents with doc_ids that differ."""
+    return [{**document, "doc_id": f"{document['doc_id']}-{number}"} for number, document in enumerate(many)]
+
+
+corpora = st.lists(documents(), max_size=4).map(renamed)
+
+
+# --- ways to break a document ------------------------------------------------------------------------------
+
+Pick = Callable[[Sequence[Any]], Any]
+Fragments = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """One way to break one rule; `edit` changes a document in place and returns what the message must say."""
+
+    name: str
+    edit: Callable[[Document, Pick], Fragments]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+BREAKAGES: list[Breakage] = []
+
+
+def breakage(edit: Callable[[Document, Pick], Fragments]) -> Callable[[Document, Pick], Fragments]:
+    """Add a way to break a document to the list."""
+    BREAKAGES.append(Breakage(edit.__name__, edit))
+    return edit
+
+
+def put(field: str, value: Json, *expected: str, name: str) -> None:
+    """Add the way that sets `field` (or `tokens.column`) to a value."""
+
+    def edit(document: Document, pick: Pick) -> Fragments:
+        owner, _, column = field.rpartition(".")
+        (document[owner] if owner else document)[column] = copy.deepcopy(value)
+        return (field, *expected)
+
+    BREAKAGES.append(Breakage(name, edit))
+
+
+def put_at(field: str, value: Json, *expected: str, name: str) -> None:
+    """Add the way that sets one element of a list, of rows or of neither, to a value."""
+
+    def edit(document: Document, pick: Pick) -> Fragments:
+        owner, _, column = field.rpartition(".")
+        values = (document[owner] if owner else document)[column]
+        if field in ("antecedents", "scores", "mentions"):
+            i = pick([i for i, row in enumerate(values) if row])
+            k = pick(range(len(values[i])))
+            values[i][k] = value
+            return (f"{field}[{i}][{k}]", *expected)
+        i = pick(range(len(values)))
+        values[i] = value
+        return (f"{field}[{i}]", *expected)
+
+    BREAKAGES.append(Breakage(name, edit))
+
+
+def _candidate(document: Document, pick: Pick) -> tuple[int, int]:
+    i = pick([i for i, row in enumerate(document["antecedents"]) if row])
+    return i, pick(range(len(document["antecedents"][i])))
+
+
+for _version in (2, 0, "1", True, False, [1], {"is": 1}):
+    put("version", _version, "must be 1", f"got {_version!r}", name=f"version_{_version!r}")
+put("doc_id", "", "non-empty", "got ''", name="doc_id_empty")
+put("doc_id", None, "null", name="doc_id_null")
+put("doc_id", 7, "int", name="doc_id_number")
+for _date in (
+    "2024-13-01",
+    "2024-02-30",
+    "2024-1-1",
+    "20240101",
+    "2024-01-01T00:00:00",
+    "soon",
+    "",
+    "٢٠٢٤-٠١-٠١",
+):
+    put("date", _date, "ISO date", f"got {_date!r}", name=f"date_{_date or 'empty'}")
+put("date", 20240101, "int", name="date_number")
+for _field in ("mentions", "antecedents", "scores"):
+    put(_field, None, "null", name=f"{_field}_null")
+    put(_field, {}, "object", name=f"{_field}_object")
+    put_at(_field, None, "null", name=f"{_field}_element_null")
+    put_at(_field, "1", "str", name=f"{_field}_element_string")
+    put_at(_field, True, "bool", name=f"{_field}_element_bool")
+for _field in ("mentions", "antecedents", "tokens.head", "tokens.sent"):
+    put_at(_field, 0.5, "int", "float", name=f"{_field}_element_float")
+    put_at(_field, 2**31, "2147483647", "got 2147483648", name=f"{_field}_past_int32")
+    put_at(_field, -(2**31) - 1, "-2147483648", "got -2147483649", name=f"{_field}_below_int32")
+for _value in (math.nan, math.inf, -math.inf):
+    put_at("scores", _value, "must be finite", f"got {_value}", name=f"score_{_value}")
+for _column in ("text", "lemma", "upos", "dep"):
+    put_at(f"tokens.{_column}", None, "null", name=f"{_column}_element_null")
+    put_at(f"tokens.{_column}", 5, "int", name=f"{_column}_element_number")
+    put(f"tokens.{_column}", "word", "str", name=f"{_column}_string")
+put("tokens.xpos", "NN", "str", name="further_column_string")
+put("tokens.xpos", {}, "object", name="further_column_object")
+put("tokens", [], "array", name="tokens_list")
+put("gold", "e1", "str", name="gold_string")
+put_at("gold", 1.5, "float", name="gold_element_float")
+put_at("gold", True, "bool", name="gold_element_bool")
+put_at("gold", ["e1"], "array", name="gold_element_list")
+
+
+@breakage
+def field_missing(document: Document, pick: Pick) -> Fragments:
+    field = pick(["mentions", "antecedents", "scores"])
+    del document[field]
+    return (f"{field} must be there", "got none")
+
+
+@breakage
+def doc_id_missing(document: Document, pick: Pick) -> Fragments:
+    del document["doc_id"]
+    return ("doc_id must be there", "got none")
+
+
+@breakage
+def token_column_missing(document: Document, pick: Pick) -> Fragments:
+    column = pick(["text", "lemma", "upos", "dep", "head", "sent"])
+    del document["tokens"][column]
+    return (f"tokens.{column} must be there", "got none")
+
+
+@breakage
+def antecedent_of_itself(document: Document, pick: Pick) -> Fragments:
+    i, k = _candidate(document, pick)
+    document["antecedents"][i][k] = i
+    return (f"antecedents[{i}][{k}] must be a mention before {i}", f"got {i}")
+
+
+@breakage
+def antecedent_of_a_later_mention(document: Document, pick: Pick) -> Fragments:
+    i, k = _candidate(document, pick)
+    document["antecedents"][i][k] = i + 1
+    return (f"antecedents[{i}][{k}] must be a mention before {i}", f"got {i + 1}")
+
+
+@breakage
+def antecedent_negative(document: Document, pick: Pick) -> Fragments:
+    i, k = _candidate(document, pick)
+    document["antecedents"][i][k] = -1
+    return (f"antecedents[{i}][{k}] must be a mention before {i}", "got -1")
+
+
+@breakage
+def antecedent_repeated(document: Document, pick: Pick) -> Fragments:
+    i, k = _candidate(document, pick)
+    value = document["antecedents"][i][k]
+    document["antecedents"][i].append(value)
+    document["scores"][i].append(0.0)
+    return (f"antecedents[{i}] must be distinct", f"got {value} twice")
+
+
+@breakage
+def rows_of_unlike_length(document: Document, pick: Pick) -> Fragments:
+    i, _ = _candidate(document, pick)
+    n = len(document["antecedents"][i])
+    document["scores"][i].append(0.0)
+    return (f"scores[{i}] must be as long as antecedents[{i}] ({n})", f"got {n + 1}")
+
+
+@breakage
+def lists_of_unlike_length(document: Document, pick: Pick) -> Fragments:
+    field = pick(["antecedents", "scores", "gold"])
+    n = len(document["mentions"])
+    document[field].append([] if field != "gold" else None)
+    return (f"{field} must be as long as mentions ({n})", f"got {n + 1}")
+
+
+@breakage
+def mention_without_lists(document: Document, pick: Pick) -> Fragments:
+    n = len(document["mentions"])
+    document["mentions"].append(list(document["mentions"][-1]))
+    return (f"must be as long as mentions ({n + 1})", f"got {n}")
+
+
+@breakage
+def token_columns_of_unlike_length(document: Document, pick: Pick) -> Fragments:
+    column = pick(["lemma", "upos", "dep", "head", "sent"])
+    n = len(document["tokens"]["text"])
+    document["tokens"][column].append(document["tokens"][column][-1])
+    return (f"tokens.{column} must be as long as tokens.text ({n})", f"got {n + 1}")
+
+
+@breakage
+def further_column_of_unlike_length(document: Document, pick: Pick) -> Fragments:
+    n = len(document["tokens"]["text"])
+    document["tokens"]["xpos"] = ["X"] * (n - 1)
+    return (f"tokens.xpos must be as long as tokens.text ({n})", f"got {n - 1}")
+
+
+@breakage
+def mention_of_two_numbers(document: Document, pick: Pick) -> Fragments:
+    i = pick(range(len(document["mentions"])))
+    document["mentions"][i].pop()
+    return (f"mentions[{i}]", "length 3", f"got {document['mentions'][i]}")
+
+
+@breakage
+def span_before_the_text(document: Document, pick: Pick) -> Fragments:
+    document["mentions"][0][0] = -1
+    return ("mentions[0]: start must be at least 0", "got [-1, ")
+
+
+@breakage
+def span_empty(document: Document, pick: Pick) -> Fragments:
+    i = pick(range(len(document["mentions"])))
+    start = document["mentions"][i][0]
+    document["mentions"][i][1] = start
+    return (f"mentions[{i}]: end must be past start", f"got [{start}, {start}, ")
+
+
+@breakage
+def span_past_the_tokens(document: Document, pick: Pick) -> Fragments:
+    i = pick(range(len(document["mentions"])))
+    n = len(document["tokens"]["text"])
+    document["mentions"][i][1] = n + 1
+    return (f"mentions[{i}]: end must be at most the number of tokens ({n})", f", {n + 1}, ")
+
+
+@breakage
+def head_outside_its_span(document: Document, pick: Pick) -> Fragments:
+    i = pick(range(len(document["mentions"])))
+    start, end, _ = document["mentions"][i]
+    head = pick([start - 1, end])
+    document["mentions"][i][2] = head
+    return (f"mentions[{i}]: head must lie in the span", f"got [{start}, {end}, {head}]")
+
+
+@breakage
+def mentions_out_of_order(document: Document, pick: Pick) -> Fragments:
+    document["mentions"][:2] = [[1, 2, 1], [0, 1, 0]]
+    return ("mentions[1] must come in order", "got [0, 1, 0] after [1, 2, 1]")
+
+
+@breakage
+def shorter_mention_first(document: Document, pick: Pick) -> Fragments:
+    document["mentions"][:2] = [[0, 1, 0], [0, 2, 0]]
+    return ("mentions[1] must come in order", "longest first", "got [0, 2, 0] after [0, 1, 0]")
+
+
+@breakage
+def token_head_of_itself(document: Document, pick: Pick) -> Fragments:
+    t = pick(range(len(document["tokens"]["head"])))
+    document["tokens"]["head"][t] = t
+    return (f"tokens.head[{t}] must not be the token itself", f"got {t}")
+
+
+@breakage
+def token_head_outside_the_document(document: Document, pick: Pick) -> Fragments:
+    heads = document["tokens"]["head"]
+    t = pick(range(len(heads)))
+    heads[t] = pick([-2, len(heads)])
+    return (f"tokens.head[{t}] must be -1 or a token (0 to {len(heads) - 1})", f"got {heads[t]}")
+
+
+@breakage
+def token_heads_in_a_cycle(document: Document, pick: Pick) -> Fragments:
+    document["tokens"]["head"][:3] = [1, 2, 0]
+    return ("tokens.head must form trees", "got a cycle")
+
+
+@breakage
+def sentences_not_from_zero(document: Document, pick: Pick) -> Fragments:
+    document["tokens"]["sent"] = [s + 1 for s in document["tokens"]["sent"]]
+    return ("tokens.sent must count from 0", "got 1")
+
+
+@breakage
+def sentences_that_fall(document: Document, pick: Pick) -> Fragments:
+    n = len(document["tokens"]["sent"])
+    t = pick(range(2, n))
+    document["tokens"]["sent"] = [0] * (t - 1) + [1] + [0] * (n - t)
+    return (f"tokens.sent[{t}] must not fall", "got 0 after 1")
+
+
+# --- arbitrary edits ---------------------------------------------------------------------------------------
+
+strange_values = st.one_of(
+    json_values,
+    st.sampled_from([-1, 0, 1, 2**31, -(2**31) - 1, 2**63, 2**64, 10**30, 10**400]),
+    st.floats(),  # NaN and the infinities among them
+    st.text(max_size=3),  # lone surrogates among them
+)
+
+
+def _paths(value: Json, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    else:
+        items = []
+    return [*([path] if path else []), *(p for key, inner in items for p in _paths(inner, (*path, key)))]
+
+
+def _edit(document: Document, draw: Draw) -> None:
+    paths = _paths(document)
+    if not paths:
+        return
+    *above, key = draw(st.sampled_from(paths))
+    owner: Any = document
+    for step in above:
+        owner = owner[step]
+    kind = draw(st.sampled_from(["delete", "replace", "insert", "repeat"]))
+    if kind == "delete":
+        del owner[key]
+    elif kind == "replace":
+        owner[key] = draw(strange_values)
+    elif isinstance(owner, list):
+        owner.insert(key, draw(strange_values) if kind == "insert" else copy.deepcopy(owner[key]))
+    else:
+        owner[draw(st.text(max_size=3))] = draw(strange_values) if kind == "insert" else copy.deepcopy(owner[key])
+
+
+@st.composite
+def edited_lines(draw: Draw) -> bytes:
+    """A line that held a valid document before a few arbitrary edits."""
+    document = copy.deepcopy(draw(documents()))
+    for _ in range(draw(st.integers(1, 3))):
+        _edit(document, draw)
+    return json.dumps(document).encode()
+
+
+fields = st.sampled_from(["doc_id", "mentions", "antecedents", "scores", "x"])
+arbitrary_lines = st.one_of(
+    st.binary(max_size=40),
+    (strange_values | st.dictionaries(fields, strange_values)).map(lambda value: json.dumps(value).encode()),
+)
