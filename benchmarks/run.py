@@ -23,7 +23,14 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 
-from corefsample import AntecedentDistribution, link_marginals, read_documents, sample_clusterings, write_documents
+from corefsample import (
+    AntecedentDistribution,
+    _random_kernels,
+    link_marginals,
+    read_documents,
+    sample_clusterings,
+    write_documents,
+)
 from corefsample.calibration import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
@@ -70,7 +77,7 @@ def sampling(runs: int) -> Iterator[Row]:
     words = np.empty(N_MENTIONS * N_SAMPLES, np.uint64)
     sides = in_turn(
         lambda: _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(1), 0, labels),
-        lambda: _kernels.splitmix64(np.uint64(1), 0, words),
+        lambda: _random_kernels.splitmix64(np.uint64(1), 0, words),
         runs * 20,
     )
     yield within("draw loop alone", "SplitMix64 filling as many words", sides, 6)

@@ -1,21 +1,106 @@
-"""The one family of exceptions that corefsample raises for what a user can mend."""
+"""Errors that corefsample raises for what a user can fix: one family, each with a one-line message."""
 
 from __future__ import annotations
 
-__all__ = ["CorefsampleError", "InputError", "OutputError", "ParameterError"]
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+__all__ = ["CorefsampleError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
+
+
+class ParameterHint(NamedTuple):
+    """A next step that is another value of a parameter: "overwrite" and "replaces it"."""
+
+    parameter: str
+    effect: str
 
 
 class CorefsampleError(Exception):
-    """Base of every error that corefsample raises on purpose; its text is one line."""
+    """Base of every error that corefsample raises on purpose; as text it is one line.
+
+    Parameters
+    ----------
+    message
+        The rule and the value found: "must be at least 1, got 0". With `parameter` its name comes before it.
+    parameter
+        Name of the parameter of the Python function that breaks its rule; the command line shows its option instead.
+    place
+        File and place in it: "scored.jsonl: line 12: doc_id 'a1'". It comes before the message.
+    hint
+        The next step, where it is plain; a `ParameterHint` if the step is a parameter.
+
+    Examples
+    --------
+    >>> print(ParameterError("must be at least 1, got 0", parameter="n_samples"))
+    n_samples must be at least 1, got 0
+    >>> print(OutputError("output must not exist", place="a.csv", hint=ParameterHint("overwrite", "replaces it")))
+    a.csv: output must not exist (overwrite replaces it)
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        parameter: str | None = None,
+        place: str | None = None,
+        hint: str | ParameterHint | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.parameter = parameter
+        self.place = place
+        self.hint = hint
+
+    def described(self, name_of: Callable[[str], str] = str) -> str:
+        """Return place, parameter, message and hint in one line.
+
+        Parameters
+        ----------
+        name_of
+            How to call a parameter, such as by its option on the command line.
+        """
+        text = self.message if self.parameter is None else f"{name_of(self.parameter)} {self.message}"
+        if self.place is not None:
+            text = f"{self.place}: {text}"
+        if isinstance(self.hint, ParameterHint):
+            return f"{text} ({name_of(self.hint.parameter)} {self.hint.effect})"
+        return text if self.hint is None else f"{text} ({self.hint})"
+
+    def at(self, place: str) -> Self:
+        """Return the same error with `place` before its own place."""
+        inner = place if self.place is None else f"{place}: {self.place}"
+        return type(self)(self.message, parameter=self.parameter, place=inner, hint=self.hint)
+
+    def as_input_error(self, place: str) -> InputError:
+        """Return an InputError of the same text: content of a file broke the rule of a parameter."""
+        text = self.message if self.parameter is None else f"{self.parameter} {self.message}"
+        inner = place if self.place is None else f"{place}: {self.place}"
+        return InputError(text, place=inner, hint=self.hint)
+
+    def __str__(self) -> str:
+        return self.described()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.message, self.parameter, self.place, self.hint)
 
 
 class ParameterError(CorefsampleError, ValueError):
-    """A parameter breaks its rule: the text names the parameter, the rule and the value found."""
+    """A parameter breaks its rule."""
 
 
 class InputError(CorefsampleError, ValueError):
-    """A file breaks its format: the text names the place, the field, the rule and the value found."""
+    """A file breaks its format, or cannot be read."""
 
 
 class OutputError(CorefsampleError, OSError):
-    """Results cannot be written: the text names the place and the reason."""
+    """Results cannot be written."""
+
+
+def _rebuilt(
+    kind: type[CorefsampleError],
+    message: str,
+    parameter: str | None,
+    place: str | None,
+    hint: str | ParameterHint | None,
+) -> CorefsampleError:
+    return kind(message, parameter=parameter, place=place, hint=hint)

@@ -11,5 +11,4 @@ from ._graphs import antecedent_graph as antecedent_graph
 from ._graphs import link_graph as link_graph
 from ._graphs import to_networkx as to_networkx
 from ._sampling import ClusteringSamples as ClusteringSamples
-from ._sampling import document_key as document_key
 from ._sampling import sample_clusterings as sample_clusterings

@@ -17,7 +17,6 @@ from corefsample.documents._check_kernels import in_order, sort_rows
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
-    import networkx as nx
     import pandas as pd
 
 __all__ = ["AntecedentDistribution", "Pruned"]
@@ -236,12 +235,6 @@ class AntecedentDistribution:
                 "probability": np.insert(self.probs, before_new, self.new_probs),
             }
         )
-
-    def to_networkx(self) -> nx.DiGraph[int]:
-        """Graph of all candidate links; see `corefsample.coreference.antecedent_graph`."""
-        from corefsample.coreference._graphs import antecedent_graph
-
-        return antecedent_graph(self)
 
 
 def require_distribution(value: object) -> None:

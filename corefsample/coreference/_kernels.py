@@ -16,7 +16,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._jit import inlined, kernel, kernel_without_nan
+from corefsample._jit import kernel, kernel_without_nan
+from corefsample._random_kernels import GAMMA, mix
 
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]
@@ -24,17 +25,10 @@ Words = npt.NDArray[np.uint64]
 Values = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
-# Constants of SplitMix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators").
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
 U0 = np.uint64(0)
 U1 = np.uint64(1)
 U4 = np.uint64(4)
 U16 = np.uint64(16)
-U27 = np.uint64(27)
-U30 = np.uint64(30)
-U31 = np.uint64(31)
 U32 = np.uint64(32)
 LOW_16 = np.uint64(0xFFFF)
 LOW_32 = np.uint64(0xFFFFFFFF)
@@ -46,24 +40,6 @@ BLOCK = 128
 
 # Mentions of a document whose numbers fit into 16 bits.
 NARROW = 65536
-
-
-# --- random words ------------------------------------------------------------------------------------------
-
-
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    z = (z ^ (z >> U30)) * MIX_1
-    z = (z ^ (z >> U27)) * MIX_2
-    return z ^ (z >> U31)
-
-
-@kernel
-def splitmix64(key: np.uint64, start: int, words: Words) -> None:
-    """Fill `words` with outputs start, start+1, ... of SplitMix64 seeded with `key`."""
-    first = np.uint64(key) + np.uint64(start + 1) * GAMMA
-    for s in range(words.shape[0]):
-        words[s] = _mix(first + np.uint64(s) * GAMMA)
 
 
 # --- probabilities -----------------------------------------------------------------------------------------
@@ -200,9 +176,9 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
             m = indptr[i + 1] - indptr[i] + 1
             width = np.uint64(m)
             mention_cells = cells[begin : begin + m]
-            state = _mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + start + 1) * GAMMA
+            state = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + start + 1) * GAMMA
             for s in range(size):
-                word = _mix(state + steps[s])
+                word = mix(state + steps[s])
                 low[s] = word & LOW_32
                 place[s] = ((word >> U32) * width) >> U32
             row = block[i * BLOCK : (i + 1) * BLOCK]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ClusteringSamples", "document_key", "sample_clusterings"]
+__all__ = ["ClusteringSamples", "sample_clusterings"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,22 +67,6 @@ class ClusteringSamples:
                 "entity": self.labels.ravel(),
             }
         )
-
-
-def document_key(seed: int, doc_id: str) -> int:
-    """Key of a document's random stream: the 64-bit BLAKE2b digest of the seed (8 bytes, little-endian) and doc_id.
-
-    Parameters
-    ----------
-    seed
-        In [0, 2**64).
-    doc_id
-        The document's identifier; UTF-8 in the digest.
-    """
-    if not isinstance(doc_id, str):
-        raise ParameterError(f"doc_id must be a string, got {doc_id!r}")
-    message = _checks.seed(seed).to_bytes(8, "little") + doc_id.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "little")
 
 
 def sample_clusterings(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.coreference import document_key
+from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated

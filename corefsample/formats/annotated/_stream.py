@@ -11,7 +11,7 @@ from typing import Protocol
 
 from corefsample.documents import AnnotatedDocument, Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import LineReader, PathLike, text_paths
+from corefsample.files import LineReader, PathLike, input_paths
 from corefsample.formats.annotated._brackets import DocumentFaultError
 
 __all__ = ["AnnotatedStream", "Lines", "RawDocument", "Written"]
@@ -57,7 +57,7 @@ class AnnotatedStream(Iterator[AnnotatedDocument]):
         split: Callable[[str, Iterable[tuple[int, str]]], Iterator[RawDocument]],
         on_rejected: Callable[[Rejected], None] | None,
     ) -> None:
-        self.paths = text_paths(inputs)
+        self.paths = input_paths(inputs)
         self.total_bytes = sum(os.path.getsize(path) for path in self.paths if path != "-")
         self.n_documents = 0
         self.skipped: Counter[str] = Counter()

@@ -65,10 +65,6 @@ def test_pairs_that_cannot_corefer_have_no_edge() -> None:
     assert not link_graph(CHAIN, threshold=0.0).has_edge(0, 3)
 
 
-def test_the_method_gives_the_graph_of_antecedents() -> None:
-    assert nx.utils.graphs_equal(CHAIN.to_networkx(), to_networkx(CHAIN, "antecedents"))
-
-
 def test_no_mentions_are_an_empty_graph() -> None:
     nobody = AntecedentDistribution.from_lists([], [])
     assert len(to_networkx(nobody)) == len(to_networkx(nobody, "links")) == 0

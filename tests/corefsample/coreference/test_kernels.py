@@ -15,7 +15,7 @@ from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import AntecedentDistribution
+from corefsample import AntecedentDistribution, _random_kernels
 from corefsample.coreference import _kernels
 from corefsample.documents import _check_kernels
 
@@ -44,7 +44,7 @@ PUBLISHED = [
 
 def splitmix64(key: int, start: int, n: int) -> list[int]:
     words = np.empty(n, np.uint64)
-    _kernels.splitmix64(np.uint64(key), start, words)
+    _random_kernels.splitmix64(np.uint64(key), start, words)
     return [int(word) for word in words]
 
 

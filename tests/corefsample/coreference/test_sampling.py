@@ -29,7 +29,7 @@ from corefsample import (
     root_posterior,
     sample_clusterings,
 )
-from corefsample.coreference import document_key
+from corefsample._random import document_key
 
 Labels = npt.NDArray[np.int32]
 

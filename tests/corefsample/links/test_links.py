@@ -153,7 +153,7 @@ def test_tables_hold_every_pair_once_by_group() -> None:
     assert tables.by_kind.n_pairs == 0
 
 
-@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM_SCORED file is not there")
+@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")
 def test_tables_of_the_real_file_agree_with_sorting_its_pairs() -> None:
     from corefsample.calibration import bin_pairs
 

@@ -937,13 +937,13 @@ def test_the_english_model_resolves_a_plain_pronoun(real: Any) -> None:
 PARSE = """
 The the DET 2 det
 mayor mayor NOUN 3 nsubj
-met meet VERB 0 PROJECT
+met meet VERB 0 ROOT
 her her PRON 5 poss
 brother brother NOUN 3 dobj
 . . PUNCT 3 punct
 
 He he PRON 2 nsubj
-said say VERB 0 PROJECT
+said say VERB 0 ROOT
 that that SCONJ 6 mark
 she she PRON 6 nsubj
 had have AUX 6 aux

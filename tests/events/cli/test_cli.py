@@ -66,7 +66,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_loads_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom events import cli\nstatus = cli._status(['--help'])\n"
+        "import sys\nfrom events.cli import _program as cli\nstatus = cli._status(['--help'])\n"
         "heavy = {'numba', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'numpy', 'networkx', 'spacy', 'rich', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\nsys.exit(status)\n"
     )

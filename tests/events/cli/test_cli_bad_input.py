@@ -389,9 +389,9 @@ def test_an_output_that_has_no_place_is_refused(capsys: pytest.CaptureFixture[st
 
 LIMITED = """
 import resource, sys
-from events import cli
+from events.cli import _program as cli
 arguments = sys.argv[2:]
-import events.batch, matplotlib, corefsample.sampling  # noqa: what is loaded needs no disk any more
+import events.jobs.count_events, matplotlib, corefsample.coreference._sampling  # noqa: what is loaded needs no disk any more
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 cli.main(arguments)
 """
@@ -434,8 +434,8 @@ def test_a_file_that_cannot_grow_is_told_in_one_line_and_leaves_nothing(folder: 
 def test_an_arbitrary_line_is_refused_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events.jobs, "event_bands", lambda *args, **keywords: None)
-        patch.setattr(events.jobs, "save_figure", lambda figure, path: Path(path).touch())
+        patch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
+        patch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
         options = events.jobs.count_events.EventsOptions(n_samples=20, on_error="quarantine")

@@ -28,7 +28,7 @@ def test_the_package_names_what_it_offers() -> None:
     for name in ("EventCounter", "load_rules", "load_lexicon"):
         assert name in dir(events)
         assert getattr(events, name)
-    with pytest.raises(AttributeError, match="has no attribute 'EventCount'"):
+    with pytest.raises(AttributeError, match="No events attribute EventCount"):
         events.EventCount  # noqa: B018
 
 

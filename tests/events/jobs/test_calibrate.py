@@ -114,7 +114,7 @@ def test_the_command_prints_the_table(scored: Path, tmp_path: Path, capsys: pyte
     assert json.loads(capsys.readouterr().out)["groups"][0]["n_pairs"] == 336
 
 
-@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM_SCORED file is not there")
+@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")
 def test_the_real_file_comes_out_near_what_was_seen_of_it() -> None:
     # 9,635,560 pairs, 3.15% coreferent; sorting all of them by plain NumPy gave a CalibErr of 0.0126.
     overall = run_calibrate(GUM_SCORED, None, CalibrateOptions(n_resamples=20)).calibration.overall

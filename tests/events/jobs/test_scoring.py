@@ -624,7 +624,8 @@ def test_a_process_that_ends_early_is_told_and_what_is_done_is_kept(
 
 def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
     program = (
-        "import sys, time, events.jobs.scoring._job as job, events.jobs.scoring._workers as work\nfrom events.cli import main\n"
+        "import sys, time, events.jobs.scoring._job as job, events.jobs.scoring._workers as work\n"
+        "from events.cli import main\n"
         "job.DOCUMENTS_A_TASK = job.TASKS_A_PART = 1\nscore = work.Scorer.score\n"
         "work.Scorer.score = lambda self, items: (time.sleep(0.2), score(self, items))[1]\nmain(sys.argv[1:])\n"
     )

@@ -138,7 +138,7 @@ def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeyp
         seen.append(list(tokens.text))
         return match_document(tokens, *args)
 
-    monkeypatch.setattr("events.matching.match_document", spy)
+    monkeypatch.setattr("events.matching._screening.match_document", spy)
     Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
     assert seen == [["Iraq", "attacked"]]
 

@@ -1,0 +1,26 @@
+"""Which identifiers were met before, in 16 bytes each."""
+
+from __future__ import annotations
+
+import hashlib
+
+__all__ = ["SeenIds", "id_digest"]
+
+
+def id_digest(identifier: str) -> bytes:
+    """16-byte BLAKE2b digest of an identifier; lone surrogates are allowed."""
+    return hashlib.blake2b(identifier.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class SeenIds:
+    """The identifiers of a corpus so far; only their digests are kept."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def add(self, identifier: str) -> bool:
+        """Add an identifier; return whether it is new."""
+        digest = id_digest(identifier)
+        is_new = digest not in self._digests
+        self._digests.add(digest)
+        return is_new
