@@ -391,7 +391,7 @@ LIMITED = """
 import resource, sys
 from events.cli import _program as cli
 arguments = sys.argv[2:]
-import events.jobs.count_events, matplotlib, corefsample.coreference._sampling  # noqa: what is loaded needs no disk any more
+import events.jobs.count_events, matplotlib, corefsample.coreference._sampling  # noqa: loaded before the limit
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 cli.main(arguments)
 """
