@@ -249,5 +249,3 @@ def test_the_examples_of_docstrings_run(name: str) -> None:
 @pytest.mark.parametrize("module", ["_antecedents", "_exact", "_sampling"])
 def test_the_core_has_examples(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"corefsample.coreference.{module}")).attempted > 0
-def test_the_core_has_examples(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).attempted > 0
