@@ -4,13 +4,14 @@ from ._annotated import SentenceNotes as SentenceNotes
 from ._batch import SCHEMA as SCHEMA
 from ._batch import VERSION as VERSION
 from ._batch import DocumentBatch as DocumentBatch
-from ._batch import Rejected as Rejected
 from ._batch import flat_lists as flat_lists
 from ._batch import from_documents as from_documents
 from ._batch import gold_texts as gold_texts
 from ._batch import shown as shown
 from ._batch import to_json as to_json
 from ._batch_checks import checked as checked
+from ._rejected import ON_ERROR as ON_ERROR
+from ._rejected import Rejected as Rejected
 from ._scored import FIELDS as FIELDS
 from ._scored import INTEGER_COLUMNS as INTEGER_COLUMNS
 from ._scored import STRING_COLUMNS as STRING_COLUMNS

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +20,10 @@ import pyarrow.compute as pc
 
 from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution
+from corefsample.documents._rejected import Rejected
 from corefsample.documents._scored import INTEGER_COLUMNS, STRING_COLUMNS, ScoredDocument, Tokens
 
-__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "Rejected", "flat_lists", "from_documents", "shown"]
+__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "flat_lists", "from_documents", "shown"]
 
 VERSION = 1
 
@@ -48,36 +48,6 @@ SCHEMA = pa.schema(
 )
 
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A document set aside: where it stood, what it broke, and its text.
-
-    Attributes
-    ----------
-    source
-        File name, or "-" for standard input.
-    place
-        "line 12" or "row 7", counted from 1.
-    doc_id
-        Empty where it could not be read.
-    reason
-        Field, rule and value found, in one line.
-    document
-        The line as it came, or the row as JSON.
-    """
-
-    source: str
-    place: str
-    doc_id: str
-    reason: str
-    document: str
-
-    def message(self) -> str:
-        """One line: file, place, doc_id, reason."""
-        named = f" doc_id {self.doc_id!r}:" if self.doc_id else ""
-        return f"{self.source}: {self.place}:{named} {self.reason}"
 
 
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
