@@ -14,12 +14,12 @@
 # # 01 First look: from news to bands
 #
 # Who attacked whom, and how often? A program that counts this in news has to know who "they" and "the forces" are. That
-# is coreference resolution, and it is often wrong. Most systems hand over one answer and keep their doubt.
+# is coreference resolution, and it is often wrong. Most systems return a single answer without any uncertainty.
 #
-# This notebook keeps the doubt. It counts documents in which a country attacks, by quarter, and shows for each count
-# what the coreference model believes: a mean, an interval, and the documents behind it.
+# This notebook keeps the uncertainty. It counts documents in which a country attacks, by quarter, and shows the
+# posterior of each count: a mean, an interval, and the documents behind it.
 #
-# The news here is simulated, so nothing has to be downloaded, and the truth is known.
+# The news in this notebook is simulated, so nothing has to be downloaded, and the truth is known.
 
 # %%
 # %matplotlib inline
@@ -34,39 +34,40 @@ from events import load_lexicon
 from events.counting import read_count_posterior
 from events.plots import count_bars, event_bands
 
-temporary = tempfile.TemporaryDirectory()  # goes when the notebook is closed
+temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
 folder = Path(temporary.name)
 
 # %% [markdown]
 # ## One command
 #
-# The same line works in a terminal. It simulates ten years of news, counts who attacks, and writes tables and a
-# picture.
+# The same command works in a terminal. It simulates ten years of news, counts who attacks, and writes tables and a
+# plot.
 
 # %%
 run("corefsample demo --out demo", folder)
 
 # %% [markdown]
-# ## The picture, and how to read it
+# ## How to read the plot
 #
 # Each panel is one country, each point in time one quarter.
 #
 # - The **solid line** is the posterior mean: the number of documents with an attack that the model expects.
 # - The **shaded band** is the 95% credible interval: given the model's probabilities, the count lies in it with at
 #   least that probability.
-# - The **dashed line** is what the usual single best resolution counts. It says nothing of its doubt.
+# - The **dashed line** is the count from the usual single best resolution. It carries no uncertainty.
 #
-# Two quarters differ for sure only if their bands lie apart. A step of the dashed line inside a wide band can be
-# coreference noise.
+# A step of the dashed line inside a wide band can be coreference noise. Whether one count is higher than another is a
+# question of its own: overlapping bands do not rule it out. `--compare` computes the probability (notebook 04).
 
 # %%
 Image(filename=folder / "demo" / "run" / "bands.png")
 
 # %% [markdown]
-# ## The table behind it
+# ## The table behind the plot
 #
-# One row a country and quarter. `mean`, `lower` and `upper` are what the picture draws; `sd` is the width of the doubt.
-# `mean_mc_se` says how precise the mean itself is, as it comes from a finite number of sampled clusterings.
+# One row per country and quarter. The plot shows `mean`, `lower` and `upper`; `sd` is the standard deviation of the
+# posterior. `mean_mc_se` is the Monte Carlo standard error of the mean, which comes from a finite number of sampled
+# clusterings.
 
 # %%
 counts = pd.read_parquet(folder / "demo" / "run" / "counts.parquet")
@@ -75,8 +76,8 @@ counts.nlargest(8, "sd")[["country", "period", "n_docs", "mean", "mean_mc_se", "
 # %% [markdown]
 # ## One best against the posterior
 #
-# How often does the single best answer fall outside of the interval? We look at the counts that the model leaves open
-# (sd above 0), and pick the quarter where the single best answer lies furthest from the mean.
+# How often is the single best answer outside the interval? We look at the counts that are uncertain (sd above 0), and
+# choose the quarter where the single best answer is furthest from the mean.
 
 # %%
 open_counts = counts[counts["sd"] > 0.0]
@@ -98,9 +99,9 @@ event_bands(counts, [country], names={country: name})
 # %% [markdown]
 # ## One quarter in full
 #
-# An interval is a summary. This is the whole posterior of that one quarter: the height of a bar is the probability that
-# exactly so many documents hold an attack by this country. Filled bars lie in the interval; the triangle is the one
-# best. Where the triangle stands on a low bar, the single best answer is one that the model itself finds unlikely.
+# An interval is a summary. This is the whole posterior of that quarter: the height of a bar is the probability that
+# exactly this many documents contain an attack by the country. Filled bars are in the interval; the triangle is the
+# one-best count. Where the triangle is on a low bar, the single best answer is improbable under the model itself.
 
 # %%
 posterior = read_count_posterior(folder / "demo" / "run", country, quarter)
@@ -109,8 +110,8 @@ count_bars(posterior, title=f"{name}, {quarter}").figure
 # %% [markdown]
 # ## The evidence of that quarter
 #
-# Every number can be traced to documents. `probability` is P(this document holds an attack by this country); `one_best`
-# says whether the single best resolution counts it.
+# Every number can be traced to documents. `probability` is P(this document contains an attack by this country);
+# `one_best` is whether the single best resolution counts it.
 
 # %%
 evidence = pd.read_parquet(folder / "demo" / "run" / "evidence.parquet")
@@ -124,12 +125,13 @@ print(f"The one best counts {unlikely.sum()} documents with P below one half, an
 behind[["doc_id", "date", "probability", "mc_se", "one_best"]]
 
 # %% [markdown]
-# Why can the best answer be unlikely? It takes the likeliest antecedent of every mention, even where that one has less
-# than half of the probability, and counts a document wholly or not at all. The mean adds the probabilities up instead.
+# Why can the best answer be improbable? It takes the likeliest antecedent of every mention, even if that antecedent
+# has a probability below one half, and counts a document fully or not at all. The mean sums the probabilities
+# instead.
 #
-# The documents nearest one half are where the model does not know. Each comes with its sentences, with the mentions
-# that may be the attacker, and with the mentions that may say which country it is. The number behind a mention is the
-# probability that it takes part.
+# The model is most uncertain about the documents nearest one half. Each is listed with its sentences, the mentions
+# that may be the attacker, and the mentions that may describe the country. The number after a mention is the
+# probability that it is part of the event.
 
 # %%
 unsure = behind.loc[(behind["probability"] - 0.5).abs().idxmin()]
@@ -142,13 +144,13 @@ for title, column in (
     print(f"{title}:", *unsure[column].split(" | "), sep="\n  ")
 
 # %% [markdown]
-# ## What the band does not say
+# ## What the band does not cover
 #
-# The band is the doubt of coreference alone. Parses, country names, the rule, and the choice of documents are taken as
-# right. And it can be trusted only as far as the model's probabilities can: an overconfident model draws bands that are
-# too narrow.
+# The band covers uncertainty about coreference only. Parses, country names, the rule and the selection of documents
+# are assumed to be correct. And the band is only as good as the model's probabilities: an overconfident model gives
+# bands that are too narrow.
 #
 # - Whether probabilities can be trusted: notebook 02.
-# - What an interval promises, and when it keeps it: notebook 03.
+# - What an interval means, and when it has its nominal coverage: notebook 03.
 # - Events of your own: notebook 04. Your own news: notebook 05.
 # - Finding the errors: notebook 06.

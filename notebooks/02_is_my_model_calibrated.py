@@ -13,11 +13,12 @@
 # %% [markdown]
 # # 02 Is my coreference model calibrated?
 #
-# A credible interval is worth what the probabilities behind it are worth. A model is **calibrated** if, of all pairs of
-# mentions that it calls coreferent with 70%, some 70% are coreferent. This can be checked wherever entities are
+# A credible interval is only as good as the probabilities behind it. A model is **calibrated** if, of all pairs of
+# mentions to which it gives a probability of 70%, about 70% are coreferent. This can be checked wherever entities are
 # annotated.
 #
-# This notebook measures it, asks how sure the measurement is, and mends the model with two numbers.
+# This notebook measures calibration, computes how uncertain the measurement is, and recalibrates the model with two
+# numbers.
 
 # %%
 # %matplotlib inline
@@ -35,9 +36,9 @@ from events import simulate_documents
 # %% [markdown]
 # ## Documents with gold entities
 #
-# The real ones are the GUM corpus: English text of many genres, with the scores of a small model that never saw the
-# document it scored. If the file is not there, simulated documents stand in. Their scores are overconfident on purpose:
-# the entities were drawn from milder probabilities than the scores say.
+# The real documents are the GUM corpus: English text of many genres, with the scores of a small model that was not
+# trained on the document it scored. If the file is missing, simulated documents are used. Their scores are
+# overconfident on purpose: the entities were drawn from less extreme probabilities than the scores give.
 
 # %%
 gum = Path("..") / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
@@ -53,14 +54,15 @@ else:
     )
 
 # %% [markdown]
-# Your own file does as well, `read_documents("annotated.jsonl.gz")`. In a terminal, `corefsample calibrate
-# annotated.jsonl.gz --out calibration` does what the next cells do.
+# You can use your own file: `read_documents("annotated.jsonl.gz")`. In a terminal, `corefsample calibrate
+# annotated.jsonl.gz --out calibration` does the same as the next cells.
 #
-# ## Pairs of mentions: what was said, and what was true
+# ## Pairs of mentions: predicted probability and truth
 #
-# For each pair of mentions of a document the model gives a probability of belonging to one entity, summed exactly over
-# all clusterings. Gold says whether it is so. Pairs of similar probability go into one bin; the **calibration error**
-# is the distance between what a bin says and what came true, as a root mean square over all pairs.
+# For each pair of mentions of a document the model gives a probability of belonging to one entity, summed exactly
+# over all clusterings. Gold gives the truth. Pairs of similar probability go into one bin; the **calibration error**
+# is the difference between the mean probability of a bin and its share of coreferent pairs, as a root mean square
+# over all pairs.
 
 # %%
 tables = link_tables(documents)
@@ -71,30 +73,31 @@ print(f"Said on average: {overall.mean_q:.4f}. True: {overall.share_true:.4f}.")
 print(f"Calibration error: {overall.error:.4f}.")
 
 # %% [markdown]
-# ## The reliability curve, and how to read it
+# ## How to read the reliability curve
 #
-# To the right: what the model said. Upwards: the share that came true. On the dashed diagonal both agree. A curve
-# **below** it is overconfident: things come true less often than was said. Bars show how far a bin could move if other
-# documents had been annotated. The lower panel shows how many pairs have such a probability or a higher one: nearly all
-# pairs lie at the far left, so the right half of the curve rests on few of them.
+# The horizontal axis is the predicted probability, the vertical axis the share of coreferent pairs. On the dashed
+# diagonal they are equal. A curve **below** the diagonal is overconfident: pairs are coreferent less often than
+# predicted. Bars show how much a bin would vary if other documents had been annotated. The lower panel shows how many
+# pairs have at least this probability: almost all pairs are at the far left, so the right half of the curve rests on
+# few of them.
 
 
 # %%
 def curve(link_tables):
-    """Reliability curve of all pairs, in bins large enough to be told apart."""
+    """Reliability curve of all pairs, in large bins."""
     return curve_of_bins(link_tables.by_distance.block_bins(bin_size=50_000))
 
 
 reliability_figure({"as scored": curve(tables)}, title="Link probabilities against gold")
 
 # %% [markdown]
-# (The picture uses larger bins than the figures, so that it can be read.)
+# (The plot uses larger bins than the numbers, to be readable.)
 #
-# ## How sure is the error itself?
+# ## How uncertain is the error?
 #
-# Two intervals, and they do not agree. **Algorithm 2** of the paper draws each pair anew as if pairs were independent.
-# But one wrong link moves many pairs of its document at once. The other interval draws whole **documents** anew. It is
-# the one to go by; the first is far too sure of itself where documents are few and pairs many.
+# The two intervals disagree. **Algorithm 2** of the paper resamples pairs as if they were independent. But one wrong
+# link changes many pairs of its document at once. The other interval resamples **documents**. Use the second one; the
+# first is much too narrow where there are few documents and many pairs.
 
 # %%
 by_document, simulated = overall.by_document, overall.simulated
@@ -105,21 +108,21 @@ print(f"Algorithm 2: {simulated.lower:.4f} to {simulated.upper:.4f}, {simulated.
 print(f"Test of perfect calibration, by flipping the signs of documents: p = {overall.p_value:.2g}")
 
 # %% [markdown]
-# ## Where the error sits
+# ## Which pairs have the error
 #
-# The same, by how far the mentions are apart and by what they are. A dot is the error of a group, its line the interval
-# by document. A line that reaches zero is a group where no miscalibration can be shown. An interval speaks of the true
-# error, and need not hold the dot: binning adds noise to every estimate.
+# The same by distance and by type of the mentions. A dot is the error of a group, its line the interval by document.
+# If the line includes zero, the data show no miscalibration in that group. The interval is that of the true error and
+# may exclude the dot, because binning adds noise to every estimate.
 
 # %%
 calibration_error_dots(calibration.to_frame(), title="Calibration error of link probabilities").figure
 
 # %% [markdown]
-# ## Mending it: a temperature and a bias
+# ## Recalibration: a temperature and a bias
 #
-# New score = score / temperature - bias. A temperature above 1 takes confidence away, one below 1 adds it; a positive
-# bias makes new entities likelier. The two numbers are fitted on one half of the documents and shown on the other,
-# **held out**: a fit always looks good on what it was fitted to.
+# New score = score / temperature - bias. A temperature above 1 reduces confidence, one below 1 increases it; a
+# positive bias makes new entities more probable. The two numbers are fitted on one half of the documents and
+# evaluated on the other, **held-out** half: a fit always looks good on the data it was fitted to.
 
 # %%
 fitted_on, held_out = documents[0::2], documents[1::2]
@@ -128,13 +131,13 @@ fits = {
     "links (log score)": fit_recalibration(fitted_on, objective=LinkScore("log")),
 }
 for name, fit in fits.items():
-    mended = fit.recalibration
-    print(f"{name:<18} temperature {mended.temperature:.3f}, NEW bias {mended.new_bias:+.3f}")
+    recalibration = fit.recalibration
+    print(f"{name:<18} temperature {recalibration.temperature:.3f}, NEW bias {recalibration.new_bias:+.3f}")
 
 # %% [markdown]
-# The two fits ask for different things: the first for right antecedents, the second for right links. Counts of events
-# hang on links, so the second is the one to look at if counts are what you want
-# ([docs/recalibration.md](../docs/recalibration.md) says more, and fits to questions about entities directly).
+# The two fits have different objectives: the first calibrates antecedents, the second links. Counts of events depend on
+# links, so use the second if you want counts ([docs/recalibration.md](../docs/recalibration.md) has more, and fits to
+# questions about entities directly).
 
 # %%
 held_out_tables = {"as scored": link_tables(held_out)}
@@ -148,7 +151,7 @@ for name, result in results.items():
     rows.append(
         {
             "held-out documents": name,
-            "said": group.mean_q,
+            "predicted": group.mean_q,
             "true": group.share_true,
             "error": group.error,
             "lower": group.by_document.lower,
@@ -160,12 +163,12 @@ before_and_after = pd.DataFrame(rows)
 before_and_after.round(4)
 
 # %% [markdown]
-# How to read it: `said` against `true` is the bias on average, which adds up in counts. `error` is the calibration
+# How to read it: `predicted` against `true` is the average bias, which adds up in counts. `error` is the calibration
 # error, `lower` and `upper` its interval by document. If the intervals before and after overlap widely, the change is
-# small beside what the choice of documents does; `said` moving towards `true` still matters for counts.
+# small beside what the choice of documents does; `predicted` moving towards `true` still matters for counts.
 #
-# In the picture, the curve that lies nearer to the dashed diagonal is the better calibrated one; where the bars of both
-# cross the diagonal, neither can be told from perfect.
+# In the plot, the curve nearer to the dashed diagonal is the better calibrated one; where the bars of both cross the
+# diagonal, neither can be distinguished from perfect calibration.
 
 # %%
 reliability_figure(
@@ -174,8 +177,8 @@ reliability_figure(
 )
 
 # %% [markdown]
-# The same by kind of mentions: a dot is the error of a kind, its line the interval by document. One temperature and one
-# bias serve all kinds alike: where one kind was too sure and another not sure enough, mending one can worsen the other.
+# The same by type of mentions: a dot is the error of a type, its line the interval by document. One temperature and one
+# bias apply to all types. If one type was overconfident and another underconfident, improving one can worsen the other.
 
 # %%
 kinds = pd.concat(results[name].to_frame().assign(partition=name) for name in ("as scored", "links (log score)"))
@@ -183,10 +186,10 @@ kinds = kinds[kinds["group"].str.contains("all pairs|name|noun|pronoun")]
 calibration_error_dots(kinds, title="Held-out documents, by kind of mentions").figure
 
 # %% [markdown]
-# ## And now?
+# ## Next steps
 #
-# - Mend the scores of the documents you count in: `corefsample recalibrate annotated.jsonl.gz news.parquet --out
-#   mended.parquet`, then count in `mended.parquet`.
+# - Recalibrate the documents that you count in: `corefsample recalibrate annotated.jsonl.gz news.parquet --out
+#   recalibrated.parquet`, then count in `recalibrated.parquet`.
 # - The annotated documents should be like the ones you count in: same scorer, same kind of text. Two numbers fitted on
 #   one genre need not serve another.
 # - What calibration does for intervals of counts: notebook 03.

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # 03 What an interval means
 #
-# A 95% interval should hold the truth 95 times in 100. When does it? Nguyen & O'Connor (2015, section 7) left this
-# open: in what sense are intervals good when calibration is perfect, and what does overconfidence do to them?
+# A 95% interval should contain the truth 95 times in 100. When does it? Nguyen & O'Connor (2015, section 7) left this
+# question open: in what sense are intervals good when calibration is perfect, and how does overconfidence change them?
 #
-# In a simulation the truth is known, so we can count. Three models read the same news. They differ in one thing only:
-# how sure they are of themselves.
+# In a simulation the truth is known, so we can count. Three models read the same news. They differ only in their
+# confidence.
 
 # %%
 # %matplotlib inline
@@ -37,12 +37,12 @@ from events.counting import TrueEvents, count_pmf, hdi_interval, quantile_interv
 # %% [markdown]
 # ## News, truth, and three models
 #
-# `temperature` is what a model's scores would have to be divided by to be calibrated. At 1 they are: the true entities
-# are drawn from the very probabilities that the scores stand for. Above 1 the model is overconfident, below 1
+# Dividing a model's scores by `temperature` would make them calibrated. At 1 they are calibrated: the true entities
+# are drawn from exactly the probabilities that the scores define. Above 1 the model is overconfident, below 1
 # underconfident. The text is the same for all three.
 #
-# The true count comes from the true entities, by the same rule as the model's count: `TrueEvents` finds it in documents
-# with gold.
+# The true count comes from the true entities, by the same rule as the model's count: `TrueEvents` computes it from
+# documents with gold.
 
 # %%
 MODELS = {"underconfident": 0.5, "calibrated": 1.0, "overconfident": 2.0}
@@ -75,14 +75,15 @@ for model, temperature in MODELS.items():
 # %% [markdown]
 # ## Counts and intervals
 #
-# Documents are summed by country and by month, quarter, year, or all ten years, so that there are small counts and
-# large ones. Given each document's probability, the law of the count is exact. Of that law we take three intervals:
+# Documents are summed by country and by month, quarter, year, or all ten years, so that there are small and large
+# counts. Given each document's probability, the distribution of the count is exact. We compute three intervals from
+# it:
 #
 # - **quantile**: from the 2.5% to the 97.5% quantile; both ends are counts;
-# - **hdi**: the shortest run of counts that holds 95%;
-# - **normal**: the paper's, mean ± 1.96 standard deviations; its ends are no counts, and can be negative.
+# - **hdi**: the shortest range of counts that contains 95%;
+# - **normal**: the paper's, mean ± 1.96 standard deviations; its ends are not counts, and can be negative.
 #
-# `promised` is the probability that the model itself gives to the interval. With whole numbers it can't be 95% exactly.
+# `promised` is the probability that the model itself gives to the interval. With integers it cannot be exactly 95%.
 
 # %%
 LEVEL, Z = 0.95, 1.96
@@ -112,7 +113,7 @@ for model, table in evidence.items():
         for _, cell in table.assign(period=label).groupby(["country", "period"]):
             probabilities = cell["probability"].to_numpy()
             if not ((probabilities > 0.0) & (probabilities < 1.0)).any():
-                continue  # nothing is left open
+                continue  # the count is certain
             for kind, (lower, upper, promised) in intervals_of(probabilities).items():
                 rows.append((model, period, probabilities.sum(), cell["true"].sum(), kind, lower, upper, promised))
 columns = ["model", "period", "mean", "truth", "interval", "lower", "upper", "promised"]
@@ -125,8 +126,8 @@ counts.sample(5, random_state=1)
 # %% [markdown]
 # ## Coverage
 #
-# The share of counts whose interval holds the truth, by size of the count. Sizes go by the posterior mean, which the
-# model knows, not by the truth, which it does not: sorted by the truth, any method looks wrong.
+# The share of counts whose interval contains the truth, by size of the count. Sizes are those of the posterior mean,
+# which the model knows, not of the truth, which it does not know: grouped by the truth, any method looks wrong.
 
 # %%
 EDGES = [0.0, 0.25, 1.0, 2.0, 5.0, np.inf]
@@ -148,11 +149,11 @@ table = coverage.pivot_table(index=["model", "size"], columns="interval", values
 table.loc[list(MODELS)].round(3)
 
 # %% [markdown]
-# How to read the picture: upwards is the share of intervals that hold the truth; the dashed line is the 95% that was
-# asked for. Counts grow to the right. Bars show how far chance alone could move a point, if counts were independent; a
-# month and its quarter are not, so the bars are a little short. The small grey marks are what the model itself
-# promises: a point below its mark is an interval that keeps less than it promised. For a calibrated model the two
-# should agree.
+# How to read the plot: the vertical axis is the share of intervals that contain the truth; the dashed line is the
+# nominal 95%. Counts increase to the right. Bars show how much a point would vary by chance if counts were
+# independent; a month and its quarter are not, so the bars are slightly too short. The small grey marks are the
+# probability that the model itself gives to its intervals: a point below its mark is less coverage than the model
+# promised. For a calibrated model the two should agree.
 
 # %%
 figure = Figure(figsize=(9.6, 3.8), layout="constrained")
@@ -175,16 +176,16 @@ panels[-1].legend(frameon=False, fontsize=9, loc="lower left")
 figure
 
 # %% [markdown]
-# ## What to make of it
+# ## Conclusions
 #
-# **When the model is calibrated, an interval keeps what it promises**: points and grey marks agree as far as chance
-# allows. What it promises differs by kind. Quantile and shortest intervals have whole numbers as ends, so they promise
-# at least 95%, and more at small counts. The normal interval takes no notice of whole numbers or of zero: at small
-# counts its promise is now below 95%, now above.
+# **If the model is calibrated, an interval has the coverage that it promises**: points and grey marks agree up to
+# chance. The promise differs between the kinds. Quantile and shortest intervals have integer ends, so they promise at
+# least 95%, and more for small counts. The normal interval ignores integers and zero: for small counts its promise is
+# sometimes below 95%, sometimes above.
 #
-# **An overconfident model** promises as much and keeps less. **An underconfident one** keeps more than it promises at
-# small counts. But that is no insurance: its means are off too, as the next table shows, and where counts are large, a
-# wrong mean is what matters. The doubt of single documents averages out; a common error does not.
+# **An overconfident model** promises the same and covers less. **An underconfident model** covers more than it
+# promises for small counts. But its means are biased too, as the next table shows, and for large counts the bias
+# dominates. The uncertainty of single documents averages out; a common error does not.
 
 # %%
 bias = counts[(counts["interval"] == "quantile") & (counts["period"] == "ten years")]
@@ -195,10 +196,10 @@ bias.loc[list(MODELS)].round(2)
 # %% [markdown]
 # ## Calibration of the events themselves
 #
-# The same question one step earlier: of the documents to which a model gives a probability of some 60%, in how many is
-# the event true? How to read it: a point on the dashed diagonal is right on average. A curve that is flatter than the
-# diagonal is overconfident (what it calls unlikely happens too often, what it calls likely too seldom), a steeper one
-# underconfident. This is where the misses above come from.
+# The same question one step earlier: of the documents to which a model gives a probability of about 60%, in how many
+# is the event true? A point on the dashed diagonal is right on average. A curve that is flatter than the diagonal is
+# overconfident (improbable events happen too often, probable ones too rarely); a steeper one is underconfident. This
+# explains the misses above.
 
 # %%
 figure = Figure(figsize=(4.8, 4.6), layout="constrained")
@@ -214,7 +215,7 @@ figure
 # %% [markdown]
 # ## In practice
 #
-# - Check calibration first (notebook 02). No kind of interval mends wrong probabilities.
+# - Check calibration first (notebook 02). No kind of interval corrects wrong probabilities.
 # - Use `quantile`, the default, if you want a promise that is kept at small counts too; `hdi` if you want the shortest
 #   honest statement; `normal` only where counts are large.
 # - At small counts, show the whole posterior (`events.plots.count_bars`) rather than two numbers.

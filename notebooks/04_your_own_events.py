@@ -15,12 +15,12 @@
 #
 # "Who attacks" is one question. This notebook asks others:
 #
-# 1. a **rule** of your own: another verb, in a small text file;
-# 2. a **lexicon** of your own: who counts as one actor;
+# 1. your own **rule**: another verb, in a small text file;
+# 2. your own **lexicon**: which words describe one actor;
 # 3. a **comparison** of two countries, with the probability that one has more;
-# 4. a **question in Python**, for what no rule can say.
+# 4. a **question in Python**, for what a rule cannot express.
 #
-# The news is simulated, as in notebook 01. [docs/rules.md](../docs/rules.md) has every key of the two kinds of file.
+# The news is simulated, as in notebook 01. [docs/rules.md](../docs/rules.md) documents every key of both kinds of file.
 
 # %%
 # %matplotlib inline
@@ -35,7 +35,7 @@ from corefsample import write_documents
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.plots import country_comparison, event_bands
 
-temporary = tempfile.TemporaryDirectory()  # goes when the notebook is closed
+temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
 folder = Path(temporary.name)
 documents = [each.document for each in simulate_documents(1000, event_share=0.5, median_mentions=80, seed=4)]
 write_documents(documents, folder / "news.parquet")
@@ -44,11 +44,11 @@ print(f"{len(documents):,} documents in news.parquet")
 # %% [markdown]
 # ## A rule file
 #
-# Which countries shell or open fire? A rule says which words trigger the event, how a mention can be described as a
-# country, and which mentions fill the role. `subject` and `passive_agent` are named paths through the parse: the one
-# who fires, and the one by whom something was shelled.
+# Which countries shell or open fire? A rule defines which words trigger the event, how a mention can be described as
+# a country, and which mentions fill the role. `subject` and `passive_agent` are named paths through the parse: the
+# actor who fires, and the actor by whom something was shelled.
 #
-# The examples at the end are not decoration. They are checked whenever the rule is used.
+# The examples at the end are checked whenever the rule is used.
 
 # %%
 rule_file = """
@@ -83,8 +83,8 @@ run("corefsample doctor bombard.yaml", folder)
 # %% [markdown]
 # ### When an example fails
 #
-# The doctor says which one, what it should have found, and what it did. Here someone expects that "Israel's army" is
-# not Israel's. The command ends with status 3, bad input, so that a script stops too.
+# `doctor` reports the example, the expected result and the actual one. Here someone expects that "Israel's army" is not
+# Israel's. The command ends with status 3, bad input, so that a script stops too.
 
 # %%
 wrong = (
@@ -102,7 +102,7 @@ wrong = (
 run("corefsample doctor wrong.yaml", folder, status=3)
 
 # %% [markdown]
-# ### Counting with it
+# ### Counting with the rule
 
 # %%
 run("corefsample events news.parquet --rule bombard.yaml --period year --out bombard", folder)
@@ -111,13 +111,13 @@ names = load_lexicon().names
 event_bands(counts, list(counts.groupby("country")["mean"].sum().nlargest(4).index), names=names)
 
 # %% [markdown]
-# How to read it: a panel a country, a point a year. The solid line is the posterior mean, the band the 95% credible
+# Each panel is a country, each point a year. The solid line is the posterior mean, the band the 95% credible
 # interval, the dashed line the single best resolution.
 #
-# ## A lexicon of your own
+# ## Your own lexicon
 #
-# Suppose the Caucasus shall count as one actor. The file starts from the shipped lexicon and gives the words of two
-# countries to a new code. What a file says of a word replaces what the shipped lexicon says of it.
+# Suppose the Caucasus should count as one actor. The file extends the included lexicon and assigns the words of two
+# countries to a new code. An entry of the file replaces the entry of the same word in the included lexicon.
 
 # %%
 lexicon_file = """
@@ -133,9 +133,9 @@ entries:
 run("corefsample doctor caucasus.yaml", folder)
 
 # %% [markdown]
-# The same in Python: a counter with a rule and a lexicon. The region's count is not the sum of the two countries': a
-# document in which both act counts once, and an entity that the model can't tell apart between the two is nobody's for
-# the shipped lexicon, but the region's for this one.
+# The same in Python: a counter with a rule and a lexicon. The region's count is not the sum of the two countries'
+# counts: a document in which both act counts once, and an entity described as both countries belongs to neither under
+# the included lexicon, but to the region under this one.
 
 # %%
 rule = load_rules(folder / "bombard.yaml")
@@ -150,12 +150,12 @@ pd.concat(by_lexicon, names=["lexicon", ""])[["country", "period", "mean", "sd",
 # %% [markdown]
 # ## Two countries compared
 #
-# Nguyen & O'Connor (2015, section 6.2) ask of 1999: did Yugoslavia attack in more documents than NATO? Two bands that
-# overlap do not answer that. The comparison does: it takes the joint law of both counts, document by document, and
-# gives the probability that one has more. (In a terminal: `corefsample events news.parquet --compare YUG X-NATO --out
-# run`.)
+# Nguyen & O'Connor (2015, section 6.2) ask about 1999: did Yugoslavia attack in more documents than NATO? Two
+# overlapping bands do not answer this. The comparison does: it uses the joint distribution of both events in each
+# document, and gives the probability that one country has more documents. (In a terminal: `corefsample events
+# news.parquet --compare YUG X-NATO --out run`.)
 #
-# The rule here is the shipped one, `attack`; any other does as well.
+# The rule here is the included rule `attack`; any other rule works too.
 
 # %%
 counter = EventCounter(load_rules("attack"), period="quarter", seed=0)
@@ -166,10 +166,9 @@ years = comparison[comparison["period"].between("1998Q1", "1999Q4")]
 years[["period", "p_first_greater", "p_equal", "p_second_greater", "mean_difference", "lower", "upper"]].round(3)
 
 # %% [markdown]
-# How to read the picture: above, both counts with their bands. Beneath, Yugoslavia's probability to have more stands on
-# the floor and NATO's hangs from the top; the white gap between them is the probability that both have as many. A
-# quarter is settled where one colour, or the gap, fills the height. Elsewhere it is not, whatever the lines above seem
-# to say.
+# The upper panel shows both counts with their bands. In the lower panel, the probability that Yugoslavia has more
+# starts at the bottom and that of NATO at the top; the white gap between them is the probability that both have
+# equally many. The answer for a quarter is clear where one colour, or the gap, fills the height.
 
 # %%
 country_comparison(posterior.to_frame(), years, names=names)
@@ -177,11 +176,11 @@ country_comparison(posterior.to_frame(), years, names=names)
 # %% [markdown]
 # ## A question in Python
 #
-# No rule file can ask: **which country is the article mostly about?** Say, the country of the entity with most
-# mentions. Who that is hangs on the clustering: where "they" joins the wrong entity, another one is the largest.
+# A rule file cannot ask: **which country is the article mostly about?** Take the country of the entity with the most
+# mentions. This depends on the clustering: if "they" joins the wrong entity, another entity is the largest.
 #
-# A predicate is a function of a document and its sampled clusterings. `labels[s, m]` says to which entity mention `m`
-# belongs in sample `s`. It returns, for each name, in which samples the answer is yes.
+# A predicate is a function of a document and its sampled clusterings. `labels[s, m]` is the entity of mention `m` in
+# sample `s`. The predicate returns, for each name, the samples in which the answer is yes.
 
 # %%
 lexicon = load_lexicon()
@@ -214,7 +213,7 @@ about.groupby("country")[["mean", "one_best"]].sum().nlargest(6, "mean").round(1
 event_bands(about, list(about.groupby("country")["mean"].sum().nlargest(4).index), names=names)
 
 # %% [markdown]
-# How to read it: as above, but the line now counts articles whose largest entity is that country.
+# The plot is read as above, but the line now counts articles whose largest entity is that country.
 #
 # The counter draws the same clusterings for a predicate as for a rule, so answers to several questions about one
-# document fit together.
+# document are consistent.

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 05 From raw news to bands
 #
-# You have dated text, and nothing else: no parses, no coreference. Two commands lead to posterior counts:
+# You have dated text without parses or coreference. Two commands produce posterior counts:
 #
 # 1. `corefsample score` parses the text with a spaCy pipeline, finds the mentions, and scores what each may refer to
 #    with the English model of the package;
@@ -30,14 +30,15 @@ import spacy
 from IPython.display import Image
 from terminal import run
 
-temporary = tempfile.TemporaryDirectory()  # goes when the notebook is closed
+temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
 folder = Path(temporary.name)
 
 # %% [markdown]
 # ## The news
 #
-# Ten short articles, invented for this notebook. JSON Lines, one article a line, with `doc_id`, `date` and `text`. CSV,
-# Parquet and NITF XML do as well, and the columns may have other names (`corefsample score --help`).
+# Ten short articles, written for this notebook, in JSON Lines: one article per line, with `doc_id`, `date` and
+# `text`. CSV, Parquet and NITF XML are read as well, and the columns may have other names (`corefsample score
+# --help`).
 
 # %%
 ARTICLES = [
@@ -111,9 +112,8 @@ with (folder / "news.jsonl").open("w", encoding="utf-8") as stream:
 # %% [markdown]
 # ## A pipeline that parses
 #
-# Any English spaCy pipeline with a parser will do. We take an installed one, or the one beside the project. If there is
-# none, the articles' parses were written by hand, in the file own_news.conllu here: parsed text can be scored without a
-# pipeline, whoever parsed it.
+# Any English spaCy pipeline with a parser works. We use an installed one, or the one beside the project. If there is
+# none, we use the hand-written parses in own_news.conllu: parsed text can be scored without a pipeline.
 
 # %%
 installed = sorted(name for name in spacy.util.get_installed_models() if name.startswith("en_"))
@@ -130,7 +130,7 @@ else:
 # %% [markdown]
 # ## First command: score
 #
-# A record of what was scored, with which model and pipeline, goes beside the file.
+# The command also writes a record of what was scored, with which model and pipeline, beside the file.
 
 # %%
 if pipeline is not None:
@@ -140,7 +140,7 @@ else:
     run("corefsample score news.conllu --mentions parse --out scored.parquet", folder)
 
 # %% [markdown]
-# The doctor says what is in the file.
+# `doctor` shows what is in the file.
 
 # %%
 run("corefsample doctor scored.parquet", folder)
@@ -153,36 +153,36 @@ run("corefsample events scored.parquet --rule attack --period quarter --out run"
 Image(filename=folder / "run" / "bands.png")
 
 # %% [markdown]
-# How to read it: a panel a country, a point a quarter; the line is the posterior mean, the band the 95% credible
-# interval, the dashed line the single best answer. With ten articles the counts are small, and a band from 0 to 1 says
-# that the model leaves open whether there was an attack at all.
+# Each panel is a country, each point a quarter; the line is the posterior mean, the band the 95% credible interval,
+# the dashed line the single best answer. With ten articles the counts are small, and a band from 0 to 1 means that
+# the model is uncertain whether there was an attack at all.
 #
-# ## Which article says what
+# ## The evidence by article
 #
-# One row an article and country. Read the articles above and see whether you agree.
+# One row per article and country. Read the articles above and see whether you agree.
 
 # %%
 evidence = pd.read_parquet(folder / "run" / "evidence.parquet")
 evidence[["doc_id", "country", "probability", "one_best", "agent_mentions"]].round(3)
 
 # %% [markdown]
-# In several articles "they" could stand for two groups. In own-02 it is the warplanes that attack; whoever reads it
-# knows that residents on roofs do not attack bridges. What does the model say?
+# In several articles "they" could refer to two groups. In own-02 the warplanes attack; a reader knows that residents on
+# roofs do not attack bridges. What probability does the model give?
 
 # %%
 american = evidence.loc[(evidence["doc_id"] == "own-02") & (evidence["country"] == "USA"), "probability"].sum()
 print(f"own-02: P(the United States attack) = {american:.3f}")
 
 # %% [markdown]
-# A low number there is an error of the model, and a confident one. It knows number, gender and distance, but nothing of
-# the world. That is why calibration is measured on annotated text of the same kind (notebook 02), and not believed.
+# A low number is a confident error of the model. The model uses number, gender and distance, but has no knowledge of
+# the world. Therefore calibration has to be measured on annotated text of the same kind (notebook 02), not assumed.
 
 # %% [markdown]
-# ## What no band knows: the parse
+# ## What the band does not cover: the parse
 #
-# The same scores, counted by the preset `extended`, which sees more: "Yugoslav soldiers" counts there however the
-# parser took "Yugoslav". Where the two presets differ, the parse or the reading of the rule decides, and that is in no
-# band.
+# The same scores, counted with the preset `extended`, which matches more: "Yugoslav soldiers" counts whichever label
+# the parser gives "Yugoslav". Where the two presets differ, the parse or the definition of the rule decides, and no
+# band covers that.
 
 # %%
 run("corefsample events scored.parquet --rule attack --preset extended --no-pictures --out extended", folder)
@@ -205,7 +205,7 @@ differ.round(3)
 # corefsample events scored.parquet --period quarter --out run
 # ```
 #
-# - Long corpora: `score` uses all processors, and `--resume` goes on after an interruption.
+# - Long corpora: `score --jobs` uses several processes, and `--resume` continues an interrupted run.
 # - If you have annotated documents of the same kind: `corefsample recalibrate annotated.jsonl.gz scored.parquet --out
-#   mended.parquet`, then count in `mended.parquet`.
+#   recalibrated.parquet`, then count in `recalibrated.parquet`.
 # - Another language or kind of text: `corefsample train corpus.conllu --out model.npz`, then `score --model model.npz`.

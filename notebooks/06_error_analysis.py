@@ -13,10 +13,11 @@
 # %% [markdown]
 # # 06 Error analysis
 #
-# Where is the model wrong, and what would it change if it were right? Nguyen & O'Connor (2015, section 6.2) look at
-# documents whose probability is near one half: if the model is calibrated, errors are most frequent there.
+# Where is the model wrong, and how would the counts change if it were right? Nguyen & O'Connor (2015, section 6.2)
+# look at documents whose probability is near one half: if the model is calibrated, errors are most frequent there.
 #
-# This notebook finds these documents, asks which antecedents make them uncertain, and recounts with better ones.
+# This notebook finds these documents, determines which antecedents make them uncertain, and counts again with the
+# correct antecedents.
 
 # %%
 # %matplotlib inline
@@ -33,10 +34,10 @@ from events.counting import true_events
 from events.plots import event_band
 
 # %% [markdown]
-# ## Count, and keep the truth
+# ## Counts and truth
 #
-# Simulated news again. Each document comes with the true antecedent of each mention (-1: it begins an entity). With
-# real news you have no such thing, except for the documents that you read yourself.
+# The news is simulated. Each document has the true antecedent of each mention (-1: it begins an entity). For real
+# news you only know this for the documents that you read yourself.
 
 # %%
 rule, lexicon = load_rules("attack"), load_lexicon()
@@ -55,12 +56,12 @@ print(
 )
 
 # %% [markdown]
-# ## Errors live near one half
+# ## Errors are near one half
 #
-# How to read the picture: pairs of document and country by P(event). The bar is the share on which the single best
-# answer is wrong. At both ends the model is sure, and right. In the middle it is a coin, and says so; no gold is needed
-# to find the middle. Just below one half the single best answer is worst: it often counts what the model itself finds
-# unlikely.
+# The plot shows pairs of document and country by P(event). A bar is the share for which the single best answer is
+# wrong. At both ends the model is certain and right. In the middle it is uncertain, and its probability shows this
+# without gold. Just below one half the single best answer is worst: it often counts events that are improbable under
+# the model itself.
 
 # %%
 edges = [0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.0]
@@ -92,8 +93,8 @@ print(f"of the variance of all counts, and {ranked['wrong'][:tenth].sum() / rank
 # %% [markdown]
 # ## One document near one half
 #
-# `near_half` lists them. (A run in a terminal writes the same to near_half.csv.) We take the nearest one in which the
-# attacker is a pronoun, and read it.
+# `near_half` lists these documents. (A run in a terminal writes the same to near_half.csv.) We read the nearest one
+# in which the attacker is a pronoun.
 
 # %%
 for case in counter.near_half(20).itertuples():
@@ -110,12 +111,12 @@ print(*case.sentences.split(" | "), sep="\n")
 # %% [markdown]
 # ## Why: the antecedents of that mention
 #
-# What may the pronoun stand for? Each candidate has a probability; NEW is "nothing before". And for each candidate we
-# can ask: **if this were it**, how probable would the event be? `with_antecedent` puts all probability on one candidate
-# (None is NEW), and we recount.
+# What may the pronoun refer to? Each candidate has a probability; NEW is "no antecedent". For each candidate we can
+# ask: **if this were the antecedent**, how probable would the event be? `with_antecedent` puts all probability on one
+# candidate (None is NEW), and we count again.
 #
-# If the model is sure of everything else, these are near 0 or 1, and the document's doubt is this one pronoun's. Where
-# they lie in between, the doubt goes on further up the chain.
+# If the model is certain of everything else, these probabilities are near 0 or 1, and the uncertainty of the document
+# comes from this pronoun alone. Otherwise earlier links in the chain are uncertain too.
 
 
 # %%
@@ -133,7 +134,7 @@ def probability(document, code):
     return dict(zip(found.keys, found.probabilities.tolist(), strict=True)).get(code, 0.0)
 
 
-choices = document.antecedents.to_frame()  # one row a mention and choice; antecedent -1 is NEW
+choices = document.antecedents.to_frame()  # one row per mention and choice; antecedent -1 is NEW
 table = choices[choices["mention"] == agent].nlargest(10, "probability")[["antecedent", "probability"]]
 table = table.rename(columns={"probability": "P(antecedent)"})
 table["text"] = ["NEW" if k < 0 else document.mention_text(k) for k in table["antecedent"]]
@@ -147,13 +148,13 @@ print(f"The Monte Carlo error of the latter is {case.mc_se:.3f}.")
 table.round(3).reset_index(drop=True)
 
 # %% [markdown]
-# The table says what a better model would have to know: the difference between candidates with a high and a low P(event
-# | it). Candidates that agree on the event need no telling apart, however uncertain the choice between them is.
+# The table shows what a better model would have to distinguish: candidates with a high and a low P(event | it). The
+# choice between candidates that agree on the event does not matter, however uncertain it is.
 #
-# ## What a better antecedent changes
+# ## The effect of the correct antecedent
 #
-# Now for many documents at once. We go through the pairs nearest one half, give the agent its true antecedent (you
-# would read the document and choose), and recount. How much of the doubt goes?
+# Now for many documents at once. We take the pairs nearest one half, give the agent its true antecedent (in practice
+# you would read the document and choose), and count again. How much of the uncertainty disappears?
 
 
 # %%
@@ -178,14 +179,14 @@ print(f"variance of their count: {doubt_before:.1f} before, {doubt_after:.1f} af
 read.drop(columns="places").head(8).round(3)
 
 # %% [markdown]
-# What remains uncertain is not the agent's own antecedent, but what that antecedent is: its description as a country is
-# settled by links further up.
+# The remaining uncertainty is not about the antecedent of the agent, but about that antecedent itself: its
+# description as a country depends on earlier links.
 #
 # ## The bands, before and after
 #
-# The same for the picture: every document that was read gets its new probability, the others keep theirs. Left as the
-# model has it, right after reading. Only the country with most pairs read is drawn. Where the band becomes narrow,
-# reading paid off; the truth is dotted.
+# The same as a plot: every document that was read gets its new probability, the others keep theirs. The left panel is
+# before reading, the right panel after. Only the country with the most pairs read is shown. The truth is dotted.
+# Where the band becomes narrow, reading was worthwhile.
 
 # %%
 most_read = read["country"].value_counts().index[0]
@@ -211,7 +212,7 @@ figure
 # %% [markdown]
 # ## In practice
 #
-# - Sort by |P - 1/2| and read from the top: near_half.csv of a run.
-# - Note which antecedent is the right one. The table of `P(event | it)` says whether it matters.
+# - Sort by |P - 1/2| and read from the top: this is near_half.csv of a run.
+# - Note which antecedent is correct. The table of `P(event | it)` shows whether it matters.
 # - If most errors are of one kind (pronouns far from their names, say), train or recalibrate for it: notebooks 02 and
 #   05.

@@ -14,11 +14,11 @@
 # # 07 Real text: one article, looked at closely
 #
 # What does the uncertainty of a real coreference model look like? We take one news article with annotated entities that
-# the model has not seen, score it, and look:
+# is not in the training data, score it, and look at
 #
-# - at the probabilities of links between mentions;
-# - at three clusterings drawn from them, side by side;
-# - at what is uncertain, and whether that is where the errors are.
+# - the probabilities of links between mentions;
+# - three clusterings drawn from them, side by side;
+# - what is uncertain, and whether the errors are there.
 
 # %%
 # %matplotlib inline
@@ -40,8 +40,8 @@ from corefsample.summaries import document_links, entity_count_law
 # %% [markdown]
 # ## The article
 #
-# GUM's test part, if it is there: the model was trained on the train part. If not, a short article written for this
-# notebook, with a parse and entities made by hand.
+# The article is from GUM's test part, if that is available; the model was trained on the train part. Otherwise it is a
+# short article written for this notebook, with hand-made parse and entities.
 
 # %%
 gum = Path("..") / ".." / "shared" / "data" / "gum" / "en_gum-ud-test.conllu.gz"
@@ -56,8 +56,8 @@ print(f"{doc_id}, {annotated.date}: {len(annotated.tokens)} words, {annotated.n_
 # %% [markdown]
 # ## Score it
 #
-# The English model of the package gives each mention a distribution over what comes before: one of the earlier
-# mentions, or NEW. Mentions are the annotated ones here, so that the answer can be compared with gold.
+# The English model of the package gives each mention a distribution over its antecedents: one of the earlier
+# mentions, or NEW. The mentions here are the annotated ones, so that the result can be compared with gold.
 
 # %%
 model = english_model()
@@ -69,10 +69,10 @@ print(f"Expected number of entities: {distribution.new_probs.sum():.1f}. Annotat
 # %% [markdown]
 # ## All links at once
 #
-# How to read it: mentions are ordered by entity, along both sides. A square is the probability that two mentions belong
-# to one entity: white none, dark blue sure. Frames are the entities of the single best answer. Dark inside a frame and
-# white outside is a settled document. **Pale inside a frame**: the entity may be two. **Blue outside of frames**: two
-# entities may be one. Entities of a single mention are left out.
+# Mentions are ordered by entity along both axes. A square is the probability that two mentions belong to one entity,
+# from white (0) to dark blue (1). Frames are the entities of the single best answer. A document without uncertainty
+# is dark inside the frames and white outside. **Pale inside a frame**: the entity may be two. **Blue outside the
+# frames**: two entities may be one. Entities of a single mention are left out.
 
 # %%
 links = document_links(document, smallest=2)
@@ -81,10 +81,10 @@ link_heat_map(links).figure
 # %% [markdown]
 # ## How many entities?
 #
-# How to read it: a bar is the probability of exactly so many entities, mentions that stand alone included. The marks
-# say what the single best answer and the annotation have. The single best answer is one number; here it can be seen how
-# likely it is. Where the annotation has a number that the model finds next to impossible, the model links too little or
-# too much in this text, and its doubt does not say so.
+# A bar is the probability of exactly this many entities, including entities of a single mention. The marks are the
+# numbers of the single best answer and of the annotation; the bars show how probable they are. If the number of the
+# annotation has almost no probability, the model links too little or too much in this text, and is confidently wrong
+# about it.
 
 # %%
 law = entity_count_law(document)
@@ -94,11 +94,12 @@ entity_count_bars(law).figure
 # %% [markdown]
 # ## Three clusterings, side by side
 #
-# Each column is one draw: every mention picks an antecedent by its probability, and the links make the entities. Before
-# them stands the single best answer, of the likeliest antecedents. An entity has the same label and colour in all
-# columns (E1, E2, ... are those of the single best answer; M12 is one that it has not, which begins at mention 12). So
-# what looks alike is settled, and **what changes its colour is open**. Only the first sentences are shown; mentions
-# inside of other mentions and entities of a single mention are left out.
+# Each column is one sample: every mention draws an antecedent from its distribution, and the links form the entities.
+# The first column is the single best answer, from the likeliest antecedents. An entity has the same label and colour
+# in all columns (E1, E2, ... are those of the single best answer; M12 is an entity that is not in it and begins at
+# mention 12). Mentions with the same colour in all columns are certain; **mentions that change colour are
+# uncertain**. Only the first sentences are shown; mentions inside other mentions and entities of a single mention are
+# left out.
 
 # %%
 parsed = doc_of_scored_document(document, spacy.blank("en").vocab)
@@ -106,8 +107,8 @@ posterior = set_posterior(parsed, document, n_samples=1000, seed=0)  # now parse
 HTML(side_by_side_markup(parsed, ["map", 0, 1, 2], sentences=(0, 6)))
 
 # %% [markdown]
-# In numbers: how alike are the draws? For each pair of them, the linked pairs of mentions that they have in common, of
-# those that either has.
+# In numbers: how similar are the samples? For each pair of samples, the share of linked mention pairs that they have in
+# common, of those in either.
 
 # %%
 samples = posterior.samples
@@ -127,13 +128,13 @@ for a, b in ((0, 1), (0, 2), (1, 2)):
 # %% [markdown]
 # ## Which mentions are uncertain
 #
-# The entropy of a mention's antecedents: 0 bits is no doubt, 1 bit a coin between two, 2 bits a choice of four. But not
-# every doubt matters: a pronoun that may go back to either of two mentions **of the same entity** has antecedents in
-# doubt, and an entity that is not. The last column tells: the probability that the mention belongs with the entity of
-# its likeliest antecedent.
+# The entropy of a mention's antecedents: 0 bits is certainty, 1 bit an even choice between two, 2 bits between four.
+# But not every uncertainty matters: if a pronoun may refer to either of two mentions **of the same entity**, its
+# antecedent is uncertain but its entity is not. The last column shows this: the probability that the mention belongs
+# to the entity of its likeliest antecedent.
 
 # %%
-choices = distribution.to_frame()  # one row a mention and choice; antecedent -1 is NEW
+choices = distribution.to_frame()  # one row per mention and choice; antecedent -1 is NEW
 choices["bits"] = -choices["probability"] * np.log2(choices["probability"].where(choices["probability"] > 0.0, 1.0))
 entropy = choices.groupby("mention")["bits"].sum()
 linked_choices = choices[choices["antecedent"] >= 0]
@@ -156,7 +157,7 @@ uncertain.nlargest(12, "bits").round(3)
 # %% [markdown]
 # ## Which links are uncertain
 #
-# The pairs nearest one half, with what gold says.
+# The pairs nearest one half, with their gold value.
 
 # %%
 gold = np.array(document.gold)
@@ -173,20 +174,20 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# Is the model wrong where it is unsure? Pairs by probability, with the share that is linked in gold: in a calibrated
-# model, the two columns agree. (One article is little to measure by; notebook 02 uses many.)
+# Is the model wrong where it is uncertain? Pairs by probability, with the share that is linked in gold: for a
+# calibrated model, the two columns agree. (One article is little evidence; notebook 02 uses many.)
 
 # %%
 pairs = link_pairs(document).to_frame()
 pairs["P"] = pd.cut(pairs["q"], [0, 0.01, 0.1, 0.3, 0.7, 0.9, 1.0], include_lowest=True)
-pairs.groupby("P", observed=False).agg(n=("y", "size"), said=("q", "mean"), true=("y", "mean")).round(3)
+pairs.groupby("P", observed=False).agg(n=("y", "size"), predicted=("q", "mean"), true=("y", "mean")).round(3)
 
 # %% [markdown]
 # ## Against gold
 #
-# The usual scores of the single best answer, and beside them the posterior of the same score: what a drawn clustering
-# scores. The single best answer scores better than most draws, which each carry an error here and there; the interval
-# says how far the score moves with what the model leaves open.
+# The usual scores of the single best answer, and the posterior of the same scores over sampled clusterings. The
+# single best answer scores better than most samples, each of which contains some errors; the interval shows how much
+# the score varies with the uncertainty of the model.
 
 # %%
 scores = clustering_scores(document.gold, map_clustering(distribution))
@@ -198,9 +199,9 @@ print(f"CoNLL average of draws: mean {of_draws.mean:.3f}, {ends}")
 # %% [markdown]
 # ## The network
 #
-# How to read it: a point is a mention, a line the probability that two belong together, thick where it is high. Points
-# of one colour and shape are one entity of the single best answer. Thin lines between colours are where the answer
-# could have been another. Only entities of three mentions and more are drawn.
+# A point is a mention; the width of a line is the probability that two mentions belong together. Points of one colour
+# and shape are one entity of the single best answer. Lines between colours are where the answer could have been
+# different. Only entities of three or more mentions are drawn.
 
 # %%
 link_network(document_links(document, smallest=3), floor=0.2, most_labels=30).figure
