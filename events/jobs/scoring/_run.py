@@ -17,11 +17,12 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import file_suffix
 from corefsample.mention_ranking import ScoringTally
 from corefsample.recalibration import Recalibration
-from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record, write_record
+from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record
 from events.jobs.scoring._job import ScoringJob, documents_a_part
 from events.jobs.scoring._options import ScoreOptions
 from events.jobs.scoring._parsing import pipeline_record
@@ -158,7 +159,7 @@ def run_score(
         provenance = dict(scorer.model.provenance)
         more = {"model": {**manifest["model"], "provenance": provenance}, "pipeline": manifest["pipeline"]}
         content = run_record(arguments, sources, started, **more, summary=run.to_json())
-        write_record(record, content)
+        write_json(record, content)
     return run
 
 

@@ -119,7 +119,7 @@ class Scorer:
             try:
                 document = self._scored(item.document, done.tally)
             except ParameterError as error:
-                done.rejected.append(item.rejected(str(error)))
+                done.rejected.append(item.rejected(error))
             else:
                 done.documents.append(document)
         return done

@@ -114,7 +114,7 @@ class TrainingCorpus:
                 raise ParameterError("tokens must be there to train on, got none")
             chosen_scheme(document.tokens, self._options.scheme)
         except ParameterError as error:
-            self._reject(found.rejected(str(error)))
+            self._reject(found.rejected(error))
             return
         self.documents.append(document)
 

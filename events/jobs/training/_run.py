@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import path_list, write_json
 from corefsample.formats import quarantine_file
 from corefsample.mention_ranking import AntecedentModel, EpochReport, save_model
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
 from events._yaml_file import read_yaml, typed
-from events.jobs import checksums, free_outputs, paths_of, run_record, write_record
+from events.jobs import checksums, free_outputs, run_record
 from events.jobs.training._corpus import TrainingCorpus
 from events.jobs.training._fit import TrainingFit
 from events.jobs.training._options import TrainOptions
@@ -161,7 +162,7 @@ def run_train(
     selection = Selection(options.where)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         corpus = TrainingCorpus(corpora, options, selection, on_rejected, on_progress)
-        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if paths_of(held_out) else None
+        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if path_list(held_out) else None
         corpus.read()
         if others is not None:
             others.read()
@@ -224,4 +225,4 @@ def _write_record(run: TrainingRun, fitted: TrainingFit, options: TrainOptions, 
         documents=[document.doc_id for document in fitted.documents],
         held_out=[document.doc_id for document in fitted.held_out],
     )
-    write_record(run.record, content)
+    write_json(run.record, content)
