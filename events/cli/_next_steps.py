@@ -36,6 +36,8 @@ def next_step(error: CorefsampleError) -> str | None:
     str or None
         A few words without a full stop.
     """
+    if error.hint is not None:
+        return None
     for kind, pattern, step in _STEPS:
         found = re.search(pattern, str(error)) if isinstance(error, kind) else None
         if found is not None:
@@ -76,19 +78,6 @@ def _of_missing_folder(found: re.Match[str]) -> str | None:
 
 # The first that fits is said; each by the class of the error and what its text holds.
 _STEPS: tuple[tuple[type[CorefsampleError], str, Step], ...] = (
-    (InputError, r"columns must include .*, got '[^,]*(?:;|\\t|\|)[^,]*'", "commas must part the columns"),
-    (InputError, r"columns must include 'doc_id'", "--id-column names another, --number-articles does without"),
-    (
-        InputError,
-        r"columns must include '(?P<name>date|text)'",
-        lambda found: f"--{found['name']}-column names another",
-    ),
-    # A string that is no ISO date, in a table: the dates of NITF have their own places.
-    (
-        InputError,
-        r"^(?!\S*\.(?:xml|tgz|tar)\b)(?!.*::).* must be an ISO date, got '",
-        "--date-format says how dates are written, such as %m/%d/%Y",
-    ),
     (InputError, r" must be UTF-8, got ", "save the file as UTF-8"),
     (InputError, r"line 1: a line must be (?:JSON|a JSON object), got\b", "one object a line, no list around them"),
     (InputError, r"file name must end in one of .*, got '(?P<name>[^']*)'$", _of_ending),
