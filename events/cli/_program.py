@@ -64,7 +64,8 @@ def _by_option(error: CorefsampleError) -> str:
         for parameter in command.params
         if isinstance(parameter, click.Option)
     }
-    return _PARAMETER.sub(lambda found: options.get(found.group(), found.group()), str(error))
+    text = error.described(lambda name: options.get(name, name))
+    return _PARAMETER.sub(lambda found: options.get(found.group(), found.group()), text)
 
 
 def _complain_of(error: CorefsampleError) -> None:

@@ -135,14 +135,14 @@ def test_the_ending_of_an_output_is_left_to_its_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "ends"),
     [
-        ("en_core_web_sm", "not installed (python -m spacy download en_core_web_sm gets it)"),
-        ("de_core_news_md", "not installed (python -m spacy download de_core_news_md gets it)"),
-        ("en", "not installed (python -m spacy download en_core_web_sm gets one)"),
-        (f"models{os.sep}en", "there is no such folder"),
-        ("empty", "Could not read meta.json from empty"),
+        ("en_core_web_sm", " (`python -m spacy download en_core_web_sm` installs it)"),
+        ("de_core_news_md", " (`python -m spacy download de_core_news_md` installs it)"),
+        ("en", " (`python -m spacy download en_core_web_sm` installs one)"),
+        (f"models{os.sep}en", ": there is no such folder"),
+        ("empty", ": [E053] Could not read meta.json from empty"),
     ],
 )
-def test_a_pipeline_that_is_not_there_is_told_how_to_get_it(
+def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, ends: str
 ) -> None:
     spacy = pytest.importorskip("spacy")
@@ -150,10 +150,10 @@ def test_a_pipeline_that_is_not_there_is_told_how_to_get_it(
         pytest.skip(f"{name} is installed")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ParameterError) as refusal:
+    with pytest.raises(ParameterError) as raised:
         load_pipeline(name)
     rule = "pipeline must be an installed spaCy pipeline or the folder of one"
-    assert str(refusal.value) == f"{rule}, got {name!r}: {ends}"
+    assert str(raised.value) == f"{rule}, got {name!r}{ends}"
 
 
 # --- scored mentions -------------------------------------------------------------------------------------------
