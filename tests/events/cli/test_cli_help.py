@@ -20,7 +20,7 @@ from events.jobs.count_events import EventsOptions
 from events.jobs.demo import run_demo
 from events.jobs.recalibrate import run_recalibrate
 from events.jobs.scoring import ScoreOptions
-from events.jobs.scoring import _run as scoring
+from events.jobs.scoring import _options as scoring
 from events.jobs.training import TrainOptions
 from events.report import write_report
 from events.rules import shipped_rules
@@ -138,7 +138,7 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("events", "interval"): tuple(counts.INTERVALS),
     ("events", "scheme"): tuple(scheme_names()),
-    ("score", "mentions"): tuple(scoring.MENTIONS) if hasattr(scoring, "MENTIONS") else ("annotated", "parse"),
+    ("score", "mentions"): scoring.MENTIONS,
     ("calibrate", "norm"): ("rms", "mse", "l1", "max"),
     ("calibrate", "unannotated"): ("skip", "single"),
     ("recalibrate", "missing"): ("skip", "floor"),
