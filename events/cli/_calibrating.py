@@ -117,7 +117,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 @click.command(
     "calibrate-queries",
     cls=Command,
-    short_help="Do intervals of counts hold the truth? Check with queries.",
+    short_help="Do the intervals of counts hold the true counts?",
     sections={"Measuring": ("scheme", "unannotated", "seed")},
 )
 @click.argument("inputs", nargs=-1, required=True)
@@ -224,7 +224,7 @@ def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool,
 
     \b
     Example:
-      corefsample recalibrate gold.jsonl.gz scored.parquet --out recalibrated.parquet
+      corefsample recalibrate gold.jsonl news.parquet --out recalibrated.parquet
     """
     from events.jobs.recalibrate import RecalibrateOptions, run_recalibrate
 

@@ -96,7 +96,7 @@ scheme_option = click.option(
 entity_fields_option = click.option(
     "--entity-fields",
     metavar="FIELDS",
-    help="Fields of Entity= in CoNLL-U files that do not declare them, usually eid-etype-head-other.",
+    help="Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.",
 )
 unannotated_option = click.option(
     "--unannotated",
