@@ -7,9 +7,7 @@ from typing import Any
 
 import click
 
-from corefsample.errors import InputError
 from events.cli._modelling import mention_counts
-from events.cli._next_steps import next_step
 from events.cli._options import Command, entity_fields_option, json_option, on_error_option, overwrite_option
 from events.cli._screen import complain, counted, print_json, print_pairs, progress
 from events.cli._status import BAD_INPUT
@@ -98,9 +96,8 @@ def doctor(files: tuple[str, ...], as_json: bool) -> None:
         for report in reports:
             print_pairs(report.title, report.lines())
     problems = [problem for report in reports for problem in report.problems]
-    for number, problem in enumerate(problems):
-        step = None if number else next_step(InputError(problem))
-        complain(problem + (f" ({step})" if step else ""))
+    for problem in problems:
+        complain(problem)
     if problems:
         hidden = sum(report.n_problems for report in reports) - len(problems)
         if hidden:

@@ -93,7 +93,6 @@ _STEPS: tuple[tuple[type[CorefsampleError], str, Step], ...] = (
     (InputError, r"line 1: a line must be (?:JSON|a JSON object), got\b", "one object a line, no list around them"),
     (InputError, r"file name must end in one of .*, got '(?P<name>[^']*)'$", _of_ending),
     (InputError, r"^(?P<path>.*): input must be a regular file, got ", _of_folder),
-    (InputError, r"mentions must be there, got none$", "`corefsample score` finds and scores the mentions of news"),
     (InputError, r"tokens must be there, got none$", "the file must hold the parse, as `corefsample score` writes it"),
     (InputError, r"^(?P<path>.*?): (?:input must be the folder of )?a finished events run\b", _of_no_run),
     (OutputError, r"^(?P<path>.*): output must be writable, got: No such file or directory$", _of_missing_folder),

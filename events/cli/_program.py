@@ -69,7 +69,7 @@ def _by_option(error: CorefsampleError) -> str:
 
 def _complain_of(error: CorefsampleError) -> None:
     """Tell an error in one line, with what to do next where that is plain."""
-    step = next_step(error)
+    step = None if error.hint else next_step(error)
     complain(_by_option(error) + (f" ({step})" if step else ""))
 
 

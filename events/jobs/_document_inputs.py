@@ -138,7 +138,7 @@ class ReadDocument:
 
         doc_id = self.document.doc_id
         reason = " ".join(reason.removeprefix(f"doc_id {doc_id!r}: ").split())
-        return Rejected(self.source, self.place, doc_id, reason, _as_json(self.document))
+        return Rejected(self.source, self.place, None, doc_id, reason, _as_json(self.document))
 
 
 def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
@@ -266,8 +266,8 @@ class DocumentInputs:
         stream = DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
         self._bytes_of = lambda: stream.bytes_read
         for batch in stream:
-            for row, place in enumerate(batch.places):
-                yield place, batch.document(row)
+            for row, number in enumerate(batch.places):
+                yield f"{batch.unit} {number}", batch.document(row)
 
     def _news(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
         from events.news import ArticleStream

@@ -132,7 +132,8 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
     def note(rejected: Rejected) -> None:
         report.n_problems += 1
         if len(report.problems) < _SHOWN:
-            report.problems.append(rejected.message())
+            # The hint is shown once.
+            report.problems.append(rejected.message() if report.problems else str(rejected.error()))
 
     stream = DocumentStream(files, on_rejected=note)
     sizes: list[int] = []

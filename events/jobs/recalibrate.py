@@ -12,8 +12,9 @@ from typing import Any
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import require_suffix
 from corefsample.formats import quarantine_file, write_documents
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
     CrossFit,
@@ -175,7 +176,7 @@ def run_recalibrate(
     path, gold_names, names = os.fspath(out), paths_of(gold_inputs), paths_of(apply_inputs)
     if "-" in gold_names and "-" in names:
         raise ParameterError("apply_inputs must not be standard input where gold_inputs is, got - twice")
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     query = {name: options[name] for name in ("role", "scheme", "unannotated", "n_samples", "seed")}
     with quarantine_file(path, on_error=on_error, overwrite=overwrite) as on_rejected:

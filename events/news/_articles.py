@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from corefsample.documents import Rejected
-from corefsample.errors import InputError
 from events.news._fields import Article, ArticleFault, FieldRules, Record
 from events.news._files import ARCHIVES, MARKUP, PathLike, Progress, corpus_paths, ending
 from events.news._markup import archive_records, xml_records
@@ -115,9 +114,9 @@ class ArticleStream:
         return json_records(path, self._columns, self._progress)
 
     def _reject(self, path: str, record: Record, fault: ArticleFault) -> None:
-        bad = Rejected(path, record.place, fault.doc_id, str(fault), record.original())
+        bad = Rejected(path, record.place, None, fault.doc_id, str(fault), record.original())
         if self._on_rejected is None:
-            raise InputError(bad.message()) from None
+            raise bad.error() from None
         self._on_rejected(bad)
 
 

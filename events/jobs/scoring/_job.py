@@ -115,7 +115,7 @@ class ScoringJob:
 
     def _reject(self, rejected: Rejected) -> None:
         if self.on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         self.on_rejected(rejected)
         self.n_rejected += 1
         if len(self.reasons) < 3:

@@ -140,7 +140,7 @@ class Parts:
             if not isinstance(content, dict) or content["sha256"] != _sha256(documents):
                 return None
             tally = ScoringTally(**content["tally"])
-            return FinishedPart(content["n_read"], tally, [Rejected(**each) for each in content["rejected"]])
+            return FinishedPart(content["n_read"], tally, [_rejected(**each) for each in content["rejected"]])
         except (OSError, KeyError, TypeError):
             return None
 
@@ -165,7 +165,7 @@ class Parts:
             "n_read": part.n_read,
             "sha256": _sha256(path),
             "tally": dataclasses.asdict(part.tally),
-            "rejected": [dataclasses.asdict(each) for each in part.rejected],
+            "rejected": [each.to_json() for each in part.rejected],
         }
         try:
             self._write_json(path.with_suffix(".json"), content)
@@ -195,6 +195,10 @@ class Parts:
 
     def _unwritable(self, error: OSError) -> OutputError:
         return OutputError(f"{self.folder}: output must be writable, got: {error.strerror or error}")
+
+
+def _rejected(source: str, place: str, doc_id: str, reason: str, document: str) -> Rejected:
+    return Rejected(source, place, None, doc_id, reason, document)
 
 
 def _number(path: Path) -> int:

@@ -17,8 +17,9 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import require_suffix
 from corefsample.formats import convert, quarantine_file
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from corefsample.recalibration import Recalibration
 from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record, write_record
@@ -121,7 +122,7 @@ def run_score(
     started = time.time()
     options = options or ScoreOptions()
     path = os.fspath(out)
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     read = DocumentInputs(
         inputs,
