@@ -78,7 +78,7 @@ def assert_quarantined(line: bytes, message: str) -> None:
     found = read([lines[0], line, *lines[1:]], on_rejected=rejected.append)
     assert found == [references.content_of_json(document) for document in documents]
     assert [bad.place for bad in rejected] == ["line 2"]
-    assert message.endswith(rejected[0].message().partition("corpus.jsonl")[2])
+    assert message.endswith(str(rejected[0].error()).partition("corpus.jsonl")[2])
 
 
 # --- one document that breaks one rule ---------------------------------------------------------------------
