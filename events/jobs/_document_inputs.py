@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files import PathLike, ReadProgress, SeenIds, input_paths, open_bytes, require_suffix, total_size
+from corefsample.files import (
+    PathLike,
+    ReadProgress,
+    SeenIds,
+    input_paths,
+    open_bytes,
+    require_suffix,
+    suffix_hint,
+    total_size,
+)
 from corefsample.formats.annotated import fault_of_fields
 
 if TYPE_CHECKING:
@@ -74,7 +83,8 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
     if os.path.isdir(path) or path.endswith(_NEWS):
         return "news"
     if path != "-":
-        require_suffix(path, (*_TABLES, *_ANNOTATED_SUFFIXES, *_NEWS), InputError)
+        suffixes = (*_TABLES, *_ANNOTATED_SUFFIXES, *_NEWS)
+        require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     has_mentions = None if path == "-" else _has_mentions(path)
     if has_mentions is None:
         return "news" if prefer_news else "scored"
@@ -124,8 +134,8 @@ class ReadDocument:
 
         doc_id = self.document.doc_id
         place = None if error.place == f"doc_id {doc_id!r}" else error.place
-        reason = str(InputError(error.message, parameter=error.parameter, place=place, hint=error.hint))
-        return Rejected(self.source, self.place, doc_id, " ".join(reason.split()), _as_json(self.document))
+        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=place)).split())
+        return Rejected(self.source, self.place, None, doc_id, reason, _as_json(self.document), error.hint)
 
 
 def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
@@ -246,8 +256,8 @@ class DocumentInputs:
         stream = DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
         self._bytes_of = lambda: stream.bytes_read
         for batch in stream:
-            for row, place in enumerate(batch.places):
-                yield place, batch.document(row)
+            for row, number in enumerate(batch.places):
+                yield f"{batch.unit} {number}", batch.document(row)
 
     def _news(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
         from events.news import ArticleStream

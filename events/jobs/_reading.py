@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from corefsample.documents import DocumentBatch, Rejected, ScoredDocument
+from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
@@ -90,14 +90,14 @@ class GoldDocuments:
             inputs, on_rejected=on_rejected, inspect=self._faults if for_queries else None, batch_size=64
         )
 
-    def _faults(self, batch: DocumentBatch) -> dict[int, str]:
+    def _faults(self, batch: DocumentBatch) -> dict[int, Fault]:
         """Rows with gold for which no query can be matched, and why."""
         faults = {}
         for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=self._role, scheme=self._scheme)
             except CorefsampleError as error:
-                faults[row] = error.message
+                faults[row] = Fault(error.message, error.hint)
         return faults
 
     def __iter__(self) -> Iterator[ScoredDocument]:

@@ -236,5 +236,5 @@ class _Documents:
 
     def _reject(self, rejected: Rejected) -> None:
         if self._on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         self._on_rejected(rejected)

@@ -212,7 +212,7 @@ class _Job:
         self.n_sampled = self.n_with_events = self.n_quarantined = self.n_ambiguous = 0
         self.first_reason = ""
         self._screen = Screen(self.rule, self.lexicon, options.scheme)
-        self._matches: dict[str, MentionMatches] = {}
+        self._matches: dict[int, MentionMatches] = {}
         self.stream = DocumentStream(
             inputs,
             needs=("date", "tokens"),
@@ -275,7 +275,7 @@ class _Job:
         stray = self.tally.first_stray(numbers)
         if stray is not None:
             reason = self.calendar.stray(batch.dates[stray].item(), MOST_PERIODS)
-            raise InputError(batch.rejected(stray, reason).message())
+            raise batch.rejected(stray, reason).error()
         self.tally.add_documents(numbers)
 
     def _sampling(self, batch: DocumentBatch, row: int) -> tuple[Callable[[], DocumentEvents]]:

@@ -133,7 +133,7 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
     def on_rejected(rejected: Rejected) -> None:
         report.n_problems += 1
         if len(report.problems) < _SHOWN:
-            report.problems.append(InputError(rejected.message()))
+            report.problems.append(rejected.error())
 
     stream = DocumentStream(files, on_rejected=on_rejected)
     sizes: list[int] = []

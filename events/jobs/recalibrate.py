@@ -16,9 +16,9 @@ import numpy as np
 from corefsample import _checks
 from corefsample.documents import ON_ERROR, DocumentBatch, ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, path_list, write_json
+from corefsample.files import PathLike, path_list, require_suffix, write_json
 from corefsample.formats import DocumentStream, quarantine_file, write_documents
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
     MISSING,
@@ -199,7 +199,7 @@ def run_recalibrate(
     if "-" in gold_names and "-" in apply_names:
         raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
     path = os.fspath(out)
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         gold_documents = GoldDocuments(

@@ -115,7 +115,7 @@ class ArticleStream:
         if self._on_rejected is None:
             named = f": doc_id {fault.doc_id!r}" if fault.doc_id else ""
             raise InputError(str(fault), place=f"{path}: {record.place}{named}", hint=fault.hint) from None
-        self._on_rejected(Rejected(path, record.place, fault.doc_id, str(fault), record.original()))
+        self._on_rejected(Rejected(path, record.place, None, fault.doc_id, str(fault), record.original()))
 
 
 def read_articles(

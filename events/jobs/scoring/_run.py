@@ -16,9 +16,9 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, write_json
+from corefsample.files import PathLike, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record
 from events.jobs.scoring._job import documents_per_part, score_corpus
@@ -119,7 +119,7 @@ def run_score(
     started = time.time()
     options = options or ScoreOptions()
     path = os.fspath(out)
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     documents = DocumentInputs(
         inputs,

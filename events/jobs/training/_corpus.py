@@ -120,5 +120,5 @@ class TrainingCorpus:
 
     def _reject(self, rejected: Rejected) -> None:
         if self._on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         self._on_rejected(rejected)

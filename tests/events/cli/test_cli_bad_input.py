@@ -121,10 +121,10 @@ LINES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "a number": ("7", ("must be a JSON object",)),
     "doc_id twice in one file": ({**RICH, "doc_id": "first"}, ("'first'", "doc_id must be unique in the corpus")),
     "doc_id twice in two files": (RICH, ("'rich'", "doc_id must be unique in the corpus")),
-    "no date": (without("date"), ("doc_id 'broken': date must be there, got none",)),
-    "a date of null": ({**RICH, "doc_id": "broken", "date": None}, ("date must be there, got none",)),
-    "no tokens": (without("tokens"), ("doc_id 'broken': tokens must be there, got none",)),
-    "tokens of null": ({**RICH, "doc_id": "broken", "tokens": None}, ("tokens must be there, got none",)),
+    "no date": (without("date"), ("doc_id 'broken': date is missing",)),
+    "a date of null": ({**RICH, "doc_id": "broken", "date": None}, ("date is missing",)),
+    "no tokens": (without("tokens"), ("doc_id 'broken': tokens is missing",)),
+    "tokens of null": ({**RICH, "doc_id": "broken", "tokens": None}, ("tokens is missing",)),
     "labels of no scheme": (
         with_tokens(dep=["SBJ", "ROOT", "OBJ", "SBJ", "ROOT"]),
         ("doc_id 'broken': tokens.dep must fit a dependency scheme (ud2, ud1, clearnlp), got 'OBJ', 'SBJ'",),
@@ -168,7 +168,7 @@ def test_the_other_commands_refuse_what_is_no_document(
     capsys: pytest.CaptureFixture[str], folder: Path, command: str
 ) -> None:
     path = er.write_lines(folder / "bad.jsonl", [without("scores")])
-    fragments = (f"{path}: line 1: doc_id 'broken': scores must be there, got none",)
+    fragments = (f"{path}: line 1: doc_id 'broken': scores is missing",)
     if command == "convert":
         assert_refused(capsys, folder, "convert", path, folder / "out.parquet", status=3, fragments=fragments)
         return

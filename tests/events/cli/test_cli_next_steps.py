@@ -175,7 +175,7 @@ def test_what_has_no_scores_yet_is_sent_to_score(
 def test_news_in_place_of_scored_mentions_is_sent_to_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     news = er.write_lines(tmp_path / "news.jsonl", [ROW])
     said = (
-        f"corefsample: {news}: line 1: doc_id 'a': mentions must be there, got none "
+        f"corefsample: {news}: line 1: doc_id 'a': mentions is missing "
         "(`corefsample score` finds and scores the mentions of news)\n"
     )
     assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", said)
@@ -193,7 +193,7 @@ def test_a_document_without_its_parse_is_told_what_is_missing(
     step = "the file must hold the parse, as `corefsample score` writes it"
     assert (status, err) == (
         3,
-        f"corefsample: {path}: line 1: doc_id 'doc 1': tokens must be there, got none ({step})\n",
+        f"corefsample: {path}: line 1: doc_id 'doc 1': tokens is missing ({step})\n",
     )
 
 

@@ -177,7 +177,7 @@ def test_a_bad_document_stops_the_job_and_nothing_is_left(run: Run, target: Path
     with target.open("a") as stream:
         stream.write("{}\n")
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(InputError, match=f"^{re.escape(str(target))}: line 10: doc_id must be there, got none$"):
+    with pytest.raises(InputError, match=f"^{re.escape(str(target))}: line 10: doc_id is missing$"):
         run()
     assert sorted(tmp_path.iterdir()) == before
 
