@@ -195,9 +195,7 @@ def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> No
     seen = [stream.bytes_read for _ in stream]
     assert seen == sorted(seen)
     assert seen[-1] <= stream.total_bytes == stream.bytes_read
-    assert [article.doc_id for article in stream] == [
-        str(i) for i in range(20)
-    ]  # a second pass starts at the beginning
+    assert [article.doc_id for article in stream] == [str(i) for i in range(20)]  # read again from the start
 
 
 @pytest.mark.parametrize("name", WRITERS)
