@@ -318,6 +318,11 @@ def test_bad_articles_are_quarantined_and_the_others_read(tmp_path: Path) -> Non
     assert rejected[2].document == '{"doc_id": "b", "text": ""}'
 
 
+def test_the_repr_of_an_article_leaves_out_its_text() -> None:
+    article = Article("a", datetime.date(1999, 1, 2), "Text. " * 9, "Raid")
+    assert repr(article) == "Article('a', 1999-01-02, 'Raid', 54 characters)"
+
+
 # --- options and names -------------------------------------------------------------------------------------
 
 
