@@ -19,7 +19,7 @@ __all__ = ["Article", "ArticleFault", "FieldRules", "Record"]
 _DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Article:
     """One dated news article.
 
@@ -42,6 +42,9 @@ class Article:
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Article({self.doc_id!r}, {self.date}, {shown(self.title)}, {len(self.text)} characters)"
 
 
 class ArticleFault(Exception):  # noqa: N818 - never reaches a user

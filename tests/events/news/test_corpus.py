@@ -195,9 +195,7 @@ def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> No
     seen = [stream.bytes_read for _ in stream]
     assert seen == sorted(seen)
     assert seen[-1] <= stream.total_bytes == stream.bytes_read
-    assert [article.doc_id for article in stream] == [
-        str(i) for i in range(20)
-    ]  # a second pass starts at the beginning
+    assert [article.doc_id for article in stream] == [str(i) for i in range(20)]  # read again from the start
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -318,6 +316,11 @@ def test_bad_articles_are_quarantined_and_the_others_read(tmp_path: Path) -> Non
         ("line 5", "b", "date is missing"),
     ]
     assert rejected[2].document == '{"doc_id": "b", "text": ""}'
+
+
+def test_the_repr_of_an_article_leaves_out_its_text() -> None:
+    article = Article("a", datetime.date(1999, 1, 2), "Text. " * 9, "Raid")
+    assert repr(article) == "Article('a', 1999-01-02, 'Raid', 54 characters)"
 
 
 # --- options and names -------------------------------------------------------------------------------------
