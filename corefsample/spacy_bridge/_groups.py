@@ -27,7 +27,11 @@ def write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attrib
     """
     from spacy.tokens import SpanGroup
 
-    if isinstance(clustering, str) or np.ndim(clustering) == 0:
-        attributes = {"clustering": clustering if isinstance(clustering, str) else int(clustering), **attributes}
-    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attributes)
-    return doc.spans[key]
+    attrs: dict[str, Any] = dict(attributes)
+    if isinstance(clustering, str):
+        attrs["clustering"] = clustering
+    elif np.ndim(clustering) == 0:
+        attrs["clustering"] = int(clustering)
+    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
+    group: SpanGroup = doc.spans[key]
+    return group

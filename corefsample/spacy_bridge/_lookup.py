@@ -23,9 +23,10 @@ def mention_number(content: Content, doc: Doc, mention: Any) -> int:
     """Find a mention; see `DocPosterior.number`."""
     n_mentions = content.distribution.n_mentions
     if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
-        if not 0 <= mention < n_mentions:
-            raise ParameterError(f"must be from 0 to below {n_mentions}, got {mention}", parameter="mention")
-        return int(mention)
+        index = int(mention)
+        if not 0 <= index < n_mentions:
+            raise ParameterError(f"must be from 0 to below {n_mentions}, got {index}", parameter="mention")
+        return index
     if not all(hasattr(mention, name) for name in ("doc", "start", "end")):
         raise ParameterError(f"must be a span or a number, got {type(mention).__name__}", parameter="mention")
     text = _checks.shown(mention.text)
@@ -46,12 +47,10 @@ def clustering_labels(content: Content, clustering: Any) -> Ints32:
         _checks.choice("clustering", clustering, ("map",))
         return content.map_labels
     if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
-        n_samples = content.state["n_samples"]
-        if not 0 <= clustering < n_samples:
-            raise ParameterError(
-                f"must be a sample from 0 to below {n_samples}, got {clustering}", parameter="clustering"
-            )
-        sample: Ints32 = content.samples.labels[int(clustering)]
+        number, n_samples = int(clustering), content.state["n_samples"]
+        if not 0 <= number < n_samples:
+            raise ParameterError(f"must be a sample from 0 to below {n_samples}, got {number}", parameter="clustering")
+        sample: Ints32 = content.samples.labels[number]
         return sample
     entities = _checks.integers("clustering", clustering)
     n_mentions = content.distribution.n_mentions
