@@ -95,18 +95,18 @@ def test_the_law_is_the_softmax_of_the_rows() -> None:
 
 A, S = coarse_to_fine(-INF)
 BAD = [
-    ((SPANS[:3], A, S), {}, "scores and antecedents must have one row a span (3), got 4 and 4"),
-    ((SPANS, A, S[:, 1:]), {}, "scores must have one column more than antecedents, the first for NEW, got 2 and 2"),
+    ((SPANS[:3], A, S), {}, "scores and antecedents must have one row per span (3), got 4 and 4"),
+    ((SPANS, A, S[:, 1:]), {}, "scores must have 1 more column than antecedents, in front, for NEW, got 2 and 2"),
     ((SPANS, A, np.where(S == 0, -1e4, S)), {}, "scores[0] must begin with the score of NEW, got -10000.0"),
     ((SPANS[:, :1], A, S), {}, "spans must have 2 columns, got shape (4, 1)"),
     ((SPANS[:, ::-1], A, S), {}, "spans[1] must have 0 <= start < end, got start 3 and end 3 (exclusive)"),
-    ((SPANS, A, S), {"heads": [0]}, "heads must have one token a span (4), got 1"),
+    ((SPANS, A, S), {"heads": [0]}, "heads must have one token per span (4), got 1"),
     (
         (SPANS, A, S),
         {"heads": [0, 9, 5, 7]},
         "mentions[1]: head must lie in the span (start <= head < end), got [2, 4, 9]",
     ),
-    ((SPANS, A, S), {"piece_tokens": [0, 1, 0]}, "piece_tokens[2] must not fall, got 0 after 1"),
+    ((SPANS, A, S), {"piece_tokens": [0, 1, 0]}, "piece_tokens[2] must not decrease, got 0 after 1"),
     ((SPANS, A, S), {"piece_tokens": [0, 1, 2, 3]}, "spans[2][0] must be a word piece (0 to 3), got 5"),
     ((SPANS, A, np.stack((S, S))), {}, "scores must be of one document, in 2 dimensions, got shape (2, 4, 3)"),
 ]

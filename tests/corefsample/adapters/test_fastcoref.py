@@ -94,7 +94,7 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
 def test_a_span_that_cuts_a_token_is_refused_widened_or_dropped() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
     with pytest.raises(
-        ParameterError, match=r"^char_map span\[1\] must begin and end where tokens do .*characters 8 to 11"
+        ParameterError, match=r"^char_map span\[1\] must begin and end at token bounds, got characters 8 to 11 "
     ):
         from_fastcoref(result(), offsets=coarse, doc_id="a")
     widened = from_fastcoref(result(), offsets=coarse, doc_id="a", alignment="expand")
@@ -159,21 +159,21 @@ CASES = [
     (
         {"char_map": {(1, 1): (7, (0, 3))}},
         {},
-        "char_map[(1, 1)] must lead to a row of coref_logit (0 to 4), each once, got 7",
+        "char_map[(1, 1)] must be a row of coref_logit (0 to 4) that occurs once, got 7",
     ),
     (
         {"char_map": {(1, 1): (1, (0, 3)), (1, 2): (1, (0, 7))}},
         {},
-        "char_map[(1, 2)] must lead to a row of coref_logit (0 to 4), each once, got 1",
+        "char_map[(1, 2)] must be a row of coref_logit (0 to 4) that occurs once, got 1",
     ),
     ({}, {"alignment": "contract"}, "alignment must be one of strict, expand, drop, got 'contract'"),
-    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or offsets given, as fastcoref read a text, got neither"),
+    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets, because fastcoref read a text"),
     (
         {},
         {"offsets": [(0, 3), (2, 7)]},
-        "offsets[1] must begin where the token before ends, or later, and hold a character, got [2, 7] after 3",
+        "offsets[1] must begin where the token before ends, or later, and have a character, got [2, 7] after 3",
     ),
-    ({}, {"heads": [0, 1]}, "heads must have one token a row (5), got 2"),
+    ({}, {"heads": [0, 1]}, "heads must have one token per row (5), got 2"),
     ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens, got str"),
     (
         {},

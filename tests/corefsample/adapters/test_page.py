@@ -9,7 +9,7 @@ import pytest
 from places import PROJECT
 
 from corefsample import adapters
-from corefsample.adapters._assembly import Description, Spans, assemble
+from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
 
 PAGE = PROJECT / "docs" / "adapters.md"
@@ -45,6 +45,6 @@ def test_the_counts_of_the_metadata_are_those_of_the_page() -> None:
 
     one = np.zeros(1, np.int64)
     links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
-    document = assemble("test", links, Spans(one, one + 1), Description("a"))
+    document = assemble("test", links, Spans(one, one + 1), doc_id="a")
     text = PAGE.read_text(encoding="utf-8")
     assert [key for key in document.metadata["adapter"] if f"`{key}`" not in text and key != "system"] == []

@@ -9,7 +9,7 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.adapters import REFUSED, from_fastcoref, from_stanza, refuse
-from corefsample.adapters.refused import refuse_undistributed
+from corefsample.adapters._refused import reject_undistributed
 
 
 def object_of(module: str) -> Any:
@@ -39,7 +39,7 @@ OBJECTS = [
 def test_their_objects_are_refused_wherever_they_come_in(value: Any, system: str) -> None:
     words = f"scores must be a distribution over antecedents, got those of {system}: {REFUSED[system]}"
     for adapter in (
-        refuse_undistributed,
+        reject_undistributed,
         lambda given: from_fastcoref(given, doc_id="a"),
         lambda given: from_stanza(None, given, doc_id="a"),
     ):
@@ -61,4 +61,4 @@ def test_other_names_are_unknown_and_other_objects_pass() -> None:
     ):
         refuse("bart")
     for value in ([], {}, {"a": {}}, 1.0, None, object()):
-        refuse_undistributed(value)
+        reject_undistributed(value)

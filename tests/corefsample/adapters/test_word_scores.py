@@ -161,14 +161,14 @@ def test_what_has_no_model_of_coreference_cannot_be_recorded(source: Any, words:
 NO_NEW = SCORES.copy()
 NO_NEW[2, 0] = -INF
 BAD = [
-    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row a token (4), got 3 and 4"),
-    ((SCORES[:, 1:], INDICES), {}, "scores must have 1 more columns than antecedents, in front, for NEW, got 2 and 2"),
+    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token (4), got 3 and 4"),
+    ((SCORES[:, 1:], INDICES), {}, "scores must have 1 more column than antecedents, in front, for NEW, got 2 and 2"),
     ((NO_NEW, INDICES), {}, "scores[2] must begin with the score of NEW, got -inf"),
     ((SCORES, INDICES + 1), {}, "antecedents[1][0] must be a mention before 1, unless masked, got 1"),
     (
         (SCORES, INDICES),
         {"spans": {1: (2, 3)}},
-        "spans[1] must hold its head 1 and end by the last token (4), got 2 to 3 (exclusive)",
+        "spans[1] must contain its head 1 and end by the last token (4), got 2 to 3 (exclusive)",
     ),
     (SCORES, {}, "prediction must be scores and antecedents of model.predict, got array("),
 ]

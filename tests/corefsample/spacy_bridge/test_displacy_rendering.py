@@ -8,17 +8,14 @@ from typing import Any
 
 import chromium
 import pytest
+from spacy import displacy
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 import corefsample as cs
 from corefsample import ParameterError
-
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy import displacy  # noqa: E402
-from spacy.tokens import Doc  # noqa: E402
-from spacy.vocab import Vocab  # noqa: E402
-
-from corefsample.spacy_bridge.component import set_posterior  # noqa: E402
-from corefsample.spacy_bridge.displacy import (  # noqa: E402
+from corefsample.spacy_bridge.component import set_posterior
+from corefsample.spacy_bridge.displacy import (
     STYLES,
     clustering_markup,
     displacy_input,
@@ -131,7 +128,7 @@ def test_sentences_of_a_part_or_of_a_doc_without_them_are_refused(dogs: Any) -> 
         clustering_markup(dogs[0:5], sentences=(0, 1))
     bare = Doc(Vocab(), words=["He", "left"])
     set_posterior(bare, cs.AntecedentDistribution.from_lists([[]], [[]]), mentions=[bare[0:1]])
-    with pytest.raises(ParameterError, match="doc must have sentences to choose from, got none"):
+    with pytest.raises(ParameterError, match="doc must have sentences, got none"):
         clustering_markup(bare, sentences=(0, 1))
     assert "left" in clustering_markup(bare)
 
@@ -188,7 +185,7 @@ def test_what_cannot_be_drawn_is_refused(dogs: Any) -> None:
     with pytest.raises(ParameterError, match="doc must be a Doc or a Span, got str"):
         clustering_markup("He left.")  # type: ignore[arg-type]
     for clusterings in ([], "map"):
-        with pytest.raises(ParameterError, match="clusterings must be at least one, in a list, got "):
+        with pytest.raises(ParameterError, match="clusterings must be a list of at least one, got "):
             side_by_side_markup(dogs, clusterings)
     for titles in (["a"], "ab"):
         with pytest.raises(ParameterError, match=r"titles must be as many as clusterings \(2\), got "):

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from references import mention_ranking as ranking_references
+from spacy.tokens import Doc, DocBin
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy.tokens import Doc, DocBin  # noqa: E402
-
-from corefsample.spacy_bridge.component import is_scored, set_posterior  # noqa: E402
-from corefsample.spacy_bridge.documents import doc_of_tokens  # noqa: E402
+from corefsample.spacy_bridge.component import is_scored, set_posterior
+from corefsample.spacy_bridge.documents import doc_of_tokens
 
 LAW = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.4], [1.0, -1.0]])
 
@@ -153,10 +151,10 @@ def test_a_document_of_other_words_is_refused() -> None:
 def test_mentions_that_are_not_those_of_the_distribution_are_refused() -> None:
     doc, other = bare(), bare()
     spans = [doc[0:1], doc[3:5], doc[3:4]]
-    refused(doc, LAW, "mentions must be given where scored is a distribution, got none")
+    refused(doc, LAW, "mentions is required where scored is a distribution")
     refused(doc, LAW, r"antecedents must have one list a mention \(2\), got 3", mentions=spans[:2])
     refused(doc, LAW, r"mentions\[1\] must come in order .*", mentions=[spans[1], spans[0], spans[2]])
-    refused(doc, LAW, r"mentions\[0\] must hold a word, got '\\n'", mentions=[doc[1:2], *spans[1:]])
+    refused(doc, LAW, r"mentions\[0\] must have a word, got '\\n'", mentions=[doc[1:2], *spans[1:]])
     refused(
         doc, LAW, r"mentions\[2\] must be a span of doc, got one of another: 'his'", mentions=[*spans[:2], other[3:4]]
     )

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import EN_GUM_UD
+from places import EN_CORE_WEB_SM, EN_GUM_UD
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
@@ -29,19 +32,20 @@ from corefsample.spacy_bridge.documents import (
 )
 from corefsample.syntax import fitting_schemes
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy.tokens import Doc  # noqa: E402
-from spacy.vocab import Vocab  # noqa: E402
-
 VOCAB = Vocab()
 
 
-@pytest.fixture(scope="module")
-def nlp() -> Any:
-    """A spaCy pipeline with labels of Universal Dependencies."""
-    if not EN_GUM_UD.exists():
-        pytest.skip(f"the real pipeline is not there: {EN_GUM_UD.name}")
-    return spacy.load(EN_GUM_UD)
+SCHEMES = {EN_GUM_UD: ("ud2",), EN_CORE_WEB_SM: ("clearnlp",)}
+
+
+@pytest.fixture(scope="module", params=SCHEMES, ids=lambda path: path.name)
+def nlp(request: pytest.FixtureRequest) -> Any:
+    """A real spaCy pipeline; its meta names the scheme of its labels."""
+    if not request.param.exists():
+        pytest.skip(f"the pipeline {request.param.name} is missing")
+    pipeline = spacy.load(request.param)
+    pipeline.meta["scheme"] = SCHEMES[request.param]
+    return pipeline
 
 
 def made(words: Sequence[str], heads: Sequence[int], deps: Sequence[str], **columns: Any) -> Any:
@@ -119,19 +123,19 @@ def test_sentences_without_a_word_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("doc", "reason"),
     [
-        (Doc(VOCAB, words=["a"]), "doc must have a parse, got none: the pipeline needs a parser"),
+        (Doc(VOCAB, words=["a"]), "doc must have a parse, got none (the pipeline needs a parser)"),
         (
             Doc(VOCAB, words=["a", "b"], sent_starts=[True, False], pos=["X", "X"], lemmas=["a", "b"]),
-            "doc must have a parse, got none: the pipeline needs a parser",
+            "doc must have a parse, got none (the pipeline needs a parser)",
         ),
         (
             Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], lemmas=["a"]),
-            "doc must have universal parts of speech, got none: "
-            "the pipeline needs a morphologizer, or a tagger with an attribute_ruler",
+            "doc must have universal parts of speech, got none "
+            "(the pipeline needs a morphologizer, or a tagger with an attribute_ruler)",
         ),
         (
             Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], pos=["X"]),
-            "doc must have lemmas, got none: the pipeline needs a lemmatizer",
+            "doc must have lemmas, got none (the pipeline needs a lemmatizer)",
         ),
         (made(["a", "b"], [0, 0], ["ROOT", ""]), "doc must have a dependency label for each word, got none for 'b'"),
         ("a text", "doc must be a spaCy Doc, got str"),
@@ -171,7 +175,7 @@ def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
 
 def test_a_mention_without_a_word_or_outside_is_refused() -> None:
     doc = attack()
-    with pytest.raises(ParameterError, match=r"mentions\[1\] must hold a word, got ' '"):
+    with pytest.raises(ParameterError, match=r"mentions\[1\] must have a word, got ' '"):
         mentions_of_spans(doc, [doc[0:2], doc[2:3]])
     for rows, reason in [
         ([[0, 11, 0]], r"mentions\[0\] must lie in the 10 words of doc, got \[0, 11\]"),
@@ -290,11 +294,11 @@ def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
         ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens.feats[0] must be name=value|name=value, got 'A=b|c'"),
         (
             {"head": np.array([-1, -1])},
-            "tokens.sent must be one tree a sentence, got token 1 as the start of the heads alone",
+            "tokens.sent must be one tree a sentence, got token 1 as a start in head only",
         ),
         (
             {"sent": np.array([0, 1])},
-            "tokens.sent must be one tree a sentence, got token 1 as the start of tokens.sent alone",
+            "tokens.sent must be one tree a sentence, got token 1 as a start in sent only",
         ),
     ],
 )
@@ -314,7 +318,7 @@ def test_what_spacy_has_no_room_for_is_refused(changes: dict[str, Any], reason: 
 
 def test_a_document_without_tokens_makes_no_doc() -> None:
     document = ScoredDocument("a", np.zeros((0, 3), np.int32), AntecedentDistribution.from_lists([], []))
-    with pytest.raises(ParameterError, match="doc_id 'a': tokens must be there for a Doc, got none"):
+    with pytest.raises(ParameterError, match="doc_id 'a': tokens are required for a Doc"):
         doc_of_scored_document(document, VOCAB)
 
 
@@ -328,7 +332,7 @@ TEXT = (
 
 def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
     tokens = tokens_of_doc(nlp(TEXT))
-    assert fitting_schemes(tokens.dep) == ("ud2",)
+    assert fitting_schemes(tokens.dep) == nlp.meta["scheme"]
     assert "".join(tokens.text) == "".join(TEXT.split())
     assert not any(word.isspace() for word in tokens.text)
     again = doc_of_tokens(tokens, nlp.vocab)
@@ -337,7 +341,7 @@ def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
 
 
 def test_the_labels_of_a_real_parser_are_those_of_one_scheme(nlp: Any) -> None:
-    assert fitting_schemes(nlp.get_pipe("parser").labels) == ("ud2",)
+    assert fitting_schemes(nlp.get_pipe("parser").labels) == nlp.meta["scheme"]
 
 
 def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
