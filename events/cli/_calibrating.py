@@ -32,7 +32,7 @@ folder_option = click.option(
 
 @click.command(
     cls=Command,
-    short_help="Can the probabilities be trusted? Measure against gold.",
+    short_help="Measure the link probabilities against gold entities.",
     sections={"Measuring": ("bin_size", "norm", "level", "n_resamples", "unannotated", "seed")},
 )
 @click.argument("inputs", nargs=-1, required=True)
@@ -117,7 +117,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 @click.command(
     "calibrate-queries",
     cls=Command,
-    short_help="Do the intervals of counts hold the true counts?",
+    short_help="Measure the intervals of counts against gold entities.",
     sections={"Measuring": ("scheme", "unannotated", "seed")},
 )
 @click.argument("inputs", nargs=-1, required=True)

@@ -46,7 +46,7 @@ def streamed(stream: DocumentStream, on_progress: Progress | None) -> Iterator[S
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)
     if not n_documents:
-        raise InputError("a corpus must hold at least one document, got none", place=", ".join(stream.paths))
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
 
 
 class GoldDocuments:

@@ -207,7 +207,7 @@ class _Documents:
                 self._on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
         self.skipped.update(self.inputs.skipped)
         if not n_documents:
-            raise InputError("a corpus must hold at least one document, got none", place=", ".join(self.inputs.paths))
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
 
     def _annotated(self, item: ReadDocument) -> AnnotatedDocument:
         document: Any = item.document

@@ -149,7 +149,7 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
     if not report.n_documents and not report.n_problems:
-        raise InputError("a corpus must hold at least one document, got none", place=", ".join(stream.paths))
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     report.n_mentions = sum(sizes)
     if sizes:
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)

@@ -274,7 +274,7 @@ def test_missing_files_are_told_before_the_fit(run: Run, monkeypatch: pytest.Mon
 
 def test_a_target_without_documents_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         run(target=tmp_path / "none.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
