@@ -164,7 +164,7 @@ def test_overwrite_is_asked_for(capsys: pytest.CaptureFixture[str], corpus: Path
     status, out, err = called(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err == (
-        f"corefsample: --out must be a new or empty folder (--overwrite replaces it), got {tmp_path / 'run'}\n"
+        f"corefsample: --out must be a new or empty folder, got {tmp_path / 'run'} (--overwrite replaces it)\n"
     )
     assert called(capsys, *arguments, "--overwrite")[0] == 0
 
