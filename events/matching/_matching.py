@@ -53,7 +53,8 @@ class MentionMatches:
 
     def __repr__(self) -> str:
         codes = ", ".join(self.countries) or "none"
-        return f"MentionMatches(countries: {codes}; {len(self.described_mentions)} descriptions, {len(self.instances)} instances)"
+        n_descriptions, n_instances = len(self.described_mentions), len(self.instances)
+        return f"MentionMatches(countries: {codes}; {n_descriptions} descriptions, {n_instances} instances)"
 
     @property
     def possible(self) -> bool:
