@@ -58,7 +58,7 @@ class DocumentMatcher:
         """
         place = f"doc_id {document.doc_id!r}"
         if document.tokens is None:
-            raise InputError("tokens is required for events", place=place)
+            raise InputError("tokens are required for events", place=place)
         try:
             return match_document(document.tokens, document.mentions, self.rule, self.lexicon, date, self._scheme)
         except InputError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -12,12 +11,10 @@ from typing import Any, ClassVar, Self
 
 from corefsample.documents import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files import PathLike, unwritable, write_json
+from corefsample.files import PARTIAL_PREFIX, PathLike, partial_name, unwritable
 from corefsample.formats import QuarantineFile
 
 __all__ = ["OutputFolder"]
-
-_PARTIAL = ".run-partial-"
 
 
 class OutputFolder:
@@ -66,7 +63,7 @@ class OutputFolder:
             return
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
-        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(_PARTIAL)}
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
         if names and not (names <= self.FILES and self._is_record(self.path / self.RECORD)):
             rule = "must be a new or empty folder or an earlier run's"
             raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
@@ -88,7 +85,7 @@ class OutputFolder:
             parent.mkdir(parents=True, exist_ok=True)
             # Inside an existing folder or beside a new one, so that files move within one file system.
             place = self.path if self.path.exists() else parent
-            partial = place / f"{_PARTIAL}{secrets.token_hex(8)}"
+            partial = Path(partial_name(str(place / self.RECORD)))
             partial.mkdir()
             self._partial = partial
             self._open()
@@ -158,4 +155,4 @@ class OutputFolder:
 
     def finish_record(self, record: dict[str, Any]) -> None:
         """Write the record of the run."""
-        write_json(self.file(self.RECORD), record)
+        self.file(self.RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -87,8 +87,8 @@ def test_a_document_that_comes_twice_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"date": None}, "doc_id 'x': date must be there for events, got none"),
-        ({"tokens": None}, "doc_id 'x': tokens must be there for events, got none"),
+        ({"date": None}, "doc_id 'x': date is required for events"),
+        ({"tokens": None}, "doc_id 'x': tokens are required for events"),
     ],
 )
 def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -162,7 +162,7 @@ def test_the_law_of_one_count_can_be_had() -> None:
     known = counts_of(tally_of(SMALL), known=frozenset({"AAA", "BBB"}))
     with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
         known.pmf("Iraq", "1999Q1")
-    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+    with pytest.raises(ParameterError, match=r"second must be one that is counted .*, got 'Iraq'"):
         known.compare("AAA", "Iraq")
 
 
@@ -215,7 +215,7 @@ def test_a_comparison_the_other_way_round_is_its_mirror() -> None:
 
 
 def test_a_country_is_not_compared_with_itself() -> None:
-    with pytest.raises(ParameterError, match="compare must name two countries, got 'AAA' twice"):
+    with pytest.raises(ParameterError, match="second must be another country than first, got 'AAA' twice"):
         counts_of(tally_of(SMALL)).compare("AAA", "AAA")
 
 

@@ -317,7 +317,7 @@ def test_a_predicate_that_returns_something_else_is_refused(answer: Any, message
 
 def test_a_predicate_needs_a_date() -> None:
     document = er.scored({**PAIR, "date": None})
-    with pytest.raises(ParameterError, match="doc_id 'pair': date must be there for events, got none"):
+    with pytest.raises(ParameterError, match="doc_id 'pair': date is required for events"):
         evaluate_predicate(document, together)
 
 

@@ -279,11 +279,11 @@ def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parse", "fragment"),
     [
-        ("1 Iraq Iraq PROPN 2\n", "line 1 must be number, word, lemma, upos, head, label, got '1 Iraq Iraq PROPN 2'"),
-        ("2 Iraq Iraq PROPN 0 root\n", "line 1 must be number"),
-        ("1 Iraq Iraq PROPN x root\n", "line 1 must be number"),
-        ("1 Iraq Iraq PROPN 2 root\n", "line 1 must be number"),
-        ("1 Iraq Iraq PROPN ² root\n", "line 1 must be number"),
+        ("1 Iraq Iraq PROPN 2\n", "line 1: must be number, word, lemma, upos, head, label, got '1 Iraq Iraq PROPN 2'"),
+        ("2 Iraq Iraq PROPN 0 root\n", "line 1: must be number"),
+        ("1 Iraq Iraq PROPN x root\n", "line 1: must be number"),
+        ("1 Iraq Iraq PROPN 2 root\n", "line 1: must be number"),
+        ("1 Iraq Iraq PROPN ² root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN 0 SBJ\n", "parse: labels must be of the scheme ud2, got 'SBJ'"),
         ("1 Iraq Iraq PROPN 1 nsubj\n", "head"),
         ("1 a a NOUN 2 nsubj\n2 b b NOUN 1 nsubj\n", "cycle"),
