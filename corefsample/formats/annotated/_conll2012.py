@@ -27,10 +27,11 @@ from functools import partial
 
 from corefsample.documents import AnnotatedDocument, Rejected
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, new_text_file
-from corefsample.formats.annotated._brackets import OnFault, checked_on_fault, kept_mentions, layout
+from corefsample.files import PathLike
+from corefsample.formats.annotated._brackets import OnFault, checked_on_fault
 from corefsample.formats.annotated._conll2012_reading import COLUMNS, document_name, split_conll2012
-from corefsample.formats.annotated._stream import AnnotatedStream, Written
+from corefsample.formats.annotated._stream import AnnotatedStream
+from corefsample.formats.annotated._writing import Written, layout, write_annotated
 
 __all__ = ["read_conll2012", "write_conll2012"]
 
@@ -70,7 +71,8 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    on_fault = {"crossing_sentences": checked_on_fault("on_crossing_sentences", on_crossing_sentences)}
+    checked_on_fault("on_crossing_sentences", on_crossing_sentences)
+    on_fault = {"crossing_sentences": on_crossing_sentences}
     return AnnotatedStream(inputs, partial(split_conll2012, on_fault=on_fault), on_rejected)
 
 
@@ -111,24 +113,17 @@ def write_conll2012(
     OutputError
         If the file exists, or cannot be written.
     """
-    checked_on_fault("on_unwritable", on_unwritable)
-    written = Written()
-    with new_text_file(path, overwrite=overwrite) as write:
-        for document in documents:
-            kept = kept_mentions(
-                document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
-            )
-            write("\n".join(_lines(document, kept)) + "\n")
-            written = written.plus(len(kept))
-    return written
+    return write_annotated(
+        documents, path, _lines, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
+    )
 
 
 def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
     """Lines of one document with the mentions `kept`."""
     name, part = _name_and_part(document)
     if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
-        rule = "must be one line without blanks at its ends to be written"
-        raise ParameterError(f"doc_id {document.doc_id!r}: name {rule}, got {name!r}")
+        rule = "name must be one line without blanks at its ends to be written"
+        raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
     yield f"#begin document ({name});" + ("" if part is None else f" part {part}")
     tokens = document.tokens
     given = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}

@@ -24,17 +24,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from corefsample.documents import AnnotatedDocument, Rejected
-from corefsample.errors import ParameterError
-from corefsample.files import PathLike, new_text_file
-from corefsample.formats.annotated._brackets import OnFault, checked_on_fault, kept_mentions
-from corefsample.formats.annotated._corefud_reading import (
-    DEFAULT_FIELDS,
-    CorefudOptions,
-    fault_of_fields,
-    split_corefud,
-)
-from corefsample.formats.annotated._corefud_writing import EntityIds, corefud_lines
-from corefsample.formats.annotated._stream import AnnotatedStream, Written
+from corefsample.files import PathLike
+from corefsample.formats.annotated._brackets import OnFault, checked_on_fault
+from corefsample.formats.annotated._corefud_reading import CorefudOptions, require_fields, split_corefud
+from corefsample.formats.annotated._corefud_writing import CorefudLines
+from corefsample.formats.annotated._stream import AnnotatedStream
+from corefsample.formats.annotated._writing import Written, write_annotated
 
 __all__ = ["DATE_KEYS", "read_corefud", "write_corefud"]
 
@@ -90,12 +85,14 @@ def read_corefud(
     ('Introduction', '1')
     """
     on_fault = {
-        "discontinuous": checked_on_fault("on_discontinuous", on_discontinuous),
-        "crossing_sentences": checked_on_fault("on_crossing_sentences", on_crossing_sentences),
-        "empty_nodes_only": checked_on_fault("on_empty_nodes_only", on_empty_nodes_only),
+        "discontinuous": on_discontinuous,
+        "crossing_sentences": on_crossing_sentences,
+        "empty_nodes_only": on_empty_nodes_only,
     }
+    for fault, value in on_fault.items():
+        checked_on_fault(f"on_{fault}", value)
     if entity_fields is not None:
-        _check_fields(entity_fields)
+        require_fields(entity_fields)
     options = CorefudOptions(entity_fields, tuple(date_keys), on_fault)
     return AnnotatedStream(inputs, partial(split_corefud, options=options), on_rejected)
 
@@ -147,30 +144,9 @@ def write_corefud(
     OutputError
         If the file exists, or cannot be written.
     """
-    checked_on_fault("on_unwritable", on_unwritable)
     if entity_fields is not None:
-        _check_fields(entity_fields)
-    fields = entity_fields
-    ids = EntityIds()
-    written = Written()
-    with new_text_file(path, overwrite=overwrite) as write:
-        for document in documents:
-            own = "-".join(document.entity_fields) if document.entity_fields else DEFAULT_FIELDS
-            _check_fields(own)
-            fields = fields or own
-            if entity_fields is None and own != fields:
-                rule = f"fields of Entity= must be the same in a file ({fields}; entity_fields can choose)"
-                raise ParameterError(f"doc_id {document.doc_id!r}: {rule}, got {own}")
-            kept = kept_mentions(
-                document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
-            )
-            names = ids.of(document, kept, unique="GRP" not in fields.split("-"))
-            write("\n".join(corefud_lines(document, fields, kept, names, date_keys)) + "\n")
-            written = written.plus(len(kept))
-    return written
-
-
-def _check_fields(entity_fields: str) -> None:
-    fault = fault_of_fields(entity_fields)
-    if fault is not None:
-        raise ParameterError(f"entity_fields {fault}")
+        require_fields(entity_fields)
+    lines = CorefudLines(entity_fields, date_keys)
+    return write_annotated(
+        documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
+    )

@@ -13,11 +13,20 @@ import numpy as np
 
 from corefsample._checks import shown
 from corefsample.documents import AnnotatedDocument
+from corefsample.errors import ParameterError
 from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
 from corefsample.formats.annotated._stream import Lines
 
-__all__ = ["DEFAULT_FIELDS", "IDS", "CorefudOptions", "attribute_name", "fault_of_fields", "split_corefud"]
+__all__ = [
+    "DEFAULT_FIELDS",
+    "IDS",
+    "CorefudOptions",
+    "attribute_name",
+    "fault_of_fields",
+    "require_fields",
+    "split_corefud",
+]
 
 DEFAULT_FIELDS = "eid-etype-head-other"
 IDS = ("eid", "GRP")
@@ -181,6 +190,13 @@ def fault_of_fields(declared: str) -> str | None:
     if len(set(names)) == len(names) and sum(name in IDS for name in names) == 1 and "" not in names:
         return None
     return f"must be distinct fields, hyphens between them, one of them eid or GRP, got {shown(declared)}"
+
+
+def require_fields(entity_fields: str) -> None:
+    """Raise ParameterError unless given a valid declaration of fields."""
+    fault = fault_of_fields(entity_fields)
+    if fault is not None:
+        raise ParameterError(fault, parameter="entity_fields")
 
 
 def _mentions(

@@ -122,7 +122,7 @@ def _known_part(inputs: DocumentInputs, parts: Parts, task: Task) -> FinishedPar
 def _reject(documents: Sequence[Rejected], result: ScoringResult, on_rejected: QuarantineFile | None) -> None:
     for rejected in documents:
         if on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         on_rejected(rejected)
         result.n_rejected += 1
         if len(result.reasons) < 3:

@@ -71,7 +71,7 @@ class Parts:
             "n_read": n_read,
             "sha256": sha256(path),
             "tally": dataclasses.asdict(scored.tally),
-            "rejected": [dataclasses.asdict(each) for each in scored.rejected],
+            "rejected": [each.to_json() for each in scored.rejected],
         }
         write_json(path.with_suffix(".json"), content, indent=None)
         self.finished[number] = FinishedPart(n_read, scored.tally)
@@ -163,7 +163,7 @@ def _read_part(path: Path) -> tuple[FinishedPart, list[Rejected]] | None:
         if not isinstance(content, dict) or content["sha256"] != sha256(path):
             return None
         part = FinishedPart(content["n_read"], ScoringTally(**content["tally"]))
-        return part, [Rejected(**each) for each in content["rejected"]]
+        return part, [_rejected(**each) for each in content["rejected"]]
     except (OSError, KeyError, TypeError):
         return None
 
@@ -177,6 +177,10 @@ def _read_json(path: Path) -> Any:
 
 def _path(folder: Path, number: int) -> Path:
     return folder / f"part-{number:07d}.parquet"
+
+
+def _rejected(source: str, place: str, doc_id: str, reason: str, document: str) -> Rejected:
+    return Rejected(source, place, None, doc_id, reason, document)
 
 
 def _number(path: Path) -> int:

@@ -16,11 +16,11 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike
+from corefsample.files import PathLike, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
-from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record, write_record
+from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
 from events.jobs.scoring._parsing import pipeline_record
@@ -119,7 +119,7 @@ def run_score(
     started = time.time()
     options = options or ScoreOptions()
     path = os.fspath(out)
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     documents = DocumentInputs(
         inputs,
@@ -156,7 +156,7 @@ def run_score(
         content = run_record(
             arguments, sources, started, model=model, pipeline=manifest["pipeline"], summary=run.to_json()
         )
-        write_record(record, content)
+        write_json(record, content)
     return run
 
 

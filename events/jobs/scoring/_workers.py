@@ -90,7 +90,7 @@ class Scorer:
             try:
                 document = self._scored(item.document, tally)
             except ParameterError as error:
-                result.rejected.append(item.rejected(str(error)))
+                result.rejected.append(item.rejected(error))
             else:
                 result.documents.append(document)
                 add_tally(result.tally, tally)

@@ -79,7 +79,7 @@ def read_corpus(
 
     def reject(rejected: Rejected) -> None:
         if on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         on_rejected(rejected)
 
     documents: list[MentionDocument] = []
@@ -120,10 +120,10 @@ def read_corpus(
 
 def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
     document: Any = item.document
-    if document.tokens is None:
-        return item.rejected("tokens are required to train on, got none")
     try:
+        if document.tokens is None:
+            raise ParameterError("tokens are required to train on, got none")
         chosen_scheme(document.tokens, scheme)
     except ParameterError as error:
-        return item.rejected(str(error))
+        return item.rejected(error)
     return None

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import corefsample
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, path_list
+from corefsample.files import PathLike, path_list, write_json
 from corefsample.formats import quarantine_file
 from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, save_model
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
 from events._yaml_file import read_yaml, typed
-from events.jobs import checksums, free_outputs, run_record, write_record
+from events.jobs import checksums, free_outputs, run_record
 from events.jobs.training._corpus import annotated_inputs, read_corpus
 from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
@@ -205,7 +205,7 @@ def run_train(
             documents=[document.doc_id for document in documents],
             held_out=[document.doc_id for document in held_out_documents],
         )
-        write_record(run.record, content)
+        write_json(run.record, content)
     return run
 
 

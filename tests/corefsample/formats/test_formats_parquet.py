@@ -269,9 +269,9 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("doc_id", "", "doc_id must be a non-empty string, got ''"),
         ("doc_id", "d", "doc_id must be unique in the corpus"),
         ("date", "2024-02-30", "date must be an ISO date (YYYY-MM-DD), got '2024-02-30'"),
-        ("mentions", None, "mentions must be there, got none"),
-        ("antecedents", None, "antecedents must be there, got none"),
-        ("scores", None, "scores must be there, got none"),
+        ("mentions", None, "mentions is missing"),
+        ("antecedents", None, "antecedents is missing"),
+        ("scores", None, "scores is missing"),
         ("antecedents", [[], None, [0, 1]], "antecedents[1] must not be null, got null"),
         ("scores", [[], None, [0.0, 1.0]], "scores[1] must not be null, got null"),
         ("antecedents", [[], [0], [0, None]], "antecedents[2][1] must not be null, got null"),
@@ -324,7 +324,7 @@ def test_a_bad_row_is_named_and_the_rows_around_it_are_read(table: pa.Table, nam
 
 @pytest.mark.parametrize("name", ["doc_id", "mentions", "antecedents", "scores"])
 def test_a_missing_column_is_named(table: pa.Table, name: str) -> None:
-    with pytest.raises(InputError, match=rf"corpus\.parquet: column {name} must be there, got "):
+    with pytest.raises(InputError, match=rf"corpus\.parquet: column {name} is missing, got "):
         read_table(table.drop_columns([name]))
 
 

@@ -1,4 +1,4 @@
-"""What the command line adds to the first errors of a beginner: one line still, and what to do next."""
+"""The hints of errors that beginners meet: one line that ends with the next step."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from command_line import called
 from places import PROJECT
 from references import events as er
 
-from corefsample import CorefsampleError, InputError, OutputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.errors import ParameterHint
 from corefsample.formats import write_documents
-from events.cli import next_step
 from events.jobs import DocumentInputs
 from events.jobs.scoring._parsing import load_pipeline
 from events.news import read_articles
@@ -123,13 +122,13 @@ def test_a_file_of_another_kind_is_told_what_to_become(tmp_path: Path, name: str
     (tmp_path / name).touch()
     with pytest.raises(InputError, match="file name must end in one of") as refusal:
         DocumentInputs([tmp_path / name])
-    assert next_step(refusal.value) == step
+    assert refusal.value.hint == step
 
 
 def test_the_ending_of_an_output_is_left_to_its_rule(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="file name must end in one of") as refusal:
         write_documents([], tmp_path / "out.csv")
-    assert next_step(refusal.value) is None
+    assert refusal.value.hint is None
 
 
 @pytest.mark.parametrize(
@@ -176,7 +175,7 @@ def test_what_has_no_scores_yet_is_sent_to_score(
 def test_news_in_place_of_scored_mentions_is_sent_to_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     news = er.write_lines(tmp_path / "news.jsonl", [ROW])
     said = (
-        f"corefsample: {news}: line 1: doc_id 'a': mentions must be there, got none "
+        f"corefsample: {news}: line 1: doc_id 'a': mentions is missing "
         "(`corefsample score` finds and scores the mentions of news)\n"
     )
     assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", said)
@@ -194,7 +193,7 @@ def test_a_document_without_its_parse_is_told_what_is_missing(
     step = "the file must hold the parse, as `corefsample score` writes it"
     assert (status, err) == (
         3,
-        f"corefsample: {path}: line 1: doc_id 'doc 1': tokens must be there, got none ({step})\n",
+        f"corefsample: {path}: line 1: doc_id 'doc 1': tokens is missing ({step})\n",
     )
 
 
@@ -218,23 +217,23 @@ def test_a_folder_is_to_be_named_by_its_files(capsys: pytest.CaptureFixture[str]
     assert err.endswith(f" (the documents of a run are in {tmp_path / 'documents.parquet'})\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("--queries",)], ids=["links", "queries"])
-def test_files_without_gold_are_named(capsys: pytest.CaptureFixture[str], scored: Path, arguments: tuple[str]) -> None:
-    status, out, err = called(capsys, "calibrate", scored, *arguments)
+@pytest.mark.parametrize("command", ["calibrate", "calibrate-queries"])
+def test_files_without_gold_are_named(capsys: pytest.CaptureFixture[str], scored: Path, command: str) -> None:
+    status, out, err = called(capsys, command, scored)
     assert (status, out) == (3, "")
-    assert err.startswith(f"corefsample: {scored}: gold must be there ")
+    assert err.startswith(f"corefsample: {scored}: gold is required ")
     assert err.endswith(", got none in 10 documents\n")
 
 
 @pytest.mark.parametrize("entity", [None, 0], ids=["no entity", "one entity"])
-@pytest.mark.parametrize("arguments", [("--resamples", 10), ("--queries",)], ids=["links", "queries"])
-def test_gold_that_tells_nothing_is_refused_with_its_file(
+@pytest.mark.parametrize("arguments", [("calibrate", "--resamples", 10), ("calibrate-queries",)], ids=lambda a: a[0])
+def test_gold_without_information_is_refused_with_its_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[Any, ...], entity: int | None
 ) -> None:
     lines = [{**line, "gold": [entity] * len(line["mentions"])} for line in er.corpus()]
     path = er.write_lines(tmp_path / "gold.jsonl", lines)
-    status, out, err = called(capsys, "calibrate", path, *arguments)
-    if entity == 0 and "--queries" not in arguments:  # pairs that are all right can be measured
+    status, out, err = called(capsys, *arguments, path)
+    if entity == 0 and arguments[0] == "calibrate":  # pairs that are all right can be measured
         assert (status, err) == (0, "")
         return
     assert (status, out) == (3, "")
@@ -252,7 +251,7 @@ def test_too_few_queries_are_refused_before_anything_is_printed(
     path = er.write_lines(tmp_path / "gold.jsonl", lines)
     before = os.listdir(tmp_path)
     for more in ((), ("--out", tmp_path / "queries")):
-        status, out, err = called(capsys, "calibrate", path, "--queries", *more)
+        status, out, err = called(capsys, "calibrate-queries", path, *more)
         assert (status, out) == (3, "")
         assert err.startswith(f"corefsample: {path}: gold must make at least 20 pairs of query and document, got ")
         assert len(err.splitlines()) == 1
@@ -375,23 +374,6 @@ def test_what_the_system_refuses_is_told_by_its_place(
 
     monkeypatch.setattr("events.jobs.examine.examine", fail)
     assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {said}\n")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ParameterError("columns must include 'date', got 'day'"),
-        InputError("news.jsonl: line 2: doc_id 'x': date must be an ISO date (YYYY-MM-DD), got 'soon'"),
-        InputError("c.conllu: line 3: doc_id 'x': meta::dateCreated: must be an ISO date, got '2024-2-30'"),
-        InputError("x.parquet: row 3: doc_id 'y': date must be an ISO date, got 7"),
-        OutputError("x.parquet: output must be writable, got: No such file or directory"),
-        OutputError(f"{os.path.join(os.curdir, 'x')}: output must be writable, got: No such file or directory"),
-        OutputError("run: output must be writable, got: No space left on device"),
-        CorefsampleError("anything else"),
-    ],
-)
-def test_where_no_step_is_plain_none_is_said(error: CorefsampleError) -> None:
-    assert next_step(error) is None
 
 
 # --- pipes -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tallies import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, write_documents
 from events import EventCounter, load_rules, simulate_documents
@@ -48,7 +49,7 @@ def test_each_sample_counts_the_documents_with_an_event(documents: list[ScoredDo
         events = counter.add(document)
         assert document.date is not None
         quarter = f"{document.date.year}Q{(document.date.month - 1) // 3 + 1}"
-        for e, key in enumerate(() if events is None else events.keys):
+        for e, key in enumerate(() if events is None else names(events)):
             if key in samples.countries and events is not None:
                 place = samples.countries.index(key), samples.periods.index(quarter)
                 one_best[place] += int(events.one_best[e])

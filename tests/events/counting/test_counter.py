@@ -38,7 +38,7 @@ def test_adding_a_document_tells_its_events() -> None:
     assert [doc_id for doc_id, found in told.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
     third = told["doc 3"]
     assert third is not None
-    assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), ("KWT", "USA"))
+    assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
     assert third.matches is not None
     direct = evaluate_matches(
         DOCUMENTS[2].antecedents, third.matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100

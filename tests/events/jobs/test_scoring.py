@@ -585,7 +585,7 @@ def test_a_run_stopped_by_a_bad_document_can_be_resumed_with_a_quarantine(
     status, _, err = called(capsys, *arguments)
     hint, line = err.splitlines()
     assert status == 3
-    assert hint == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert hint == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert "a.conllu: document 1: doc_id" in line
     status, text, _ = called(capsys, *arguments, "--on-error", "quarantine", "--json")
     assert status == 0
@@ -642,7 +642,7 @@ def test_an_interrupt_keeps_parts_and_says_so(tmp_path: Path, model_path: Path, 
         process.send_signal(signal.SIGINT)
         said, err = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, b"")
-    assert err.decode().strip() == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert err.decode().strip() == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert not out.exists()
     assert run_score(corpus, out, ScoreOptions(model=str(model_path)), overwrite=True).tally.n_documents == 9
 
