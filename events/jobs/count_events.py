@@ -245,7 +245,7 @@ class _MatchedDocuments:
             paths, needs=("date", "tokens"), on_rejected=on_rejected, inspect=self._inspect, batch_size=_BATCH
         )
 
-    def _inspect(self, batch: DocumentBatch) -> dict[int, str]:
+    def _inspect(self, batch: DocumentBatch) -> dict[int, Fault]:
         matches, reasons = self._screen.match(batch)
         self._matches = {batch.places[row]: match for row, match in matches.items()}
         return reasons

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample._arrays import Bools
-from corefsample.documents import DocumentBatch
+from corefsample.documents import DocumentBatch, Fault
 from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES
 from events.lexicon import Lexicon
@@ -64,7 +64,7 @@ class Screen:
     def _unreadable(name: str) -> Callable[[Sequence[str]], Sequence[bool]]:
         return lambda words: [SCHEMES[name].reads(word) is None for word in words]
 
-    def match(self, batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, str]]:
+    def match(self, batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, Fault]]:
         """Match the documents of a batch.
 
         Parameters
@@ -85,7 +85,7 @@ class Screen:
             try:
                 found = self._match(batch, row)
             except InputError as error:
-                reasons[row] = str(error)
+                reasons[row] = Fault(error.message, error.hint)
             else:
                 if found.possible:
                     matches[row] = found
@@ -96,12 +96,12 @@ class Screen:
         readable: Bools = np.any([~_any_token(batch, table.flags(batch, "dep")) for table in self._misfits], axis=0)
         return readable
 
-    def _misfit(self, batch: DocumentBatch, row: int) -> str:
+    def _misfit(self, batch: DocumentBatch, row: int) -> Fault:
         begin, end = batch.token_bounds[row : row + 2].tolist()
         try:
             readable_schemes(batch.token_strings("dep")[begin:end].to_pylist(), self._scheme)
         except InputError as error:
-            return str(error)
+            return Fault(error.message, error.hint)
         raise AssertionError("a document that fits no scheme is rejected")
 
     def _promising(self, batch: DocumentBatch) -> Bools:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from corefsample.documents import Rejected
-from corefsample.errors import InputError
 from corefsample.files import PathLike, ReadProgress, SeenIds, total_size
 from events.news._fields import Article, ArticleFault, FieldRules, Record
 from events.news._files import ARCHIVES, MARKUP, corpus_paths, news_suffix
@@ -112,10 +111,10 @@ class ArticleStream:
         return json_records(path, self._columns, self._progress)
 
     def _reject(self, path: str, record: Record, fault: ArticleFault) -> None:
+        rejected = Rejected(path, record.place, None, fault.doc_id, str(fault), record.original(), fault.hint)
         if self._on_rejected is None:
-            named = f": doc_id {fault.doc_id!r}" if fault.doc_id else ""
-            raise InputError(str(fault), place=f"{path}: {record.place}{named}", hint=fault.hint) from None
-        self._on_rejected(Rejected(path, record.place, None, fault.doc_id, str(fault), record.original()))
+            raise rejected.error() from None
+        self._on_rejected(rejected)
 
 
 def read_articles(

@@ -120,9 +120,9 @@ def read_corpus(
 
 def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
     document: Any = item.document
-    if document.tokens is None:
-        return item.rejected(InputError("tokens are required to train on, got none"))
     try:
+        if document.tokens is None:
+            raise ParameterError("tokens are required to train on, got none")
         chosen_scheme(document.tokens, scheme)
     except ParameterError as error:
         return item.rejected(error)
