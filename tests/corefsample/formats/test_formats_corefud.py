@@ -413,7 +413,7 @@ def test_a_file_that_is_broken_off_missing_or_empty_is_refused(tmp_path: Path) -
     path = tmp_path / "x.conllu.gz"
     packed = gzip.compress((GOOD * 50).encode())
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match=r"x\.conllu\.gz: line [0-9]+: gzip data must be whole"):
+    with pytest.raises(InputError, match=r"x\.conllu\.gz: line [0-9]+: gzip data must be complete"):
         list(read_corefud(path))
     path.write_bytes(gzip.compress(b"\n \n"))
     with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
@@ -634,7 +634,7 @@ def test_an_output_is_whole_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "out.conllu.gz"
     write_corefud([plain_document(1, [])], path)
     first = path.read_bytes()
-    with pytest.raises(OutputError, match="output must not exist"):
+    with pytest.raises(ParameterError, match="output must not exist"):
         write_corefud([plain_document(2, [])], path)
     assert path.read_bytes() == first
     write_corefud([plain_document(1, [])], path, overwrite=True)
@@ -691,8 +691,8 @@ def test_a_table_has_one_row_a_mention() -> None:
         ({"entities": ["a", ""]}, r"entities\[1\] must be a non-empty string, got ''"),
         ({"entities": ["a", 1]}, r"entities\[1\] must be a non-empty string, got 1"),
         ({"attributes": {"etype": []}}, "etype must have one entry a mention"),
-        ({"attributes": {"start": ["", ""]}}, "attributes must hold what is no other field, got 'start'"),
-        ({"metadata": {"gold": 1}}, "metadata must hold what is no other field, got 'gold'"),
+        ({"attributes": {"start": ["", ""]}}, "attributes must hold no field of the document, got 'start'"),
+        ({"metadata": {"gold": 1}}, "metadata must hold no field of the document, got 'gold'"),
         ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "must come in order"),
         ({"mentions": [[0, 1, 0], [1, 3, 1]]}, "at most the number of tokens"),
         ({"sentences": (None, None)}, "sentences must have one entry a sentence"),
@@ -710,9 +710,9 @@ def test_a_clustering_must_fit_the_mentions() -> None:
     for labels, rule in (([0], "one entry a mention"), ([0.5, 1.0], "whole numbers")):
         with pytest.raises(ParameterError, match=rule):
             document.with_clustering(labels)
-    with pytest.raises(ParameterError, match="labels must be given where there is no gold"):
+    with pytest.raises(ParameterError, match="labels is required for a document without gold"):
         AnnotatedDocument.from_scored(scored())
-    with pytest.raises(ParameterError, match="tokens must be there"):
+    with pytest.raises(ParameterError, match="tokens is missing"):
         AnnotatedDocument.from_scored(dataclasses.replace(scored(gold=[1, 1, 1]), tokens=None))
 
 

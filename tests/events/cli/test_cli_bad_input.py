@@ -201,7 +201,7 @@ FILES = {
     "blank lines": File("bad.jsonl", lambda good, path: path.write_text("\n\n"), ("at least one document",)),
     "a folder": File("bad.jsonl", lambda good, path: path.mkdir(), ("input must be a regular file",)),
     "another ending": File("bad.txt", lambda good, path: path.touch(), ("file name must end in one of .jsonl",)),
-    "cut gzip": File("bad.jsonl.gz", _cut_gzip, ("bad.jsonl.gz: line ", "gzip data must be whole")),
+    "cut gzip": File("bad.jsonl.gz", _cut_gzip, ("bad.jsonl.gz: line ", "gzip data must be complete")),
     "cut Parquet": File("bad.parquet", _cut_parquet, ("bad.parquet: ",)),
     "no Parquet": File("bad.parquet", lambda good, path: path.write_text("{}"), ("bad.parquet: ",)),
 }
