@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterHint
 
 __all__ = ["ON_ERROR", "Fault", "Rejected", "missing_field"]
 
@@ -57,7 +57,7 @@ class Rejected:
     doc_id: str
     reason: str
     document: str
-    hint: str | None = None
+    hint: str | ParameterHint | None = None
 
     @property
     def place(self) -> str:

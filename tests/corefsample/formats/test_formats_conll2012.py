@@ -237,7 +237,7 @@ def test_penn_tags_become_universal_tags() -> None:
             "line 3: doc_id 'd': ",
             ["must end with #end document"],
         ),
-        (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must stand between #begin document", "got 'd 0 0 a -'"]),
+        (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must be between #begin document", "got 'd 0 0 a -'"]),
         (cells("-") + cells("-"), "line 5: doc_id 'd': ", ["must be unique in the corpus"]),
         (SAMPLE.replace("(VP*)  ", "(VP*   "), "sentence 1: ", ["parse bits of a sentence must be a tree"]),
         (SAMPLE.replace("(PP*  ", "(PP    "), "line 4: ", ["must be a tree", "got '(PP'"]),

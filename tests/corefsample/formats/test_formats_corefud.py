@@ -339,8 +339,8 @@ def bad_row(row: str) -> str:
         (words("(e1-x-3", "e1)", comments=SECOND), 8, ["head must be a word of the mention (1 to 2), got '3'"]),
         (words("(e1-x-0)", comments=SECOND), 8, ["head must be a word of the mention (1 to 1), got '0'"]),
         (words("(e1-x-two)", comments=SECOND), 8, ["head must be a word of the mention", "got 'two'"]),
-        (sentence("1 a 0 Entity=(e1)|Entity=(e2)", comments=SECOND), 8, ["must be there once, got it 2 times"]),
-        (sentence("1-1 a _ Entity=(e1)", "1 a 0 _", comments=SECOND), 8, ["must not stand on a multiword token"]),
+        (sentence("1 a 0 Entity=(e1)|Entity=(e2)", comments=SECOND), 8, ["must appear once, got it 2 times"]),
+        (sentence("1-1 a _ Entity=(e1)", "1 a 0 _", comments=SECOND), 8, ["must not be on a multiword token"]),
         (bad_row("2\tb\tb"), 9, ["a row must have 10 columns", "got 3"]),
         (bad_row("2 b b X XX _ 1 dep _ _"), 9, ["a row must have 10 columns", "got 1"]),
         (bad_row("2\t\tb\tX\t_\t_\t1\tdep\t_\t_"), 9, ["a row must have 10 columns", "got an empty one"]),
@@ -377,7 +377,7 @@ def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
         (words("", comments=header("bad", "eid-x-x")), ["distinct fields", "got 'eid-x-x'"]),
         (
             words("", comments=header("bad")) + words("", comments=["# global.Entity = GRP"]),
-            ["line 5", "sentence 2", "must stay what it is within a document", "got 'GRP'"],
+            ["line 5", "sentence 2", "must not change within a document", "got 'GRP'"],
         ),
         (
             words("", comments=[*header("bad"), "# meta::dateCreated = 2024-2-30"]),
@@ -618,7 +618,7 @@ def test_what_the_format_cannot_hold_is_refused(fields: dict[str, Any], rule: st
 
 
 def test_a_document_without_words_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="tokens must hold one or more"):
+    with pytest.raises(ParameterError, match="tokens must not be empty"):
         write_corefud([plain_document(0, [])], tmp_path / "out.conllu")
 
 
