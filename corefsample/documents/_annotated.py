@@ -16,7 +16,7 @@ from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents._base import BaseDocument
 from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens
+from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class AnnotatedDocument(BaseDocument):
         )
 
     def _facts(self) -> list[str]:
-        return [*BaseDocument._facts(self), f"{len(set(self.entities)):,} entities"]
+        return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a mention: doc_id, mention, start, end, head, entity, text, and each attribute."""

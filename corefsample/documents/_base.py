@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import html
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,10 +17,19 @@ from corefsample.documents import _faults
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
-__all__ = ["FIELDS", "BaseDocument", "checked_mentions"]
+__all__ = ["FIELDS", "BaseDocument", "checked_mentions", "iso_date"]
 
 FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SHOWN_WORDS = 60
+
+
+def iso_date(text: str) -> datetime.date | None:
+    """Day of a text such as "2024-05-31", or None if it has another form."""
+    try:
+        return datetime.date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:

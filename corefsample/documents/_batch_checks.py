@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -15,14 +13,13 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.documents import _check_kernels, _faults
-from corefsample.documents._base import FIELDS
+from corefsample.documents._base import FIELDS, iso_date
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._rejected import Fault, missing_field
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
 __all__ = ["checked"]
 
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GOLD_ID = msgspec.json.Decoder(int | str)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
@@ -105,7 +102,7 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
         if not doc_id:
             faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
     for row, date in enumerate(table.column("date").to_pylist()):
-        if date is not None and not _is_iso_date(date):
+        if date is not None and iso_date(date) is None:
             faults.add(row, f"date must be an ISO date (YYYY-MM-DD), got {shown(date)}")
     for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
         faults.add_missing(name, table.column(name))
@@ -128,14 +125,6 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
     _add_unlike_scores(faults, table)
     _add_bad_json(faults, batch)
     return faults
-
-
-def _is_iso_date(text: str) -> bool:
-    try:
-        datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return _ISO_DATE.fullmatch(text) is not None
 
 
 def _lengths(lists: pa.ListArray) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents._base import BaseDocument
-from corefsample.documents._tokens import Tokens
+from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ScoredDocument(BaseDocument):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
 
     def _facts(self) -> list[str]:
-        candidates = f"{self.antecedents.n_candidates:,} candidate antecedents"
+        candidates = counted(self.antecedents.n_candidates, "candidate antecedent")
         return [*BaseDocument._facts(self), candidates, *(["gold entities"] if self.gold is not None else [])]
 
     def to_frame(self) -> pd.DataFrame:

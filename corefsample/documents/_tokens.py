@@ -24,9 +24,9 @@ TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)
 _SHOWN_WORDS = 8
 
 
-def counted(number: int, noun: str) -> str:
-    """Number and noun, in the plural where it is due."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Number and noun, in the plural unless the number is 1."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

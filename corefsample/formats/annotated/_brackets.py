@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from corefsample._checks import choice, shown
+from corefsample._checks import shown
+from corefsample.errors import ParameterHint
 
-__all__ = ["Bracket", "DocumentFaultError", "Found", "MentionCollector", "OnFault", "Place", "checked_on_fault"]
+__all__ = ["ON_FAULT", "Bracket", "DocumentFaultError", "Found", "MentionCollector", "OnFault", "Place"]
 
 OnFault = Literal["skip", "refuse"]
+ON_FAULT = ("skip", "refuse")
 _RULES = {
     "discontinuous": "a mention must be in one piece",
     "crossing_sentences": "a mention must lie in one sentence",
@@ -24,19 +26,14 @@ _RULES = {
 }
 
 
-def checked_on_fault(name: str, value: OnFault) -> None:
-    """Raise unless `value` is "skip" or "refuse"."""
-    choice(name, value, ("skip", "refuse"))
-
-
 class DocumentFaultError(Exception):
-    """A document breaks the format, at a line and in a sentence ("" for none)."""
+    """A document breaks the format, at a line and in a sentence (its name for messages, "" for none)."""
 
-    def __init__(self, line: int, sentence: str, reason: str) -> None:
+    def __init__(self, line: int, sentence: str, reason: str, hint: ParameterHint | None = None) -> None:
         super().__init__(reason)
         self.line = line
-        self.sentence = sentence
-        self.reason = reason
+        self.reason = f"{sentence}: {reason}" if sentence else reason
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from corefsample.formats.annotated._writing import layout
 __all__ = ["CorefudLines"]
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
-_MEANT = frozenset("%-=|()[]<>,: \t")  # characters of an id that mean something to the format
+_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
 
 
 class CorefudLines:
@@ -108,7 +108,7 @@ def _opened(
 
 
 def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
-    """Bring the comment that holds the date up to date; where there is none, return a new one."""
+    """Return the document with its date in the comment that holds it, or a new comment if there is none."""
     if document.date is None or not date_keys:
         return document, []
     iso = document.date.isoformat()
@@ -131,7 +131,7 @@ def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[Annot
 
 
 def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
-    """MISC whose bridging and split antecedents name entities that are written, by the ids that they are given."""
+    """MISC with only the bridging and split antecedents whose entities are written, by their ids in the file."""
     if not isinstance(misc, str) or ("Bridge=" not in misc and "Split" not in misc):
         return misc
     parts = []
@@ -145,14 +145,14 @@ def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
 
 
 def _reference(ids: Mapping[str, str], pair: str) -> str:
-    """``e173<e188:part`` by the ids given, "" where one of the two is not written."""
+    """``e173<e188:part`` by the ids in the file, "" if one of the two is not written."""
     entities, colon, relation = pair.partition(":")
     names = entities.split("<")
     return "<".join(ids[name] for name in names) + colon + relation if all(name in ids for name in names) else ""
 
 
 def _encoded(name: str) -> str:
-    """An id with percent codes for what means something to the format."""
+    """An id with percent codes for characters that have a meaning in the format."""
     return "".join(
         "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or c.isspace() or not c.isprintable() else c
         for c in name

@@ -79,18 +79,18 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
 
     def _accepted(self, path: str, raw: RawDocument) -> AnnotatedDocument | None:
         """Parse one document; if it is bad, report it and return None."""
-        line = raw.lines[0][0]
+        line, hint = raw.lines[0][0], None
         try:
             document = raw.document()
             if self._seen.add(document.doc_id):
                 return document
             reason = "doc_id must be unique in the corpus, got it again"
         except DocumentFaultError as fault:
-            line = fault.line
-            reason = f"{fault.sentence}: {fault.reason}" if fault.sentence else fault.reason
+            line, reason, hint = fault.line, fault.reason, fault.hint
         except ParameterError as fault:
             reason = str(fault)
-        rejected = Rejected(path, "line", line, raw.doc_id, reason, "\n".join(text for _, text in raw.lines))
+        text = "\n".join(text for _, text in raw.lines)
+        rejected = Rejected(path, "line", line, raw.doc_id, reason, text, hint)
         if self._on_rejected is None:
             raise rejected.error()
         self._on_rejected(rejected)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from corefsample._arrays import Ints32
-from corefsample._checks import shown
+from corefsample._checks import choice, shown
 from corefsample.documents import AnnotatedDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files import PathLike, new_text_file
-from corefsample.formats.annotated._brackets import OnFault, checked_on_fault
+from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 
 __all__ = ["TokenBrackets", "Written", "kept_mentions", "layout", "write_annotated"]
 
@@ -49,7 +49,7 @@ def write_annotated(
     overwrite: bool,
 ) -> Written:
     """Write documents to a new file; `lines_of` makes the lines of a document with the mentions to write."""
-    checked_on_fault("on_unwritable", on_unwritable)
+    choice("on_unwritable", on_unwritable, ON_FAULT)
     written = Written()
     with new_text_file(path, overwrite=overwrite) as write:
         for document in documents:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
 import pyarrow as pa
@@ -30,8 +30,6 @@ class ParquetReader(ReadProgress):
     ----------
     path
         The file.
-    columns
-        Names of the columns to read, None for all; the others are absent in the documents.
 
     Attributes
     ----------
@@ -39,7 +37,7 @@ class ParquetReader(ReadProgress):
         How far the file is read, in bytes of the file, estimated from its rows.
     """
 
-    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
         self.path = path
         try:
@@ -65,7 +63,6 @@ class ParquetReader(ReadProgress):
         if foreign:
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
             raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
-        self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
@@ -75,7 +72,7 @@ class ParquetReader(ReadProgress):
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._file.iter_batches(batch_size=size, columns=self._columns):
+            for table in self._file.iter_batches(batch_size=size):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
                 first, row = row + 1, row + table.num_rows
                 self.bytes_read = n_bytes * row // n_rows
@@ -85,7 +82,7 @@ class ParquetReader(ReadProgress):
             raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
-        """Cast to the schema, leaving out rows with a number that does not fit; columns not read are null."""
+        """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
         for field in SCHEMA:
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from corefsample._checks import choice, whole
@@ -27,8 +27,6 @@ class DocumentStream(FileSeries):
         Files, globs, or "-" for standard input.
     needs
         Fields that every document must have: "date", "tokens", "gold".
-    columns
-        Names of the fields to read from Parquet, None for all.
     on_rejected
         Called with each document that breaks a rule, which is then left out; None: the first one raises InputError.
     inspect
@@ -57,14 +55,12 @@ class DocumentStream(FileSeries):
         inputs: PathLike | Iterable[PathLike],
         *,
         needs: Iterable[str] = (),
-        columns: Sequence[str] | None = None,
         on_rejected: Callable[[Rejected], None] | None = None,
         inspect: Callable[[DocumentBatch], Mapping[int, str | Fault]] | None = None,
         batch_size: int = 64,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
-        self._columns = columns
         self._on_rejected = on_rejected
         self._inspect = inspect
         self._batch_size = whole("batch_size", batch_size, 1)
@@ -72,12 +68,9 @@ class DocumentStream(FileSeries):
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
         seen = SeenIds()
-        for _, reader in self._readers(self._opened):
+        for _, reader in self._readers(_opened):
             for batch, rejected in reader.batches(self._batch_size):
                 yield self._accepted(batch, rejected, seen)
-
-    def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
-        return ParquetReader(path, self._columns) if path.endswith(".parquet") else JsonLinesReader(path)
 
     def _accepted(self, batch: DocumentBatch, rejected: list[Rejected], seen: SeenIds) -> DocumentBatch:
         """Check a batch, report what is wrong in the order of the file, and return the valid documents."""
@@ -93,6 +86,10 @@ class DocumentStream(FileSeries):
                 raise bad.error()
             self._on_rejected(bad)
         return valid
+
+
+def _opened(path: str) -> JsonLinesReader | ParquetReader:
+    return ParquetReader(path) if path.endswith(".parquet") else JsonLinesReader(path)
 
 
 def _repeated_ids(batch: DocumentBatch, seen: SeenIds) -> dict[int, str]:
