@@ -56,7 +56,7 @@ def result(**changes: Any) -> CorefResult:
     return CorefResult(**fields)
 
 
-def test_the_last_column_is_new_and_rows_without_words_go() -> None:
+def test_the_last_column_is_new_and_rows_without_words_are_left_out() -> None:
     document = from_fastcoref(result(), offsets=OFFSETS, doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     assert document.antecedents.antecedents.tolist() == [0, 0, 1]
@@ -91,7 +91,7 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
         from_fastcoref(result(text=words, char_map=by_word), tokens, doc_id="a")
 
 
-def test_a_span_that_cuts_a_token_is_refused_widened_or_dropped() -> None:
+def test_a_span_that_begins_inside_a_token_is_rejected_widened_or_dropped() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
     with pytest.raises(
         ParameterError, match=r"^char_map span\[1\] must begin and end at token bounds, got characters 8 to 11 "
@@ -111,7 +111,7 @@ def test_heads_may_be_given_by_row() -> None:
 
 
 def doc_of(words: list[str], text: str) -> Any:
-    """As much of a spaCy Doc as is read."""
+    """The attributes of a spaCy Doc that are read."""
 
     class Doc(list[Any]):
         vocab = spans = None
@@ -184,12 +184,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("changes", "options", "words"), CASES)
-def test_bad_input_is_refused_in_words(changes: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_input_is_rejected_with_a_reason(changes: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
-def test_what_is_no_result_is_refused() -> None:
+def test_what_is_no_result_is_rejected() -> None:
     with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, with coref_logit, got list"):
         from_fastcoref([result()], offsets=OFFSETS, doc_id="a")

@@ -1,4 +1,4 @@
-"""What all adapters share: masks, scores relative to NEW, the order of the format, heads, what is left out."""
+"""Code that all adapters share: masks, scores relative to NEW, order of mentions, heads, links left out."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
     assert links.antecedents.tolist() == [0]
 
 
-def test_a_pruned_new_keeps_no_probability_that_shows() -> None:
+def test_a_pruned_new_has_a_probability_of_zero_after_rounding() -> None:
     # row 1: NEW pruned, one candidate of score 3: it has all the mass, but the format's scores stay finite
     links = Links.from_square("s", np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([0.0, -INF]))
     assert links.scores.tolist() == [100.0]
@@ -105,17 +105,17 @@ BAD_LINKS = [
 
 
 @pytest.mark.parametrize(("scores", "new", "antecedents", "words"), BAD_LINKS)
-def test_bad_links_are_refused_in_words(scores: Any, new: Any, antecedents: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_links_are_rejected_with_a_reason(scores: Any, new: Any, antecedents: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         Links.from_top_k("s", np.array(scores), np.array(new), "a", np.array(antecedents))
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 # --- arrays ------------------------------------------------------------------------------------------------
 
 
 class Tensor:
-    """As much of a torch tensor as is used: on a device, with gradients, of a type NumPy does not know."""
+    """The attributes of a torch tensor that are used: on a device, with gradients, of a type NumPy does not know."""
 
     def __init__(self, values: Any, dtype: str = "torch.bfloat16", where: str = "gpu") -> None:
         self.values, self.dtype, self.where = values, dtype, where
@@ -136,7 +136,7 @@ class Tensor:
         return np.array(self.values, "float32")
 
 
-def test_a_tensor_comes_off_its_device() -> None:
+def test_a_tensor_is_copied_from_its_device() -> None:
     assert float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
 
 
@@ -155,16 +155,16 @@ BAD_ARRAYS = [
 
 
 @pytest.mark.parametrize(("reader", "value", "words"), BAD_ARRAYS)
-def test_bad_arrays_are_refused_in_words(reader: Any, value: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_arrays_are_rejected_with_a_reason(reader: Any, value: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         reader("s", value)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 # --- order -------------------------------------------------------------------------------------------------
 
 
-def test_mentions_come_by_start_then_longest_first_and_links_turned_round_go() -> None:
+def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_left_out() -> None:
     # System: shortest first. Row 1 = "the man", row 2 = "the man next door", row 3 = "he". Scores are log 1 and log 2.
     # Row 2 -> row 1 is turned round: row 2 comes before row 1 here. Its softmax was {0: 1/4, 1: 2/4, NEW: 1/4}.
     two = math.log(2)
@@ -186,7 +186,7 @@ def test_mentions_come_by_start_then_longest_first_and_links_turned_round_go() -
     }
 
 
-def test_rows_without_a_span_go_with_their_links() -> None:
+def test_rows_without_a_span_are_left_out_with_their_links() -> None:
     # Row 1 stands for no span. Row 2's softmax was a third each; without row 1 it is a half each.
     links = Links.from_square("s", np.zeros((3, 3)), np.zeros(3))
     spans = spans_of([(0, 1), (-1, -1), (2, 3)], valid=np.array([True, False, True]))
@@ -199,7 +199,7 @@ def test_rows_without_a_span_go_with_their_links() -> None:
 
 
 @given(charts(), st.data())
-def test_what_remains_is_the_systems_law_given_that_no_link_left_out_was_taken(chart: Any, data: Any) -> None:
+def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(chart: Any, data: Any) -> None:
     scores, new = chart
     n = len(new)
     place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
@@ -228,11 +228,11 @@ BAD_SPANS = [
 
 
 @pytest.mark.parametrize(("pairs", "tokens", "words"), BAD_SPANS)
-def test_bad_spans_are_refused_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
+def test_bad_spans_are_rejected_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
     links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
-    with pytest.raises(ParameterError) as refusal:
+    with pytest.raises(ParameterError) as caught:
         assemble("test", links, spans_of(pairs), doc_id="a", tokens=tokens)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:

@@ -1,4 +1,4 @@
-"""spaCy's Docs as documents of ours, and back: hand-made ones, and those of a real pipeline."""
+"""Conversion of spaCy Docs to documents and back: hand-made Docs, and those of real pipelines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def made(words: Sequence[str], heads: Sequence[int], deps: Sequence[str], **colu
 
 
 def attack() -> Any:
-    """What spaCy's English pipelines make of it, in ClearNLP's labels; two blanks and a line break are tokens."""
+    """A parse of spaCy's English pipelines, in ClearNLP's labels; two blanks and a line break are tokens."""
     words = ["US", "troops", " ", "were", "attacked", "by", "them", ".", "\n", "They", "fled", "."]
     heads = [1, 4, 1, 4, 4, 4, 5, 4, 7, 10, 10, 10]
     deps = "compound nsubjpass dep auxpass ROOT agent pobj punct dep nsubj ROOT punct".split()  # noqa: SIM905
@@ -78,7 +78,7 @@ def content(tokens: Tokens) -> dict[str, Any]:
 # --- from spaCy --------------------------------------------------------------------------------------------
 
 
-def test_a_parse_in_clearnlp_labels_comes_over_word_by_word() -> None:
+def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
     tokens = tokens_of_doc(attack())
     assert content(tokens) == {
         "text": ["US", "troops", "were", "attacked", "by", "them", ".", "They", "fled", "."],
@@ -95,7 +95,7 @@ def test_a_parse_in_clearnlp_labels_comes_over_word_by_word() -> None:
     assert word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
 
 
-def test_what_hung_on_whitespace_hangs_on_the_word_above_it() -> None:
+def test_a_word_below_whitespace_is_attached_to_the_word_above_it() -> None:
     # c -> blank -> blank -> b
     doc = made(["a", "b", " ", "\n", "c"], [1, 1, 1, 2, 3], ["det", "ROOT", "dep", "dep", "obj"])
     tokens = tokens_of_doc(doc)
@@ -141,7 +141,7 @@ def test_sentences_without_a_word_do_not_count() -> None:
         ("a text", "doc must be a spaCy Doc, got str"),
     ],
 )
-def test_a_doc_without_its_annotation_is_refused(doc: Any, reason: str) -> None:
+def test_a_doc_without_its_annotation_is_rejected(doc: Any, reason: str) -> None:
     with pytest.raises(ParameterError) as caught:
         tokens_of_doc(doc)
     assert str(caught.value) == reason
@@ -173,7 +173,7 @@ def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
     assert mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
 
 
-def test_a_mention_without_a_word_or_outside_is_refused() -> None:
+def test_a_mention_without_a_word_or_outside_is_rejected() -> None:
     doc = attack()
     with pytest.raises(ParameterError, match=r"mentions\[1\] must have a word, got ' '"):
         mentions_of_spans(doc, [doc[0:2], doc[2:3]])
@@ -218,7 +218,7 @@ TAGS = ("NOUN", "VERB", "PRON", "PUNCT", "X")
 
 @st.composite
 def trees(draw: st.DrawFn) -> Tokens:
-    """Words with one projective tree a sentence: each word hangs on a neighbour's chain, so that no links cross."""
+    """Words with one projective tree a sentence: each joins the tree of a neighbour, so that no links cross."""
     sizes = draw(st.lists(st.integers(1, 6), max_size=4))
     heads: list[int] = []
     sent: list[int] = []
@@ -245,7 +245,7 @@ def trees(draw: st.DrawFn) -> Tokens:
 
 @settings(max_examples=60)
 @given(trees())
-def test_tokens_survive_the_way_through_spacy(tokens: Tokens) -> None:
+def test_tokens_survive_conversion_to_spacy_and_back(tokens: Tokens) -> None:
     doc = doc_of_tokens(tokens, VOCAB)
     assert content(tokens_of_doc(doc)) == content(tokens)
     assert word_offsets(doc).tolist() == list(range(len(tokens)))
@@ -302,7 +302,7 @@ def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
         ),
     ],
 )
-def test_what_spacy_has_no_room_for_is_refused(changes: dict[str, Any], reason: str) -> None:
+def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any], reason: str) -> None:
     columns = {
         "text": ["A", "b"],
         "lemma": ["a", "b"],
@@ -325,12 +325,12 @@ def test_a_document_without_tokens_makes_no_doc() -> None:
 # --- a real pipeline ---------------------------------------------------------------------------------------
 
 TEXT = (
-    "U.S. troops were attacked by rebels in Iraq on Tuesday, officials said.\n\n"
+    "U.S. troops were attacked by rebels in Iraq on Tuesday, officials all_votes.\n\n"
     "The president of the country  condemned the attack. He hadn't been told of it, and she'd left.\n"
 )
 
 
-def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
+def test_a_real_parse_survives_conversion_to_spacy_and_back(nlp: Any) -> None:
     tokens = tokens_of_doc(nlp(TEXT))
     assert fitting_schemes(tokens.dep) == nlp.meta["scheme"]
     assert "".join(tokens.text) == "".join(TEXT.split())
@@ -351,12 +351,12 @@ def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
 
 
-def test_a_pipeline_without_a_parser_is_refused(nlp: Any) -> None:
+def test_a_pipeline_without_a_parser_is_rejected(nlp: Any) -> None:
     with nlp.select_pipes(disable=["parser"]), pytest.raises(ParameterError, match="doc must have a parse, got none"):
         tokens_of_doc(nlp(TEXT))
 
 
-def test_annotated_documents_go_to_spacy_and_back(gum_path: Path) -> None:
+def test_annotated_documents_survive_conversion_to_spacy_and_back(gum_path: Path) -> None:
     for document in islice(read_documents(gum_path), 3):
         doc = doc_of_scored_document(document, VOCAB)
         tokens = tokens_of_doc(doc)
