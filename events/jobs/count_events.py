@@ -13,7 +13,7 @@ from typing import Any
 
 from corefsample import _checks
 from corefsample._processors import processors
-from corefsample.documents import ON_ERROR, DocumentBatch, Rejected
+from corefsample.documents import ON_ERROR, DocumentBatch, Fault, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, path_list
 from corefsample.formats import DocumentStream

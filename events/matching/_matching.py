@@ -14,7 +14,7 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterHint
 from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
@@ -133,9 +133,9 @@ def match_document(
     matches = [reading.matches(found) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
         names = " and ".join(reading.scheme for reading in readings)
+        found_labels = f"labels that fit {names}, which see different events"
         raise InputError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {names}, which see different events "
-            "(scheme chooses)"
+            f"tokens.dep must tell the dependency scheme, got {found_labels}", hint=ParameterHint("scheme", "chooses")
         )
     return matches[0]
 

@@ -21,7 +21,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import Recalibration
 from corefsample.syntax import SCHEMES, ParseView, follow
@@ -180,10 +180,8 @@ def match_queries(
     readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
-        raise InputError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}, which see "
-            "different queries (choose with --scheme)"
-        )
+        rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}"
+        raise InputError(f"{rule}, which see different queries", hint=ParameterHint("scheme", "chooses"))
     entities = gold_codes(document, unannotated) if with_gold else None
     return _queries(document, mention_types(document.tokens, document.mentions), instances, entities)
 
