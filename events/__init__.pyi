@@ -1,6 +1,14 @@
+from . import counting as counting
+from . import plots as plots
+from . import queries as queries
 from .counting import CountTally as CountTally
 from .counting import EventCounter as EventCounter
 from .counting import EventCounts as EventCounts
+from .counting import TrueEvents as TrueEvents
+from .counting import count_posterior as count_posterior
+from .counting import count_samples as count_samples
+from .counting import hdi_interval as hdi_interval
+from .counting import quantile_interval as quantile_interval
 from .lexicon import Lexicon as Lexicon
 from .lexicon import load_lexicon as load_lexicon
 from .rules import Rule as Rule

@@ -1,4 +1,4 @@
-"""YAML files that users write: read strictly, so that nothing vanishes."""
+"""Strict reading of YAML files that users write."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Key = str | int
 
 
 def read_yaml(source: str, data: bytes) -> object:
-    """Read YAML, refusing a key that appears twice.
+    """Read YAML; a key that appears twice is an error.
 
     Parameters
     ----------
     source
         Name of the file, for errors.
     data
-        What the file holds, UTF-8.
+        Content of the file, UTF-8.
 
     Raises
     ------
     InputError
-        If it is no YAML: one line of file, line and reason.
+        If it is not YAML; the place is the file and the line.
     """
     import yaml
 
     def mapping(loader: Any, node: Any) -> object:
-        # YAML would keep the last of two equal keys: the other's content would vanish unseen.
+        # YAML keeps the last of two equal keys and would silently lose the content of the other.
         keys = [getattr(key, "value", None) for key, _ in node.value]
         for i, (key, _) in enumerate(node.value):
             if keys[i] in keys[:i]:
@@ -47,10 +47,10 @@ def read_yaml(source: str, data: bytes) -> object:
     try:
         return yaml.load(data, loader)
     except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"{source}{line}: must be YAML: {_one_line(error.problem or error.context)}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that is none, such as 1999-02-30
-        raise InputError(f"{source}: must be YAML in UTF-8: {_one_line(error)}") from error
+        place = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
+        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=place) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date such as 1999-02-30
+        raise InputError(f"must be YAML in UTF-8, got: {_one_line(error)}", place=source) from None
 
 
 def _one_line(value: object) -> str:
@@ -58,21 +58,25 @@ def _one_line(value: object) -> str:
 
 
 def typed(source: str, content: object, kind: type[T]) -> T:
-    """Convert what a YAML file holds to a typed structure.
+    """Convert the content of a YAML file to a typed structure.
 
     Raises
     ------
     InputError
-        If it does not fit: file, place, rule and the value found.
+        If a value breaks a rule; the place is the file and the path to the value.
     """
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{source}: {_located(content, kind, str(error))}") from None
+        rule, where = _located(content, kind, str(error))
+        raise InputError(rule, place=f"{source}: {where}") from None
 
 
-def _located(content: Any, kind: type, message: str) -> str:
-    """Add to a message of msgspec the keys that it leaves out ("presets[...]") and the value found."""
+def _located(content: Any, kind: type, message: str) -> tuple[str, str]:
+    """Rule with the value found, and the path to the value, from a message of msgspec.
+
+    msgspec gives both in the message only, without the value and with "[...]" for the keys of mappings.
+    """
     rule, _, where = message.partition(" - at ")
     of_key = where.startswith("`key` in ")
     content = copy.deepcopy(content)
@@ -80,15 +84,15 @@ def _located(content: Any, kind: type, message: str) -> str:
     for name, index in re.findall(r"\.([\w-]+)|\[(\d+|\.\.\.)\]", where):
         key = name or (_culprit(content, node, kind, message) if index == "..." else int(index))
         node, place = node[key], f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}"
-    if rule.startswith("Object "):  # a field that is unknown or missing: the rule says which
+    if rule.startswith("Object "):  # the rule names the unknown or missing field
         found = "" if "unknown" in rule else f", got {shown(node)}"
-        return f"{place.lstrip('.') or 'file'}: {rule}{found}"
+        return f"{rule}{found}", place.lstrip(".") or "file"
     value = _culprit(content, node, kind, message) if of_key else node
-    return f"{place.lstrip('.') or 'file'}: {rule.partition(', got ')[0]}, got {shown(value)}"
+    return f"{rule.partition(', got ')[0]}, got {shown(value)}", place.lstrip(".") or "file"
 
 
 def _culprit(content: Any, node: dict[Key, Any], kind: type, message: str) -> Key:
-    """Reduce a mapping within the content to the one member that the message is about, and return its key."""
+    """Find the member of a mapping that the message is about by converting one member at a time; return its key."""
     members = dict(node)
     for key, value in members.items():
         node.clear()
@@ -102,11 +106,11 @@ def _culprit(content: Any, node: dict[Key, Any], kind: type, message: str) -> Ke
 
 
 def shown(value: object) -> str:
-    """A value for a message: on one line, and short."""
+    """Represent a value for a message, in one short line."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
-        return f"{value} (YAML reads NO, OFF, YES and ON as truth values: put quotes round them)"
+        return f"{value} (YAML reads NO, OFF, YES and ON as booleans: quote them)"
     if isinstance(value, datetime.date):
         return str(value)
     text = repr(value)

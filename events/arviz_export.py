@@ -1,4 +1,4 @@
-"""Count samples as ArviZ takes them: an xarray DataTree with a posterior group."""
+"""Export of count samples to ArviZ: an xarray DataTree with a posterior group."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["to_arviz"]
 
 
 def to_arviz(samples: CountSamples) -> DataTree:
-    """Hand count samples to ArviZ.
+    """Convert count samples for ArviZ.
 
-    The draws are independent, not the steps of a Markov chain, so there is one chain; effective sample sizes equal the
-    number of draws but for noise, and R-hat says nothing here.
+    The draws are independent, not the steps of a Markov chain, so there is one chain. Effective sample sizes equal the
+    number of draws up to noise, and R-hat is not informative.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def to_arviz(samples: CountSamples) -> DataTree:
     -------
     xarray.DataTree
         Group `posterior`: `count` (chain, draw, country, period). Group `constant_data`: `n_docs` (period) and
-        `one_best` (country, period). Coordinates: country codes, labels of periods, and beside these `period_start`,
-        the first days.
+        `one_best` (country, period). Coordinates: country codes, labels of periods, and `period_start`, the first days
+        of the periods.
 
     Raises
     ------
@@ -41,15 +41,14 @@ def to_arviz(samples: CountSamples) -> DataTree:
 
     References
     ----------
-    ArviZ's InferenceData schema; since arviz-base 0.1 such a tree takes the place of the InferenceData class.
+    ArviZ's InferenceData schema; since arviz-base 0.1 such a tree replaces the InferenceData class.
     """
     try:
         from arviz_base import from_dict
         from xarray import DataTree
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"to_arviz must have arviz-base: pip install 'corefsample[arviz]', got no module {error.name!r}"
-        ) from None
+        hint = "pip install 'corefsample[arviz]'"
+        raise ParameterError(f"to_arviz requires arviz-base, got no module {error.name!r}", hint=hint) from None
 
     tree = from_dict(
         {

@@ -8,4 +8,5 @@ PROJECT = Path(__file__).parents[1]
 SHARED = PROJECT.parent / "shared"
 GUM_SCORED = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 EN_GUM_UD = SHARED / "models" / "en_gum_ud"
+EN_CORE_WEB_SM = SHARED / "models" / "en_core_web_sm"
 TEST_DATA = PROJECT / "tests" / "data"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from events.counting import Calendar, CountTally, DocumentEvents
+from events.counting import Calendar, CountTally, DocumentEvents, EventCounts, event_key, event_name
 
 QUARTER = Calendar("quarter")
 DAY = datetime.date(2000, 1, 1)
@@ -23,8 +23,17 @@ def document(hits: dict[str, list[int]], one_best: tuple[str, ...] = ()) -> Docu
     """Events of a document: by country, 0 or 1 a sample."""
     keys = tuple(sorted(hits))
     return DocumentEvents(
-        "d", DAY, keys, np.array([hits[k] for k in keys], np.uint8), np.array([k in one_best for k in keys])
+        "d",
+        DAY,
+        tuple(map(event_key, keys)),
+        np.array([hits[k] for k in keys], np.uint8),
+        np.array([k in one_best for k in keys]),
     )
+
+
+def names(events: DocumentEvents) -> tuple[str, ...]:
+    """Names of the possible events of a document."""
+    return tuple(map(event_name, events.keys))
 
 
 def tally_of(documents: list[tuple[str, DocumentEvents | None]], n_samples: int = 4) -> CountTally:
@@ -35,6 +44,11 @@ def tally_of(documents: list[tuple[str, DocumentEvents | None]], n_samples: int 
         if events is not None:
             tally.add_events(events, quarter(label))
     return tally
+
+
+def counts_of(tally: CountTally, **options: Any) -> EventCounts:
+    """Posterior of quarterly counts."""
+    return EventCounts(tally, QUARTER, **options)
 
 
 SMALL = [

@@ -31,7 +31,7 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
 def test_every_command_of_the_readme_is_one_that_exists() -> None:
     from events.cli._program import cli
 
-    named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z]+)", block)}
+    named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z-]+)", block)}
     assert {"demo", "events", "doctor"} <= named <= set(cli.commands)
 
 

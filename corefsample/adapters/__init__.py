@@ -1,4 +1,4 @@
-"""Scores of coreference systems that people already run, as scored documents.
+"""Scores of existing coreference systems as scored documents.
 
 Nothing here imports such a system: the adapters take its objects, or plain arrays of its layout.
 """

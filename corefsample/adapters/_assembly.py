@@ -1,35 +1,25 @@
-"""A document from a system's links and spans: heads, the order of the format, and what had to be left out."""
+"""A document from a system's links and spans: heads, the order of the format, and a count of what was left out."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.adapters._arrays import Floats, Ints
+from corefsample._arrays import Bools, Ints
+from corefsample.adapters._arrays import row_bounds
 from corefsample.adapters._links import Links
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 
-__all__ = ["METADATA", "Description", "Spans", "assemble", "parse_heads"]
+__all__ = ["METADATA", "Spans", "assemble", "parse_heads"]
 
-METADATA = "adapter"  # the key of a document's metadata under which an adapter says what it did
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a document is called and carries besides its mentions."""
-
-    doc_id: str
-    date: datetime.date | None = None
-    tokens: Tokens | None = None
-    metadata: Mapping[str, Any] | None = None
+METADATA = "adapter"  # the key of a document's metadata under which an adapter reports what it left out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,85 +31,96 @@ class Spans:
     starts, ends
         int64 (n_mentions,): first token, and the token past the last.
     heads
-        int64 (n_mentions,): head tokens, or None: found in the parse.
-    kept
-        bool (n_mentions,): False for rows of scores that stand for no span (padding, special tokens); None: all.
+        int64 (n_mentions,): head tokens; None: found in the parse.
+    valid
+        bool (n_mentions,): False for rows of scores without a span (padding, special tokens); None: all are valid.
     """
 
     starts: Ints
     ends: Ints
     heads: Ints | None = None
-    kept: npt.NDArray[np.bool_] | None = None
+    valid: Bools | None = None
 
-    def kept_rows(self) -> Ints:
-        """Rows that stand for a span."""
-        rows = np.arange(self.starts.shape[0]) if self.kept is None else np.flatnonzero(self.kept)
-        return rows.astype(np.int64)
+    @classmethod
+    def of_words(cls, n_tokens: int, known: Mapping[int, tuple[int, int]] | None) -> Self:
+        """Span of each word: that of the mention it heads if it is known, otherwise the word itself."""
+        heads = np.arange(n_tokens, dtype=np.int64)
+        starts, ends = heads.copy(), heads + 1
+        for head, (start, end) in (known or {}).items():
+            if not 0 <= start <= head < end <= n_tokens:
+                rule = f"contain its head {head} and end by the last token ({n_tokens})"
+                raise ParameterError(f"spans[{head}] must {rule}, got {start} to {end} (exclusive)")
+            starts[head], ends[head] = start, end
+        return cls(starts, ends, heads)
 
 
 def parse_heads(starts: Ints, ends: Ints, tokens: Tokens | None) -> Ints:
-    """Head token of each span: the first whose syntactic head lies outside; the last token where nothing is parsed."""
+    """Head token of each span: the first whose syntactic head lies outside; without a parse, the last token."""
     heads = ends - 1
     if tokens is None or not (tokens.head >= 0).any():
         return heads
     for m, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         inner = tokens.head[start:end]
-        outside = np.flatnonzero((inner < start) | (inner >= end))
-        heads[m] = start + outside[0]  # a span of a forest has one at least
+        heads[m] = start + np.flatnonzero((inner < start) | (inner >= end))[0]  # a span of a forest has at least one
     return heads
 
 
-def assemble(system: str, links: Links, spans: Spans, description: Description) -> ScoredDocument:
+def assemble(
+    system: str,
+    links: Links,
+    spans: Spans,
+    *,
+    doc_id: str,
+    tokens: Tokens | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
     """Build the document: mentions by start, then longest first, and the links that still point backwards.
 
-    Links to rows without a span, and those that the new order turns round, are left out; the rest of their mention
-    renormalises. The metadata counts them, under "adapter".
+    Links to rows without a span, and those that the new order reverses, are left out, and the remaining candidates of
+    their mention are renormalised. The metadata counts them, under "adapter".
     """
-    rows = spans.kept_rows()
+    metadata = metadata or {}
+    if METADATA in metadata:
+        raise ParameterError(
+            f"must not have {METADATA!r}, which the adapter adds, got {_checks.shown(metadata[METADATA])}",
+            parameter="metadata",
+        )
+    rows = np.arange(links.n_mentions) if spans.valid is None else np.flatnonzero(spans.valid)
     starts, ends = spans.starts[rows], spans.ends[rows]
-    _check_spans(rows, starts, ends, description.tokens)
-    heads = parse_heads(starts, ends, description.tokens) if spans.heads is None else spans.heads[rows]
+    _require_spans(rows, starts, ends, tokens)
+    heads = parse_heads(starts, ends, tokens) if spans.heads is None else spans.heads[rows]
     order = np.lexsort((-ends, starts))
     places = np.full(links.n_mentions, -1, np.int64)
     places[rows[order]] = np.arange(rows.shape[0])
     mentions, antecedents = places[links.mentions], places[links.antecedents]
-    spanned = (mentions >= 0) & (antecedents >= 0)
-    kept = spanned & (antecedents < mentions)
-    by_mention = np.flatnonzero(kept)[np.argsort(mentions[kept], kind="stable")]
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(mentions[kept], minlength=rows.shape[0]))))
-    metadata = dict(description.metadata or {})
-    if METADATA in metadata:
-        raise ParameterError(
-            f"metadata must leave {METADATA!r} to the adapter, got {_checks.shown(metadata[METADATA])}"
-        )
-    metadata[METADATA] = {
+    has_spans = (mentions >= 0) & (antecedents >= 0)
+    valid = has_spans & (antecedents < mentions)
+    left_out = ~valid & (mentions >= 0)
+    left_out_mass = np.bincount(links.mentions[left_out], links.probabilities()[left_out], links.n_mentions)
+    by_mention = np.flatnonzero(valid)[np.argsort(mentions[valid], kind="stable")]
+    summary = {
         "system": system,
         "rows_without_span": links.n_mentions - rows.shape[0],
-        "links_without_span": int((~spanned & (mentions >= 0)).sum()),
-        "links_reversed": int((spanned & ~kept).sum()),
-        **_left_out(links, places, kept),
+        "links_without_span": int((~has_spans & (mentions >= 0)).sum()),
+        "links_reversed": int((has_spans & ~valid).sum()),
+        "left_out_mass": float(left_out_mass.sum()),
+        "largest_left_out_mass": float(left_out_mass.max(initial=0.0)),
     }
     return ScoredDocument(
-        doc_id=description.doc_id,
+        doc_id=doc_id,
         mentions=np.stack((starts, ends, heads), axis=1)[order].astype(np.int32),
-        antecedents=AntecedentDistribution.from_csr(indptr, antecedents[by_mention], links.scores[by_mention]),
-        date=description.date,
-        tokens=description.tokens,
-        metadata=metadata,
+        antecedents=AntecedentDistribution.from_csr(
+            row_bounds(mentions[valid], rows.shape[0]), antecedents[by_mention], links.scores[by_mention]
+        ),
+        date=date,
+        tokens=tokens,
+        metadata={**metadata, METADATA: summary},
     )
 
 
-def _left_out(links: Links, places: Ints, kept: npt.NDArray[np.bool_]) -> dict[str, float]:
-    """Probability, as the system had it, of the links of mentions with a span that the document has not."""
-    gone = ~kept & (places[links.mentions] >= 0)
-    mass: Floats = np.bincount(
-        links.mentions[gone], weights=links.probabilities()[gone], minlength=links.n_mentions
-    ).astype(np.float64)
-    return {"left_out_mass": float(mass.sum()), "largest_left_out_mass": float(mass.max(initial=0.0))}
-
-
-def _check_spans(rows: Ints, starts: Ints, ends: Ints, tokens: Tokens | None) -> None:
-    """Refuse a span that is none, by its row in the system's order."""
+def _require_spans(rows: Ints, starts: Ints, ends: Ints, tokens: Tokens | None) -> None:
+    """Raise for an invalid span, by its row in the system's order."""
     limit = np.iinfo(np.int32).max if tokens is None else len(tokens)
     bad = np.flatnonzero((starts < 0) | (ends <= starts) | (ends > limit))
     if bad.size:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from corefsample.adapters._arrays import Floats, Ints, is_masked
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample.adapters._arrays import float_matrix, int_matrix, is_masked, row_bounds
 from corefsample.coreference import AntecedentDistribution
 from corefsample.errors import ParameterError
 
-__all__ = ["Links"]
+__all__ = ["Links", "require_new"]
 
 # Where a system has pruned NEW, the format has no score for it: NEW then lies this far below the best candidate,
 # so that its probability, at most exp(-100) = 4e-44, is lost in rounding.
@@ -21,7 +21,7 @@ _PRUNED_NEW = 100.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Links from mentions to mentions before them, ascending by mention; masked ones are not among them.
+    """Links from mentions to mentions before them, ascending by mention, without the masked ones.
 
     Attributes
     ----------
@@ -45,57 +45,99 @@ class Links:
         Parameters
         ----------
         scores, antecedents
-            (n_mentions, n_candidates): score and index of each candidate. What a mask hides may have any index: e2e's
+            (n_mentions, n_candidates): score and index of each candidate. Masked candidates may have any index: e2e's
             first rows point before the document's beginning, and top candidates of early rows lie after them.
         new
             (n_mentions,): score of NEW, on the same scale.
         """
         n_mentions = scores.shape[0]
-        kept = ~is_masked(scores)
-        wrong = np.argwhere(kept & ((antecedents < 0) | (antecedents >= np.arange(n_mentions)[:, None])))
+        scored = ~is_masked(scores)
+        wrong = np.argwhere(scored & ((antecedents < 0) | (antecedents >= np.arange(n_mentions)[:, None])))
         if wrong.size:
             i, k = wrong[0]
             raise ParameterError(
                 f"{antecedents_name}[{i}][{k}] must be a mention before {i}, unless masked, got {antecedents[i, k]}"
             )
-        relative = _relative_to_new(name, scores, new, kept)
-        mentions, columns = np.nonzero(kept)
-        chosen = antecedents[mentions, columns]
-        _refuse_twice(antecedents_name, mentions, chosen)
-        return cls(n_mentions, mentions.astype(np.int64), chosen, relative[mentions, columns])
+        relative = _relative_to_new(name, scores, new, scored)
+        mentions, columns = np.nonzero(scored)
+        candidates = antecedents[mentions, columns]
+        _require_distinct(antecedents_name, mentions, candidates)
+        return cls(n_mentions, mentions.astype(np.int64), candidates, relative[mentions, columns])
+
+    @classmethod
+    def from_new_first(
+        cls, scores: Any, antecedents: Any, n_rows: int, row: str, *, n_new: tuple[int, ...] = (1,)
+    ) -> Self:
+        """Links of unsorted top antecedents, with the columns of NEW before theirs.
+
+        Parameters
+        ----------
+        scores
+            (n_rows, number of columns for NEW + k); several columns for NEW are summed as probabilities.
+        antecedents
+            (n_rows, k): indices.
+        n_rows, row
+            Number of rows, and the name of one in an error.
+        n_new
+            Possible numbers of columns for NEW.
+        """
+        values, indices = float_matrix("scores", scores), int_matrix("antecedents", antecedents)
+        if values.shape[0] != n_rows or indices.shape[0] != n_rows:
+            raise ParameterError(
+                f"scores and antecedents must have one row per {row} ({n_rows}), "
+                f"got {values.shape[0]} and {indices.shape[0]}"
+            )
+        extra = values.shape[1] - indices.shape[1]
+        if extra not in n_new:
+            columns = "1 more column" if n_new == (1,) else f"{' or '.join(map(str, n_new))} more columns"
+            raise ParameterError(
+                f"must have {columns} than antecedents, in front, for NEW, "
+                f"got {values.shape[1]} and {indices.shape[1]}",
+                parameter="scores",
+            )
+        new = np.logaddexp.reduce(values[:, :extra], axis=1)
+        require_new("scores", new, "begin")
+        return cls.from_top_k("scores", values[:, extra:], new, "antecedents", indices)
 
     @classmethod
     def from_square(cls, name: str, scores: Floats, new: Floats) -> Self:
-        """Links of a score for every pair: (n_mentions, n_mentions), of which the strict lower triangle counts."""
+        """Links with a score for each pair: (n_mentions, n_mentions), of which the strict lower triangle is used."""
         n_mentions = scores.shape[0]
         earlier = np.where(np.tri(n_mentions, k=-1, dtype=bool), scores, -np.inf)
         columns = np.broadcast_to(np.arange(n_mentions), scores.shape)
         return cls.from_top_k(name, earlier, new, name, columns)
 
     def probabilities(self) -> Floats:
-        """Float64 (n_links,): the probability of each link, as the system has it."""
-        counts = np.bincount(self.mentions, minlength=self.n_mentions)
-        indptr = np.concatenate(([0], np.cumsum(counts)))
+        """Float64 (n_links,): the probability of each link according to the system."""
         by_candidate = np.lexsort((self.antecedents, self.mentions))
         probabilities = np.empty(self.scores.shape[0])
-        probabilities[by_candidate] = AntecedentDistribution.from_csr(indptr, self.antecedents, self.scores).probs
+        probabilities[by_candidate] = AntecedentDistribution.from_csr(
+            row_bounds(self.mentions, self.n_mentions), self.antecedents, self.scores
+        ).probs
         return probabilities
 
 
-def _relative_to_new(name: str, scores: Floats, new: Floats, kept: npt.NDArray[np.bool_]) -> Floats:
-    """Scores minus that of NEW; rows whose NEW is masked keep it out of reach of their best candidate."""
-    best = np.where(kept, scores, -np.inf).max(axis=1, initial=-np.inf)
+def require_new(name: str, new: Floats, end: str) -> None:
+    """Raise if the score of NEW, with which each row must begin or end, is masked."""
+    masked = np.flatnonzero(is_masked(new))
+    if masked.size:
+        raise ParameterError(f"{name}[{masked[0]}] must {end} with the score of NEW, got {new[masked[0]]}")
+
+
+def _relative_to_new(name: str, scores: Floats, new: Floats, scored: Bools) -> Floats:
+    """Scores minus that of NEW; a masked NEW is placed far below the row's best candidate."""
+    best = np.where(scored, scores, -np.inf).max(axis=1, initial=-np.inf)
     no_new = is_masked(new)
-    empty = np.flatnonzero(no_new & ~kept.any(axis=1))
+    empty = np.flatnonzero(no_new & ~scored.any(axis=1))
     if empty.size:
-        raise ParameterError(f"{name}[{empty[0]}] must leave NEW or a mention before it, got a mask everywhere")
+        raise ParameterError(f"{name}[{empty[0]}] must have a score for NEW or a mention before it, got masks only")
     level = np.where(no_new, best - _PRUNED_NEW, new)
-    return np.where(kept, scores, 0.0) - level[:, None]
+    return np.where(scored, scores, 0.0) - level[:, None]
 
 
-def _refuse_twice(name: str, mentions: Ints, antecedents: Ints) -> None:
+def _require_distinct(name: str, mentions: Ints, antecedents: Ints) -> None:
     order = np.lexsort((antecedents, mentions))
     same = (np.diff(mentions[order]) == 0) & (np.diff(antecedents[order]) == 0)
     if same.any():
-        place = order[np.flatnonzero(same)[0]]
-        raise ParameterError(f"{name}[{mentions[place]}] must be distinct, got {antecedents[place]} twice")
+        link = order[np.flatnonzero(same)[0]]
+        raise ParameterError(f"{name}[{mentions[link]}] must be distinct, got {antecedents[link]} twice")

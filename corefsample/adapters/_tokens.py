@@ -1,4 +1,4 @@
-"""Tokens of spaCy's and Stanza's documents, and spans of characters as spans of tokens."""
+"""Tokens of spaCy's and Stanza's documents, and conversion of character spans to token spans."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from corefsample.adapters._arrays import Ints
+from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
 
 __all__ = ["ALIGNMENTS", "align", "is_spacy_doc", "spacy_tokens", "stanza_tokens"]
 
@@ -18,12 +17,12 @@ ALIGNMENTS = ("strict", "expand", "drop")
 
 
 def is_spacy_doc(value: object) -> bool:
-    """Whether a value has what is needed of a spaCy Doc."""
+    """Whether a value is a spaCy Doc, by the attributes used here."""
     return hasattr(value, "text") and hasattr(value, "vocab") and hasattr(value, "spans")
 
 
 def spacy_tokens(doc: Any) -> Tokens:
-    """Tokens of a spaCy Doc; without a parse every head is -1, without sentences all are one."""
+    """Tokens of a spaCy Doc; without a parse all heads are -1, without sentences all tokens are in one."""
     words = list(doc)
     parsed = any(word.dep_ for word in words)
     starts = [i > 0 and bool(word.is_sent_start) for i, word in enumerate(words)]
@@ -39,7 +38,7 @@ def spacy_tokens(doc: Any) -> Tokens:
 
 
 def stanza_tokens(document: Any) -> Tokens:
-    """Words of a Stanza Document, in its order; empty words (zero anaphora) are not among them."""
+    """Words of a Stanza Document, in its order, without empty words (zero anaphora)."""
     words: list[Any] = []
     heads: list[int] = []
     sents: list[int] = []
@@ -59,29 +58,29 @@ def stanza_tokens(document: Any) -> Tokens:
     )
 
 
-def _array(values: Sequence[int]) -> npt.NDArray[np.int32]:
+def _array(values: Sequence[int]) -> Ints32:
     return np.asarray(values, np.int32)
 
 
-def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Token spans of character spans.
+def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, Ints, Bools]:
+    """Convert character spans to token spans.
 
     Parameters
     ----------
     spans
         int64 (n_spans, 2): first character, and the one past the last.
     offsets
-        int64 (n_tokens, 2): the same of each token, ascending, none overlapping.
+        int64 (n_tokens, 2): the same of each token, ascending, without overlaps.
     alignment
-        Where a span begins or ends inside a token: "strict" refuses it, "expand" takes the whole token, "drop" leaves
-        the span out. A span that touches no token is refused, or left out by "drop".
+        For a span that begins or ends inside a token: "strict" raises, "expand" widens it to the whole token, "drop"
+        leaves the span out. A span that touches no token raises, or is left out by "drop".
 
     Returns
     -------
     starts, ends
         int64 (n_spans,): first token, and the one past the last.
-    kept
-        bool (n_spans,).
+    aligned
+        bool (n_spans,): False for the spans left out.
     """
     starts = np.searchsorted(offsets[:, 1], spans[:, 0], side="right")  # the first token that ends past the beginning
     ends = np.searchsorted(offsets[:, 0], spans[:, 1], side="left")  # the first that begins at or past the end
@@ -90,9 +89,10 @@ def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, 
     exact = touching.copy()
     exact[inside] &= offsets[starts[inside], 0] == spans[inside, 0]
     exact[inside] &= offsets[ends[inside] - 1, 1] == spans[inside, 1]
-    kept = touching if alignment == "expand" else exact
-    if alignment != "drop" and not kept.all():
-        i = int(np.flatnonzero(~kept)[0])
-        rule = "touch a token" if not touching[i] else "begin and end where tokens do (or take alignment='expand')"
-        raise ParameterError(f"{name}[{i}] must {rule}, got characters {spans[i, 0]} to {spans[i, 1]}")
-    return starts.astype(np.int64), ends.astype(np.int64), kept
+    aligned = touching if alignment == "expand" else exact
+    if alignment != "drop" and not aligned.all():
+        i = int(np.flatnonzero(~aligned)[0])
+        rule = "begin and end at token bounds" if touching[i] else "touch a token"
+        hint = ParameterHint("alignment", "= 'expand' widens it") if touching[i] else None
+        raise ParameterError(f"{name}[{i}] must {rule}, got characters {spans[i, 0]} to {spans[i, 1]}", hint=hint)
+    return starts.astype(np.int64), ends.astype(np.int64), aligned

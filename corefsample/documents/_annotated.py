@@ -12,38 +12,40 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import _faults
-from corefsample.documents._scored import FIELDS, ScoredDocument, Tokens, _mention_array
+from corefsample.documents._base import BaseDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AnnotatedDocument", "SentenceNotes"]
+__all__ = ["REFERENCES", "AnnotatedDocument", "SentenceNotes"]
 
-_SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 REFERENCES = ("Bridge", "SplitAnte", "Split")  # attributes of MISC that name entities
+_SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceNotes:
-    """What a CoNLL-U file says of a sentence besides its words; kept so that it can be written back.
+    """Content of a CoNLL-U sentence besides its words; kept so that it can be written back.
 
     Attributes
     ----------
     comments
-        Comment lines as they came (sent_id, text ...), without those that are fields of the document.
+        Comment lines, unchanged (sent_id, text ...), without those that are fields of the document.
     further_rows
-        Rows that are no words, multiword tokens and empty nodes: the number of words before each, and its line.
+        Multiword tokens and empty nodes: the number of words before each, and its line.
     """
 
     comments: tuple[str, ...] = ()
     further_rows: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnnotatedDocument:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnnotatedDocument(BaseDocument):
     """A document and the entity that each of its mentions was annotated with.
 
     Attributes
@@ -62,9 +64,9 @@ class AnnotatedDocument:
     attributes
         Further annotation of each mention by name, n_mentions strings each ("" where there is none).
     metadata
-        Everything else the file said of the document.
+        All other information of the file on the document.
     skipped
-        Mentions that the file has and the document has not, counted by reason.
+        Mentions of the file that the document lacks, counted by reason.
     entity_fields
         The fields of ``Entity=`` in the order that the file declared (CorefUD), or None.
     sentences
@@ -78,7 +80,7 @@ class AnnotatedDocument:
 
     doc_id: str
     tokens: Tokens
-    mentions: npt.NDArray[np.int32]
+    mentions: Ints32
     entities: Sequence[str]
     date: datetime.date | None = None
     attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -88,43 +90,27 @@ class AnnotatedDocument:
     sentences: tuple[SentenceNotes, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.doc_id, str) or not self.doc_id:
-            raise ParameterError(f"doc_id must be a non-empty string, got {self.doc_id!r}")
-        mentions = _mention_array(self.mentions)
-        mentions.flags.writeable = False
-        object.__setattr__(self, "mentions", mentions)
+        self._check_common_fields()
         object.__setattr__(self, "entities", tuple(self.entities))
         for name, column in {"entities": self.entities, **self.attributes}.items():
-            if len(column) != len(mentions):
-                raise ParameterError(f"{name} must have one entry a mention ({len(mentions)}), got {len(column)}")
+            _require_one_each(name, len(column), "mention", self.n_mentions)
         for i, entity in enumerate(self.entities):
             if not isinstance(entity, str) or not entity:
                 raise ParameterError(f"entities[{i}] must be a non-empty string, got {entity!r}")
         for name in self.attributes:
             if name in _SPAN_COLUMNS:
-                raise ParameterError(f"attributes must hold what is no other field, got {name!r}")
-        for name in self.metadata:
-            if name in FIELDS:
-                raise ParameterError(f"metadata must hold what is no other field, got {name!r}")
-        if self.sentences and len(self.sentences) != self.n_sentences:
-            raise ParameterError(
-                f"sentences must have one entry a sentence ({self.n_sentences}), got {len(self.sentences)}"
-            )
-        dated = isinstance(self.date, datetime.date) and not isinstance(self.date, datetime.datetime)
-        if self.date is not None and not dated:
-            raise ParameterError(f"date must be a datetime.date, got {self.date!r}")
-        fault = _faults.mention_fault(mentions, len(self.tokens))
-        if fault is not None:
-            raise ParameterError(fault)
+                raise ParameterError(f"must hold no field of the document, got {name!r}", parameter="attributes")
+        if self.sentences:
+            _require_one_each("sentences", len(self.sentences), "sentence", self.n_sentences)
 
     @classmethod
     def from_scored(cls, document: ScoredDocument, labels: npt.ArrayLike | None = None) -> Self:
-        """Take the mentions of a scored document with its annotated entities, or with any clustering.
+        """Make an annotated document of a scored one, with its gold entities or with any clustering.
 
         Parameters
         ----------
         document
-            It must have tokens.
+            A document with tokens.
         labels
             Integers (n_mentions,): equal ones are one entity, as in `map_clustering` and in one row of
             `ClusteringSamples.labels`. None: the document's gold entities; mentions without one are left out, and
@@ -135,21 +121,22 @@ class AnnotatedDocument:
         ParameterError
             If the document has no tokens, labels are not one integer a mention, or there is neither gold nor labels.
         """
+        place = f"doc_id {document.doc_id!r}"
         if document.tokens is None:
-            raise ParameterError(f"doc_id {document.doc_id!r}: tokens must be there to write a document, got none")
-        if labels is None and document.gold is None:
-            raise ParameterError(f"doc_id {document.doc_id!r}: labels must be given where there is no gold, got None")
-        entities: list[str | None]
-        if labels is None:
-            entities = _names_of_gold(document.gold or ())
+            raise ParameterError("tokens is missing, without which no annotated document is made", place=place)
+        entities: Sequence[str | None]
+        if labels is not None:
+            entities = _names_of_labels(labels, document.n_mentions)
+        elif document.gold is not None:
+            entities = _names_of_gold(document.gold)
         else:
-            entities = list(_names_of_labels(labels, document.n_mentions))
-        kept = [i for i, entity in enumerate(entities) if entity is not None]
-        n_left_out = len(entities) - len(kept)
+            raise ParameterError("is required for a document without gold", parameter="labels", place=place)
+        annotated = [i for i, entity in enumerate(entities) if entity is not None]
+        n_left_out = len(entities) - len(annotated)
         return cls(
             doc_id=document.doc_id,
             tokens=document.tokens,
-            mentions=document.mentions[kept],
+            mentions=document.mentions[annotated],
             entities=[entity for entity in entities if entity is not None],
             date=document.date,
             metadata=document.metadata,
@@ -157,31 +144,30 @@ class AnnotatedDocument:
         )
 
     @property
-    def n_mentions(self) -> int:
-        """Number of mentions."""
-        return int(self.mentions.shape[0])
-
-    @property
     def n_sentences(self) -> int:
         """Number of sentences that have words."""
         return len(np.unique(self.tokens.sent))
 
     @property
-    def labels(self) -> npt.NDArray[np.int32]:
+    def labels(self) -> Ints32:
         """int32 (n_mentions,): the index of the first mention of each mention's entity."""
         first: dict[str, int] = {}
         return np.array([first.setdefault(entity, i) for i, entity in enumerate(self.entities)], np.int32)
 
-    def mention_text(self, mention: int) -> str:
-        """Words of one mention, joined by blanks."""
-        start, end, _ = self.mentions[mention]
-        return " ".join(self.tokens.text[start:end])
-
     def with_clustering(self, labels: npt.ArrayLike) -> Self:
-        """The same mentions with entities e1, e2 ... by `labels`: integers (n_mentions,), equal ones are one entity.
+        """Return the same mentions with entities e1, e2 ... by `labels`.
 
-        What the annotation said of the entities (attributes, bridging, split antecedents) is left out: it is not of
-        this clustering.
+        Attributes, bridging and split antecedents are left out, because they describe the annotated entities.
+
+        Parameters
+        ----------
+        labels
+            Integers (n_mentions,): equal ones are one entity.
+
+        Raises
+        ------
+        ParameterError
+            If labels are not one integer a mention.
         """
         extra = dict(self.tokens.extra)
         if "misc" in extra:
@@ -206,25 +192,27 @@ class AnnotatedDocument:
             metadata=self.metadata,
         )
 
+    def _facts(self) -> list[str]:
+        return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]
+
     def to_frame(self) -> pd.DataFrame:
-        """One row a mention: doc_id, mention, start, end, head, entity, text, and each attribute by its name."""
+        """Tidy table, one row a mention: doc_id, mention, start, end, head, entity, text, and each attribute."""
         import pandas as pd
 
-        columns: dict[str, Any] = {"doc_id": [self.doc_id] * self.n_mentions, "mention": np.arange(self.n_mentions)}
-        columns |= {name: self.mentions[:, c] for c, name in enumerate(("start", "end", "head"))}
-        columns |= {
-            "entity": list(self.entities),
-            "text": [self.mention_text(i) for i in range(self.n_mentions)],
-            **{name: list(column) for name, column in self.attributes.items()},
-        }
-        return pd.DataFrame(columns)
+        texts = [self.mention_text(i) for i in range(self.n_mentions)]
+        attributes = {name: list(column) for name, column in self.attributes.items()}
+        return pd.DataFrame(self._mention_columns() | {"entity": list(self.entities), "text": texts} | attributes)
+
+
+def _require_one_each(name: str, length: int, noun: str, wanted: int) -> None:
+    if length != wanted:
+        raise ParameterError(f"must have one entry a {noun} ({wanted}), got {length}", parameter=name)
 
 
 def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:
     """Names e1, e2 ... by first mention."""
     array = _checks.integers("labels", labels)
-    if len(array) != n_mentions:
-        raise ParameterError(f"labels must have one entry a mention ({n_mentions}), got {len(array)}")
+    _require_one_each("labels", len(array), "mention", n_mentions)
     numbers: dict[int, int] = {}
     return [f"e{numbers.setdefault(label, len(numbers) + 1)}" for label in array.tolist()]
 

@@ -1,8 +1,7 @@
 """Many documents as columns: one Arrow schema behind every file format.
 
-Readers turn lines or rows into record batches of `SCHEMA`; `corefsample.documents` sets aside the documents that
-break a rule; what is left is a `DocumentBatch`, whose flat arrays the batch job scans before any document becomes a
-Python object.
+Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` takes out the documents that
+break a rule. Jobs scan the flat arrays of the batch before any document becomes a Python object.
 """
 
 from __future__ import annotations
@@ -18,12 +17,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corefsample._checks import shown
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents._rejected import Rejected
-from corefsample.documents._scored import INTEGER_COLUMNS, STRING_COLUMNS, ScoredDocument, Tokens
+from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
-__all__ = ["SCHEMA", "VERSION", "DocumentBatch", "flat_lists", "from_documents", "shown"]
+__all__ = [
+    "SCHEMA",
+    "SPAN_COLUMNS",
+    "VERSION",
+    "DocumentBatch",
+    "flat_lists",
+    "from_documents",
+    "gold_texts",
+    "to_json",
+]
 
 VERSION = 1
 
@@ -47,8 +56,6 @@ SCHEMA = pa.schema(
     metadata={"corefsample.version": str(VERSION)},
 )
 
-Ints = npt.NDArray[np.int64]
-
 
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     """Bounds (n + 1) of each list and the values of all; a null list is empty."""
@@ -61,24 +68,29 @@ def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
 
 
 class DocumentBatch:
-    """Valid documents as columns; flat arrays are computed at first use and kept.
+    """Documents as columns; flat arrays are computed at first use and kept.
 
     Attributes
     ----------
     source
-        Where the documents came from.
+        File of the documents, or "-" for standard input.
     table
-        A record batch of `SCHEMA`, every row valid.
-    places
-        Line or row of each document, counted from 1.
+        A record batch of `SCHEMA`.
+    unit, places
+        What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
     """
 
-    def __init__(self, source: str, table: pa.RecordBatch, places: Sequence[str]) -> None:
+    def __init__(self, source: str, table: pa.RecordBatch, unit: str, places: Sequence[int]) -> None:
         self.source = source
         self.table = table
+        self.unit = unit
         self.places = places
-        self._integers: dict[str, npt.NDArray[np.int32]] = {}
-        self._words: dict[str, tuple[list[str], npt.NDArray[np.int32]]] = {}
+        self._integers: dict[str, Ints32] = {}
+        self._words: dict[str, tuple[list[str], Ints32]] = {}
+
+    def __repr__(self) -> str:
+        bounds = f", {self.unit} {self.places[0]} to {self.places[-1]}" if len(self) else ""
+        return f"DocumentBatch({counted(len(self), 'document')} of {self.source}{bounds})"
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -95,14 +107,14 @@ class DocumentBatch:
         return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
 
     @cached_property
-    def mentions(self) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
         """Bounds of each document's mentions, and start, end and head of all."""
         columns = [flat_lists(part) for part in self.table.column("mentions").flatten()]
         starts, ends, heads = (values.to_numpy() for _, values in columns)
         return columns[0][0], starts, ends, heads
 
     @cached_property
-    def candidates(self) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    def candidates(self) -> tuple[Ints, Ints32, Floats]:
         """Bounds of each mention's candidates, and candidates and scores of all."""
         _, rows = flat_lists(self.table.column("antecedents"))
         indptr, antecedents = flat_lists(rows)
@@ -111,9 +123,9 @@ class DocumentBatch:
         return indptr, antecedents.to_numpy(), scores.to_numpy()
 
     @cached_property
-    def has_tokens(self) -> npt.NDArray[np.bool_]:
+    def has_tokens(self) -> Bools:
         """Whether each document has tokens."""
-        valid: npt.NDArray[np.bool_] = self.table.column("tokens").is_valid().to_numpy(zero_copy_only=False)
+        valid: Bools = self.table.column("tokens").is_valid().to_numpy(zero_copy_only=False)
         return valid
 
     @cached_property
@@ -124,34 +136,36 @@ class DocumentBatch:
     @cached_property
     def token_lists(self) -> dict[str, pa.ListArray]:
         """Lists of each token column, empty where a document has no tokens."""
-        return dict(zip((*STRING_COLUMNS, *INTEGER_COLUMNS), self.table.column("tokens").flatten(), strict=True))
+        return dict(zip(TOKEN_COLUMNS, self.table.column("tokens").flatten(), strict=True))
 
     def token_strings(self, name: str) -> pa.StringArray:
         """Flat strings of one token column: text, lemma, upos or dep."""
         return flat_lists(self.token_lists[name])[1]
 
-    def token_words(self, name: str) -> tuple[list[str], npt.NDArray[np.int32]]:
+    def token_words(self, name: str) -> tuple[list[str], Ints32]:
         """Distinct strings of one token column, and for each token the index of its own."""
         if name not in self._words:
             encoded = self.token_strings(name).dictionary_encode()
             self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
         return self._words[name]
 
-    def token_integers(self, name: str) -> npt.NDArray[np.int32]:
+    def token_integers(self, name: str) -> Ints32:
         """Flat integers of one token column: head or sent."""
         if name not in self._integers:
             self._integers[name] = flat_lists(self.token_lists[name])[1].to_numpy()
         return self._integers[name]
 
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
-        """Return a batch of these documents alone."""
+        """Return a batch of these documents only."""
         chosen = np.asarray(rows, dtype=np.int64)
-        return DocumentBatch(self.source, self.table.take(pa.array(chosen)), [self.places[r] for r in chosen])
+        places = [self.places[row] for row in chosen]
+        return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places)
 
-    def rejected(self, row: int, reason: str) -> Rejected:
-        """Describe one document as set aside for `reason`."""
+    def rejected(self, row: int, fault: str | Fault) -> Rejected:
+        """Describe one document as rejected for a reason."""
+        reason, hint = (fault, None) if isinstance(fault, str) else fault
         line = msgspec.json.encode(to_json(self.table, row)).decode()
-        return Rejected(self.source, self.places[row], self.doc_ids[row] or "", reason, line)
+        return Rejected(self.source, self.unit, self.places[row], self.doc_ids[row] or "", reason, line, hint)
 
     def antecedents(self, row: int) -> AntecedentDistribution:
         """Distribution over antecedents of one document."""
@@ -161,7 +175,7 @@ class DocumentBatch:
         starts = indptr[first : last + 1] - indptr[first]
         return AntecedentDistribution.from_csr(starts, antecedents[rows], scores[rows])
 
-    def spans(self, row: int) -> npt.NDArray[np.int32]:
+    def spans(self, row: int) -> Ints32:
         """Mentions of one document: int32 (n_mentions, 3)."""
         bounds, *columns = self.mentions
         rows = slice(bounds[row], bounds[row + 1])
@@ -179,7 +193,7 @@ class DocumentBatch:
         for name in INTEGER_COLUMNS:
             columns[name] = self.token_integers(name)[part]
         extra = self.table.column("tokens_extra")[row].as_py()
-        return Tokens._of_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
+        return Tokens.from_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
@@ -222,7 +236,7 @@ def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def _loaded(text: str) -> Any:
-    """Decode JSON within a column; text that is none, of a document set aside for it, stays as it is."""
+    """Decode JSON within a column; invalid JSON, of a document rejected for it, stays text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -235,7 +249,7 @@ def _members(name: str, text: str) -> dict[str, Any]:
 
 
 def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
-    """Turn Python documents, valid as they are, into one batch."""
+    """Turn Python documents into one batch."""
 
     def lists(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int32)))
@@ -272,7 +286,7 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
         pa.array([_json_object(d.metadata) for d in documents], pa.string()),
     ]
     table = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    return DocumentBatch("documents", table, [f"document {i + 1}" for i in range(len(documents))])
+    return DocumentBatch("documents", table, "document", range(1, len(documents) + 1))
 
 
 def gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:

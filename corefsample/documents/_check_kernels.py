@@ -13,14 +13,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints8, Ints32
 from corefsample._jit import kernel
-
-Ints = npt.NDArray[np.int64]
-Ints32 = npt.NDArray[np.int32]
-Codes = npt.NDArray[np.int8]
-Floats = npt.NDArray[np.float64]
 
 OK = 0
 ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
@@ -61,7 +56,7 @@ def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
 
 @kernel
 def check_antecedents(
-    mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats, codes: Codes, places: Ints
+    mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats, codes: Ints8, places: Ints
 ) -> None:
     """Check that candidates are distinct mentions before their own, and that scores are finite."""
     widest = 0
@@ -95,7 +90,7 @@ def check_mentions(
     ends: Ints32,
     heads: Ints32,
     n_tokens: Ints,
-    codes: Codes,
+    codes: Ints8,
     places: Ints,
 ) -> None:
     """Check 0 <= start <= head < end <= n_tokens[d] (where that is not negative) and the order of mentions."""
@@ -120,7 +115,7 @@ def check_mentions(
 
 
 @kernel
-def check_parses(token_bounds: Ints, heads: Ints32, sents: Ints32, codes: Codes, places: Ints) -> None:
+def check_parses(token_bounds: Ints, heads: Ints32, sents: Ints32, codes: Ints8, places: Ints) -> None:
     """Check that heads form trees (-1 for a root) and that sentence numbers start at 0 and never fall."""
     longest = 0
     for d in range(token_bounds.shape[0] - 1):

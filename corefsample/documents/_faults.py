@@ -1,18 +1,21 @@
-"""Which rule of the format a document breaks first, in words: field and place, rule, value found."""
+"""Descriptions of the first rule of the format that a document breaks: field and place, rule, value found."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Ints, Ints8, Ints32
 from corefsample.documents._check_kernels import (
     ANTECEDENT_NOT_BEFORE,
     ANTECEDENT_TWICE,
     HEAD_OUTSIDE_SPAN,
     OK,
+    SENT_FALLS,
     SENT_NOT_FROM_ZERO,
     SPAN_EMPTY,
     SPAN_NEGATIVE,
+    SPAN_ORDER,
     SPAN_PAST_TOKENS,
     TOKEN_HEAD_CYCLE,
     TOKEN_HEAD_RANGE,
@@ -21,8 +24,6 @@ from corefsample.documents._check_kernels import (
     check_mentions,
     check_parses,
 )
-
-Ints = npt.NDArray[np.int64]
 
 
 def antecedent_fault(indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> str | None:
@@ -54,67 +55,60 @@ def describe_candidate(
     return f"scores[{i}][{k}] must be finite, got {float(scores[place])}"
 
 
-def mention_fault(mentions: npt.NDArray[np.int32], n_tokens: int | None) -> str | None:
+def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
     starts, ends, heads = (np.ascontiguousarray(mentions[:, c]) for c in range(3))
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
     limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
-    check_mentions(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits, codes, places)
-    if codes[0] == OK:
-        return None
-    return describe_mention(int(codes[0]), int(places[0]), starts, ends, heads, int(limits[0]))
+    return mention_faults(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits).get(0)
 
 
-def describe_mention(
-    code: int,
-    place: int,
-    starts: npt.NDArray[np.int32],
-    ends: npt.NDArray[np.int32],
-    heads: npt.NDArray[np.int32],
-    n_tokens: int,
-    first_mention: int = 0,
-) -> str:
-    """Say which rule the mention at a flat `place` breaks; mentions count from `first_mention`."""
-    i = place - first_mention
-    start, end, head = int(starts[place]), int(ends[place]), int(heads[place])
-    found = f"got [{start}, {end}, {head}]"
-    if code == SPAN_NEGATIVE:
-        return f"mentions[{i}]: start must be at least 0, {found}"
-    if code == SPAN_EMPTY:
-        return f"mentions[{i}]: end must be past start, {found}"
-    if code == HEAD_OUTSIDE_SPAN:
-        return f"mentions[{i}]: head must lie in the span (start <= head < end), {found}"
-    if code == SPAN_PAST_TOKENS:
-        return f"mentions[{i}]: end must be at most the number of tokens ({n_tokens}), {found}"
-    before = f"[{int(starts[place - 1])}, {int(ends[place - 1])}, {int(heads[place - 1])}]"
-    return f"mentions[{i}] must come in order (by start, then longest first), {found} after {before}"
+def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_tokens: Ints) -> dict[int, str]:
+    """Describe the first mention that breaks a rule, for each document with one.
+
+    Mentions of document d are ``bounds[d]:bounds[d + 1]``; `n_tokens` is -1 for a document without tokens.
+    """
+    codes, places = _no_faults(bounds)
+    check_mentions(bounds, starts, ends, heads, n_tokens, codes, places)
+    reasons = {}
+    for d in np.flatnonzero(codes).tolist():
+        place = int(places[d])
+        span = f"[{starts[place]}, {ends[place]}, {heads[place]}]"
+        before = f"[{starts[place - 1]}, {ends[place - 1]}, {heads[place - 1]}]"
+        rule = {
+            SPAN_NEGATIVE: f": start must be at least 0, got {span}",
+            SPAN_EMPTY: f": end must be past start, got {span}",
+            HEAD_OUTSIDE_SPAN: f": head must lie in the span (start <= head < end), got {span}",
+            SPAN_PAST_TOKENS: f": end must be at most the number of tokens ({n_tokens[d]}), got {span}",
+            SPAN_ORDER: f" must come in order (by start, then longest first), got {span} after {before}",
+        }[int(codes[d])]
+        reasons[d] = f"mentions[{place - int(bounds[d])}]{rule}"
+    return reasons
 
 
-def parse_fault(heads: npt.NDArray[np.int32], sents: npt.NDArray[np.int32]) -> str | None:
+def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
     """Describe the first token of one document whose head or sentence breaks a rule, or return None."""
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    check_parses(np.array([0, len(heads)], np.int64), heads, sents, codes, places)
-    if codes[0] == OK:
-        return None
-    return describe_token(int(codes[0]), int(places[0]), heads, sents, len(heads))
+    return parse_faults(np.array([0, len(heads)], np.int64), heads, sents).get(0)
 
 
-def describe_token(
-    code: int,
-    place: int,
-    heads: npt.NDArray[np.int32],
-    sents: npt.NDArray[np.int32],
-    n_tokens: int,
-    first_token: int = 0,
-) -> str:
-    """Say which rule the token at a flat `place` breaks; tokens count from `first_token`."""
-    t = place - first_token
-    if code == TOKEN_HEAD_RANGE:
-        return f"tokens.head[{t}] must be -1 or a token (0 to {n_tokens - 1}), got {int(heads[place])}"
-    if code == TOKEN_HEAD_SELF:
-        return f"tokens.head[{t}] must not be the token itself, got {t}"
-    if code == TOKEN_HEAD_CYCLE:
-        return f"tokens.head must form trees, got a cycle through token {t}"
-    if code == SENT_NOT_FROM_ZERO:
-        return f"tokens.sent must count from 0, got {int(sents[place])} first"
-    return f"tokens.sent[{t}] must not fall, got {int(sents[place])} after {int(sents[place - 1])}"
+def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
+    """Describe the first token whose head or sentence breaks a rule, for each document with one."""
+    codes, places = _no_faults(bounds)
+    check_parses(bounds, heads, sents, codes, places)
+    reasons = {}
+    for d in np.flatnonzero(codes).tolist():
+        place = int(places[d])
+        t, last = place - int(bounds[d]), int(bounds[d + 1] - bounds[d]) - 1
+        rule = {
+            TOKEN_HEAD_RANGE: f"head[{t}] must be -1 or a token (0 to {last}), got {heads[place]}",
+            TOKEN_HEAD_SELF: f"head[{t}] must not be the token itself, got {t}",
+            TOKEN_HEAD_CYCLE: f"head must form trees, got a cycle through token {t}",
+            SENT_NOT_FROM_ZERO: f"sent must count from 0, got {sents[place]} first",
+            SENT_FALLS: f"sent[{t}] must not fall, got {sents[place]} after {sents[place - 1]}",
+        }[int(codes[d])]
+        reasons[d] = f"tokens.{rule}"
+    return reasons
+
+
+def _no_faults(bounds: Ints) -> tuple[Ints8, Ints]:
+    """Code and place of each document for the kernels to fill."""
+    return np.zeros(len(bounds) - 1, np.int8), np.zeros(len(bounds) - 1, np.int64)

@@ -1,6 +1,7 @@
 from ._atomic import PARTIAL_PREFIX as PARTIAL_PREFIX
 from ._atomic import new_file as new_file
 from ._atomic import new_text_file as new_text_file
+from ._atomic import open_output as open_output
 from ._atomic import partial_name as partial_name
 from ._atomic import require_free as require_free
 from ._atomic import require_writable as require_writable
@@ -14,8 +15,10 @@ from ._paths import PathLike as PathLike
 from ._paths import input_paths as input_paths
 from ._paths import path_list as path_list
 from ._paths import require_suffix as require_suffix
+from ._paths import suffix_hint as suffix_hint
 from ._paths import suffix_of as suffix_of
 from ._paths import total_size as total_size
+from ._reading import FileSeries as FileSeries
 from ._reading import LineReader as LineReader
 from ._reading import ReadProgress as ReadProgress
 from ._reading import open_bytes as open_bytes

@@ -18,6 +18,7 @@ __all__ = [
     "PARTIAL_PREFIX",
     "new_file",
     "new_text_file",
+    "open_output",
     "partial_name",
     "require_free",
     "require_writable",
@@ -114,8 +115,8 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         if os.path.exists(partial):
             os.replace(partial, name)
     except OSError as error:
-        # An error of another file, such as one that is being read, is not this output's.
-        if isinstance(error, OutputError) or error.filename not in (None, partial, name):
+        # An error of another file, such as one that is being read or a closed pipe, is not this output's.
+        if isinstance(error, (OutputError, BrokenPipeError)) or error.filename not in (None, partial, name):
             raise
         raise unwritable(name, error) from None
     finally:
@@ -125,10 +126,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
 
 @contextmanager
 def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str], None]]:
-    """Make a UTF-8 file, gzip if its name ends in .gz, as `new_file` does.
-
-    Yields the function that appends text. The bytes depend on the content alone: the gzip header carries neither name
-    nor time.
+    """Make a UTF-8 file, gzip if its name ends in .gz, as `new_file` does; yield the function that appends text.
 
     Raises
     ------
@@ -136,12 +134,30 @@ def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str]
         As `new_file`, and if UTF-8 cannot encode the text.
     """
     name = os.fspath(path)
-    with new_file(path, overwrite=overwrite) as partial, open(partial, "wb") as raw:
-        if not name.endswith(".gz"):
-            yield lambda text: _write_text(name, raw, text)
+
+    def write(text: str) -> None:
+        try:
+            stream.write(text.encode())
+        except UnicodeEncodeError as error:
+            found = repr(error.object[error.start : error.end])
+            raise OutputError(f"text must be valid UTF-8, got {found}", place=name) from None
+
+    with new_file(path, overwrite=overwrite) as partial, open_output(partial, gzipped=name.endswith(".gz")) as stream:
+        yield write
+
+
+@contextmanager
+def open_output(path: PathLike, *, gzipped: bool) -> Iterator[Any]:
+    """Open a file for writing bytes, compressed if `gzipped`.
+
+    The bytes depend on the content alone: the gzip header carries neither name nor time.
+    """
+    with open(path, "wb") as raw:
+        if not gzipped:
+            yield raw
             return
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-            yield lambda text: _write_text(name, packed, text)
+            yield packed
 
 
 def write_bytes(path: PathLike, content: bytes, *, overwrite: bool) -> None:
@@ -153,11 +169,3 @@ def write_bytes(path: PathLike, content: bytes, *, overwrite: bool) -> None:
 def write_json(path: PathLike, content: Mapping[str, Any], *, overwrite: bool = True, indent: int | None = 2) -> None:
     """Write a JSON object to a file, as `new_file` does."""
     write_bytes(path, (json.dumps(content, indent=indent) + "\n").encode(), overwrite=overwrite)
-
-
-def _write_text(name: str, stream: Any, text: str) -> None:
-    try:
-        stream.write(text.encode())
-    except UnicodeEncodeError as error:
-        found = repr(error.object[error.start : error.end])
-        raise OutputError(f"text must be valid UTF-8, got {found}", place=name) from None

@@ -10,9 +10,17 @@ from typing import Any
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 
-__all__ = ["PathLike", "input_paths", "path_list", "require_suffix", "suffix_of", "total_size"]
+__all__ = ["PathLike", "input_paths", "path_list", "require_suffix", "suffix_hint", "suffix_of", "total_size"]
 
 PathLike = str | os.PathLike[str]
+
+_DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")
+_HINTS = {
+    "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
+    "save it as CSV, with commas": (".tsv", ".tab", ".xls", ".xlsx", ".ods"),
+    "`corefsample score` makes scored mentions of it": (".csv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
+    "JSON Lines has one object a line and no list around them, and ends in .jsonl": (".json",),
+}
 
 
 def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
@@ -32,12 +40,18 @@ def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     return [os.fspath(each) for each in given]
 
 
+def suffix_hint(path: str) -> str | None:
+    """Return the next step for a file of a format that no reader takes, or None where there is no plain one."""
+    name = path.lower().removesuffix(".gz")
+    return next((hint for hint, suffixes in _HINTS.items() if name.endswith(suffixes)), None)
+
+
 def input_paths(
     inputs: PathLike | Iterable[PathLike],
     *,
     suffixes: Sequence[str] | None = None,
     folders: bool = False,
-    suffix_hint: Callable[[str], str | None] = lambda path: None,
+    suffix_hint: Callable[[str], str | None] = suffix_hint,
 ) -> list[str]:
     """Expand globs and check that every input exists; "-" is standard input.
 
@@ -76,13 +90,19 @@ def input_paths(
             continue
         if not os.path.isfile(path):
             kinds = "a regular file or a folder" if folders else "a regular file"
-            hint = (
-                None if folders or not os.path.isdir(path) else f"name its files, such as {os.path.join(path, '*')!r}"
+            hint = f"name its files, such as {_example_in(path, suffixes)!r}" if os.path.isdir(path) else None
+            raise InputError(
+                f"input must be {kinds}, got {'a folder' if hint else 'a special file'}", place=path, hint=hint
             )
-            raise InputError(f"input must be {kinds}, got something else", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths
+
+
+def _example_in(folder: str, suffixes: Sequence[str] | None) -> str:
+    """Name of the first suitable file in a folder, or a glob."""
+    suitable = [name for name in os.listdir(folder) if suffixes and name.endswith(tuple(suffixes))]
+    return os.path.join(folder, min(suitable, default=f"*{suffixes[-1] if suffixes else ''}"))
 
 
 def suffix_of(path: str, suffixes: Iterable[str]) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from corefsample.errors import InputError
+from corefsample.files._paths import total_size
 
-__all__ = ["LineReader", "ReadProgress", "open_bytes"]
+__all__ = ["FileSeries", "LineReader", "ReadProgress", "open_bytes"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -22,6 +23,56 @@ class ReadProgress:
 
     def __init__(self) -> None:
         self.bytes_read = 0
+
+
+class _CountingReader(Protocol):
+    @property
+    def bytes_read(self) -> int: ...
+
+
+_Reader = TypeVar("_Reader", bound=_CountingReader)
+
+
+class FileSeries:
+    """Base of readers of several files, one after another, that report their progress.
+
+    A subclass iterates over `_readers` to open one file after the other.
+
+    Parameters
+    ----------
+    paths
+        The files, in the order in which they are read.
+
+    Attributes
+    ----------
+    total_bytes
+        Size of all files; standard input counts 0.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+        self.total_bytes = total_size(paths)
+        self._bytes_before = 0
+        self._reader: _CountingReader = ReadProgress()
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")
+        read = f"{self.bytes_read:,} of {self.total_bytes:,} bytes read"
+        return f"{type(self).__name__}({names}; {read})"
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of all files read so far."""
+        return self._bytes_before + self._reader.bytes_read
+
+    def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
+        """Yield each path with its reader: whatever `opened` makes of the path that has `bytes_read`."""
+        self._bytes_before = 0
+        for path in self.paths:
+            self._reader = reader = opened(path)
+            yield path, reader
+            self._bytes_before += total_size([path])
+            self._reader = ReadProgress()
 
 
 class _CountedFile:
@@ -89,15 +140,16 @@ class LineReader(ReadProgress):
         Raises
         ------
         InputError
-            If the file cannot be read; the place is the line.
+            If the file cannot be opened, or read further; the place is then the line.
         """
-        number = 0
+        number = -1  # until the file is open
         try:
             with open_bytes(self.path, self) as stream:
+                number = 0
                 for number, line in enumerate(stream, start=1):
                     yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
         except InputError as error:
-            if error.place != self.path or number == 0:
+            if number < 0:
                 raise
             raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
 

@@ -10,3 +10,4 @@ from ._functions import RecalibrationFitter as RecalibrationFitter
 from ._functions import bootstrap_recalibration as bootstrap_recalibration
 from ._functions import cross_fit as cross_fit
 from ._functions import fit_recalibration as fit_recalibration
+from ._losses import MISSING as MISSING

@@ -1,4 +1,4 @@
-"""Scores that were made elsewhere, as the posterior of a Doc."""
+"""Scores computed elsewhere, attached to a Doc as its posterior."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
+from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._groups import write_groups
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._settings import Settings
+from corefsample.spacy_bridge._settings import Settings, component_groups
 from corefsample.spacy_bridge._state import store
-from corefsample.spacy_bridge._words import word_offsets
+from corefsample.spacy_bridge._words import require_doc, word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -23,24 +22,24 @@ if TYPE_CHECKING:
     from corefsample.coreference import AntecedentDistribution
     from corefsample.documents import ScoredDocument
 
-__all__ = ["doc_id_of", "set_posterior"]
+__all__ = ["doc_id_of", "set_posterior", "write_groups"]
 
 
 def doc_id_of(doc: Doc) -> str:
-    """Read what the samples of a Doc are drawn by: ``doc.user_data["doc_id"]``, else a digest of its text.
+    """Return the identifier that samples of a Doc depend on: ``doc.user_data["doc_id"]``, or a digest of its text.
 
     Raises
     ------
     ParameterError
-        If the one that is there is no non-empty string.
+        If ``doc.user_data["doc_id"]`` is not a non-empty string.
     """
-    own_id = doc.user_data.get("doc_id")
-    if own_id is None:  # texts name themselves, so that the samples of different ones are independent
+    doc_id = doc.user_data.get("doc_id")
+    if doc_id is None:  # different texts get different ids, so that their samples are independent
         digest = hashlib.blake2b(doc.text.encode("utf-8", "surrogatepass"), digest_size=16)
         return f"text-{digest.hexdigest()}"
-    if not isinstance(own_id, str) or not own_id:
-        raise ParameterError(f"doc.user_data['doc_id'] must be a non-empty string, got {own_id!r}")
-    return own_id
+    if not isinstance(doc_id, str) or not doc_id:
+        raise ParameterError(f"doc.user_data['doc_id'] must be a non-empty string, got {doc_id!r}")
+    return doc_id
 
 
 def set_posterior(
@@ -53,40 +52,39 @@ def set_posterior(
     spans_key: str | None = "coref",
     sample_groups: int = 0,
 ) -> DocPosterior:
-    """Put scores that are there already on a Doc, another system's or those of a file: nothing is scored again.
+    """Attach existing scores, from a file or another system, to a Doc. Nothing is scored again.
 
     Parameters
     ----------
     doc
-        With the words that were scored, tokens of whitespace left aside. A parse is not needed.
+        With the words that were scored; tokens of whitespace are ignored. A parse is not needed.
     scored
-        A document, as a file or `corefsample.adapters` gives it; samples are drawn by its doc_id, and are those that
-        events are counted in. Or the distribution alone, with `mentions`; samples are then drawn by
-        ``doc.user_data["doc_id"]``, or by a digest of the text where there is none.
+        A document, as read from a file or made by `corefsample.adapters`; samples then depend on its doc_id, and are
+        those in which events are counted. Or a distribution, with `mentions`; samples then depend on
+        ``doc.user_data["doc_id"]``, or on a digest of the text if that is not set.
     mentions
-        Of a distribution: its mentions, spans of `doc`, or rows of start, end and head in offsets of its words; by
+        The mentions of a distribution: spans of `doc`, or rows of start, end and head in offsets of its words; by
         start, then longest first.
     n_samples, seed, sample_groups
-        As of the component.
+        As for the component.
     spans_key
-        As of the component; None writes no groups.
+        As for the component; None writes no groups.
 
     Returns
     -------
     DocPosterior
-        The same as ``doc._.coref`` from now on.
+        From now on also ``doc._.coref``.
 
     Raises
     ------
     ParameterError
-        If the document is of other words, the mentions are not those of the distribution, or an option breaks its rule.
-        The Doc is then as it was.
+        If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
+        The Doc is then unchanged.
     """
-    if not hasattr(doc, "has_annotation"):
-        raise ParameterError(f"doc must be a spaCy Doc, got {type(doc).__name__}")
+    require_doc(doc)
     if spans_key is None and sample_groups:
-        raise ParameterError(f"sample_groups must be 0 where spans_key is None, got {sample_groups!r}")
-    options = Settings(
+        raise ParameterError(f"must be 0 where spans_key is None, got {sample_groups!r}", parameter="sample_groups")
+    Settings(
         n_samples=n_samples,
         seed=seed,
         spans_key="coref" if spans_key is None else spans_key,
@@ -94,60 +92,58 @@ def set_posterior(
     )
     document = _document(doc, scored, mentions)
     _require_same_words(doc, document)
-    store(
-        doc,
-        document.mentions,
-        document.antecedents,
-        doc_id=document.doc_id,
-        seed=options.seed,
-        n_samples=options.n_samples,
-    )
+    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, seed=seed, n_samples=n_samples)
     posterior = posterior_of(doc)
     if spans_key is not None:
-        write_groups(posterior, options.spans_key, options.sample_groups)
+        write_groups(posterior, spans_key, sample_groups)
     return posterior
+
+
+def write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) -> None:
+    """Write the component's groups of spans, and remove those of an earlier run."""
+    doc, pattern = posterior.doc, component_groups(spans_key)
+    for key in [key for key in doc.spans if pattern.fullmatch(key)]:
+        del doc.spans[key]
+    posterior.add_clustering("map", key=f"{spans_key}_map")
+    posterior.add_clusters("map", prefix=f"{spans_key}_clusters")
+    for sample in range(sample_groups):
+        posterior.add_clustering(sample, key=f"{spans_key}_sample_{sample}")
 
 
 def _document(doc: Doc, scored: Any, mentions: Any) -> ScoredDocument:
     from corefsample.coreference import AntecedentDistribution
     from corefsample.documents import ScoredDocument
-    from corefsample.spacy_bridge.documents import mentions_of_spans
+    from corefsample.spacy_bridge.documents import mention_rows
 
     if isinstance(scored, ScoredDocument):
         if mentions is not None:
-            raise ParameterError("mentions must be left out where scored is a document, which has its own")
+            raise ParameterError("must be left out where scored is a document, which has its own", parameter="mentions")
         return scored
     if not isinstance(scored, AntecedentDistribution):
         raise ParameterError(
-            f"scored must be a ScoredDocument or an AntecedentDistribution, got {type(scored).__name__}"
+            f"must be a ScoredDocument or an AntecedentDistribution, got {type(scored).__name__}", parameter="scored"
         )
     if mentions is None:
-        raise ParameterError("mentions must be given where scored is a distribution, got none")
-    if len(mentions) and all(hasattr(each, "root") for each in mentions):
-        for i, span in enumerate(mentions):
-            if span.doc is not doc:
-                raise ParameterError(
-                    f"mentions[{i}] must be a span of doc, got one of another: {_checks.shown(span.text)}"
-                )
-        mentions = mentions_of_spans(doc, mentions)
-    return ScoredDocument(doc_id_of(doc), mentions, scored)
+        raise ParameterError("is required where scored is a distribution", parameter="mentions")
+    return ScoredDocument(doc_id_of(doc), mention_rows(doc, mentions), scored)
 
 
 def _require_same_words(doc: Doc, document: ScoredDocument) -> None:
-    """Refuse a document of other words; one without tokens has to lie within those of the Doc."""
+    """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
     words = [doc[i].text for i in word_offsets(doc).tolist()]
-    named = f"doc_id {document.doc_id!r}: "
+    place = f"doc_id {document.doc_id!r}"
     if document.tokens is None:
         outside = np.flatnonzero(document.mentions[:, 1] > len(words))
         if outside.size:
             row = document.mentions[outside[0]].tolist()
-            raise ParameterError(f"{named}mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}")
-        return
-    theirs = list(document.tokens.text)
-    for t, (word, own) in enumerate(zip(theirs, words, strict=False)):
-        if word != own:
             raise ParameterError(
-                f"{named}tokens.text[{t}] must be the word {_checks.shown(own)} of doc, got {_checks.shown(word)}"
+                f"mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}", place=place
             )
-    if len(theirs) != len(words):
-        raise ParameterError(f"{named}tokens must be the {len(words)} words of doc, got {len(theirs)}")
+        return
+    for t, (word, doc_word) in enumerate(zip(document.tokens.text, words, strict=False)):
+        if word != doc_word:
+            raise ParameterError(
+                f"tokens.text[{t}] must be the word {shown(doc_word)} of doc, got {shown(word)}", place=place
+            )
+    if len(document.tokens) != len(words):
+        raise ParameterError(f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}", place=place)

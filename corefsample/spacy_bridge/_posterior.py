@@ -1,27 +1,31 @@
-"""What doc._.coref gives: the posterior of a scored Doc, asked for by spans."""
+"""The posterior of a scored Doc, ``doc._.coref``, in terms of its spans."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._questions import clustering_labels, entity_names, mention_number
+from corefsample.spacy_bridge._groups import labelled_spans, write_group
+from corefsample.spacy_bridge._lookup import clustering_labels, entity_names, mention_number
 from corefsample.spacy_bridge._results import (
     MEMBERS,
     JoinProbability,
     Members,
     SpanAntecedents,
-    antecedent_law,
     join_share,
-    mention_table,
+    span_antecedents,
+    span_columns,
 )
+from corefsample.spacy_bridge._settings import require_text
 from corefsample.spacy_bridge._state import Content, content_of
 
 if TYPE_CHECKING:
@@ -33,18 +37,18 @@ if TYPE_CHECKING:
 
 __all__ = ["DocPosterior", "posterior_of"]
 
-Labels = npt.NDArray[np.int32]
+_ROWS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocPosterior:
     """The posterior over the entity clusterings of one scored Doc.
 
-    Where a method takes a mention, it is a span of this Doc, in offsets of its tokens (whitespace at its ends does not
-    count), or the number of a mention. Of mentions with one span, the span means the first.
+    Where a method takes a mention, it is a span of this Doc, in offsets of its tokens (whitespace at its ends is
+    ignored), or the number of a mention. If several mentions have the same span, the span means the first of them.
 
-    Where a method takes a clustering, it is "map", the number of a sample, or n_mentions whole numbers, equal for the
-    mentions of one entity.
+    Where a method takes a clustering, it is "map", the number of a sample, or an array of n_mentions integers, equal
+    for the mentions of one entity.
 
     Attributes
     ----------
@@ -56,13 +60,22 @@ class DocPosterior:
     _content: Content
 
     def __repr__(self) -> str:
-        return f"DocPosterior(doc_id={self.doc_id!r}, n_mentions={self.n_mentions}, n_samples={self.n_samples})"
+        return (
+            f"DocPosterior(doc_id={self.doc_id!r}, n_mentions={self.n_mentions}, "
+            f"n_samples={self.n_samples}, seed={self.seed})"
+        )
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().head(_ROWS_SHOWN).to_html(index=False, border=0, float_format="{:.3f}".format)
+        n_more = self.n_mentions - _ROWS_SHOWN
+        more = f"<p>{n_more} more mentions</p>" if n_more > 0 else ""
+        return f"<p>{escape(repr(self))}</p>{table}{more}"
 
     # --- what was scored -----------------------------------------------------------------------------------
 
     @property
     def doc_id(self) -> str:
-        """What samples are drawn by, besides the seed: ``doc.user_data["doc_id"]``, else a digest of the text."""
+        """Identifier on which, with the seed, samples depend: ``doc.user_data["doc_id"]``, or a digest of the text."""
         return str(self._content.state["doc_id"])
 
     @property
@@ -87,18 +100,18 @@ class DocPosterior:
 
     @property
     def mentions(self) -> tuple[Span, ...]:
-        """Every mention, by start, then longest first."""
+        """All mentions, by start, then longest first."""
         from corefsample.spacy_bridge.documents import spans_of_mentions
 
         return tuple(spans_of_mentions(self.doc, self._content.mentions))
 
     def number(self, mention: Span | int) -> int:
-        """Place of a mention among `mentions`.
+        """Index of a mention in `mentions`.
 
         Raises
         ------
         ParameterError
-            If it is no mention of this Doc.
+            If it is not a mention of this Doc.
         """
         return mention_number(self._content, self.doc, mention)
 
@@ -110,14 +123,14 @@ class DocPosterior:
         gold: Sequence[int | str | None] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ScoredDocument:
-        """Make the document that everything else here reads: writers, events, calibration.
+        """Make the document that the rest of the library reads: writers, events, calibration.
 
         Parameters
         ----------
         doc_id
-            None: the one that samples are drawn by.
+            None: the `doc_id` of this posterior.
         date, gold, metadata
-            As of `ScoredDocument`.
+            As for `ScoredDocument`.
         """
         from corefsample.spacy_bridge.documents import scored_document_of_doc
 
@@ -129,7 +142,7 @@ class DocPosterior:
     # --- exact ---------------------------------------------------------------------------------------------
 
     @property
-    def link_marginals(self) -> npt.NDArray[np.float64]:
+    def link_marginals(self) -> Floats:
         """P(two mentions belong to one entity), exact: float64 (n_mentions, n_mentions), read-only."""
         return self._content.marginals
 
@@ -139,7 +152,7 @@ class DocPosterior:
         Raises
         ------
         ParameterError
-            If one is no mention of this Doc.
+            If one is not a mention of this Doc.
         """
         return float(self.link_marginals[self.number(a), self.number(b)])
 
@@ -149,9 +162,9 @@ class DocPosterior:
         Raises
         ------
         ParameterError
-            If it is no mention of this Doc.
+            If it is not a mention of this Doc.
         """
-        return antecedent_law(self.distribution, self.number(mention), self.mentions)
+        return span_antecedents(self.distribution, self.number(mention), self.mentions)
 
     # --- clusterings ---------------------------------------------------------------------------------------
 
@@ -160,7 +173,7 @@ class DocPosterior:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id."""
         return self._content.samples
 
-    def labels(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> Labels:
+    def labels(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> Ints32:
         """Label the entities of a clustering.
 
         Returns
@@ -171,16 +184,17 @@ class DocPosterior:
         Raises
         ------
         ParameterError
-            If there is no such sample, or the labels are not as many as the mentions.
+            If there is no such sample, or the number of labels is not that of mentions.
         """
         return clustering_labels(self._content, clustering)
 
     def entity_names(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> tuple[str, ...]:
-        """Name the entities of a clustering, so that one name means the same entity in all clusterings of this Doc.
+        """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
 
-        The entities of "map" are E1, E2, ... by first mention. An entity of another clustering has the name of the
-        entity of "map" with which it shares most mentions; each name goes to one entity, the largest overlap first, of
-        equal ones the earlier. An entity that is left without is named by its first mention: M12 begins at mention 12.
+        The entities of "map" are E1, E2, ... by first mention. An entity of another clustering gets the name of the
+        entity of "map" with which it shares most mentions. Each name is used once; the largest overlap is served first,
+        the earlier one among equal overlaps. An entity without such a name is named by its first mention: M12 begins
+        at mention 12.
 
         Returns
         -------
@@ -197,7 +211,7 @@ class DocPosterior:
     def clusters(
         self, clustering: npt.ArrayLike | Literal["map"] = "map", *, min_size: int = 1
     ) -> tuple[tuple[Span, ...], ...]:
-        """Entities of a clustering, each with its mentions in order, by first mention.
+        """Entities of a clustering by first mention, each with its mentions in order.
 
         Parameters
         ----------
@@ -218,29 +232,29 @@ class DocPosterior:
         Parameters
         ----------
         mention
-            The one that joins.
+            The mention that joins.
         cluster
-            Mentions, such as a SpanGroup's; the one that joins does not count among them.
+            Mentions, such as a SpanGroup's; the mention that joins is not counted among them.
         members
-            "any": the mention's entity holds at least one of them. "all": it holds every one of them. "together": it
-            holds every one of them, given that they are of one entity.
+            "any": the mention's entity contains at least one of them. "all": it contains all of them. "together": it
+            contains all of them, given that they are one entity.
 
         Returns
         -------
         JoinProbability
-            Exact, the link marginal, where one mention is given. Else a share of the samples: of all, or by "together"
-            of those that have the cluster in one entity.
+            The exact link marginal if the cluster is one mention. Otherwise a share of the samples: of all, or for
+            "together" of those in which the cluster is one entity.
 
         Raises
         ------
         ParameterError
-            If there is no other mention in the cluster, or by "together" no sample has it in one entity.
+            If there is no other mention in the cluster, or for "together" no sample has it in one entity.
         """
         _checks.choice("members", members, MEMBERS)
         i = self.number(mention)
         others = sorted({self.number(each) for each in cluster} - {i})
         if not others:
-            raise ParameterError("cluster must have a mention other than the one that joins, got none")
+            raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
         if len(others) == 1:
             return JoinProbability(float(self.link_marginals[i, others[0]]), 0.0, 0)
         return join_share(self.samples.labels.T, i, others, members)
@@ -250,37 +264,54 @@ class DocPosterior:
     def add_clustering(self, clustering: npt.ArrayLike | Literal["map"] = "map", *, key: str) -> SpanGroup:
         """Write a clustering as one group of spans, ``doc.spans[key]``.
 
-        The group has every mention, in order; its label is its entity, as `entity_names` has it.
+        The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
         """
-        from corefsample.spacy_bridge._groups import add_clustering
-
-        return add_clustering(self, clustering, key)
+        require_text("key", key)
+        spans = labelled_spans(self.mentions, self.entity_names(clustering))
+        return write_group(self.doc, key, spans, clustering)
 
     def add_clusters(
         self, clustering: npt.ArrayLike | Literal["map"] = "map", *, prefix: str, min_size: int = 2
     ) -> tuple[SpanGroup, ...]:
-        """Write a clustering as a group of spans an entity: ``doc.spans[f"{prefix}_1"]`` and on, by first mention.
+        """Write each entity as a group of spans: ``doc.spans[f"{prefix}_1"]`` and so on, by first mention.
 
-        Their attribute "entity" is the entity's name, as `entity_names` has it.
+        The attribute "entity" of a group is the entity's name, as `entity_names` gives it.
 
         Parameters
         ----------
         min_size
             Entities of fewer mentions are left out.
         """
-        from corefsample.spacy_bridge._groups import add_clusters
-
-        return add_clusters(self, clustering, prefix, min_size)
+        require_text("prefix", prefix)
+        _checks.whole("min_size", min_size, 1)
+        members: dict[str, list[Span]] = {}
+        for span in labelled_spans(self.mentions, self.entity_names(clustering)):
+            members.setdefault(span.label_, []).append(span)
+        entities = [(name, spans) for name, spans in members.items() if len(spans) >= min_size]
+        return tuple(
+            write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
+            for number, (name, spans) in enumerate(entities, start=1)
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a mention.
 
-        mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> where there
-        is none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
+        mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> if there is
+        none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
+        import pandas as pd
+
         spans = self.mentions
-        return mention_table(
-            spans, [antecedent_law(self.distribution, i, spans) for i in range(len(spans))], self.labels("map")
+        rows = [span_antecedents(self.distribution, i, spans) for i in range(len(spans))]
+        return pd.DataFrame(
+            {
+                "mention": np.arange(len(spans)),
+                **span_columns(spans),
+                "new_prob": np.array([row.new_prob for row in rows], np.float64),
+                "antecedent": pd.array([int(row.mentions[0]) if row.spans else None for row in rows], "Int64"),
+                "antecedent_prob": np.array([row.probs[0] if row.spans else 0.0 for row in rows], np.float64),
+                "map_entity": self.labels("map"),
+            }
         )
 
 
@@ -290,6 +321,6 @@ def posterior_of(doc: Doc) -> DocPosterior:
     Raises
     ------
     ParameterError
-        If the Doc was not scored, or its words are not those that were.
+        If the Doc was not scored, or its words have changed since.
     """
     return DocPosterior(doc, content_of(doc))

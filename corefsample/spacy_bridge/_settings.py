@@ -1,4 +1,4 @@
-"""Settings of the spaCy component, checked."""
+"""Settings of the spaCy component and their checks."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
 
-__all__ = ["FROM_PARSE", "Settings", "own_groups"]
+__all__ = ["FROM_PARSE", "Settings", "component_groups", "require_text"]
 
 FROM_PARSE = "parse"
 
 
-def own_groups(spans_key: str) -> re.Pattern[str]:
-    """Names of the groups of spans that the component writes, and takes away when it scores a Doc again."""
+def component_groups(spans_key: str) -> re.Pattern[str]:
+    """Names of the groups of spans that the component writes, and replaces when it scores a Doc again."""
     return re.compile(rf"{re.escape(spans_key)}_(map|clusters_\d+|sample_\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+def require_text(name: str, value: object) -> None:
+    """Raise unless a value is a string that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ParameterError(f"must be a string that is not empty, got {value!r}", parameter=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a component was told; the fields are those of `corefsample.spacy_bridge.component.corefsample_component`.
+    """Settings of a component, as `corefsample.spacy_bridge.component.corefsample_component` describes them.
 
     Raises
     ------
@@ -44,12 +50,14 @@ class Settings:
     def __post_init__(self) -> None:
         from corefsample.recalibration import Recalibration
 
-        for name in ("model", "mentions", "spans_key"):
-            value = getattr(self, name)
-            if not (isinstance(value, str) and value) and (name, value) != ("model", None):
-                raise ParameterError(f"{name} must be a string that is not empty, got {value!r}")
-        if own_groups(self.spans_key).fullmatch(self.mentions):
-            raise ParameterError(f"mentions must be no group that the component writes, got {self.mentions!r}")
+        if self.model is not None:
+            require_text("model", self.model)
+        require_text("mentions", self.mentions)
+        require_text("spans_key", self.spans_key)
+        if component_groups(self.spans_key).fullmatch(self.mentions):
+            raise ParameterError(
+                f"must not be a group that the component writes, got {self.mentions!r}", parameter="mentions"
+            )
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, tuple(SCHEMES))
         _checks.probability("min_prob", self.min_prob, below_one=True)

@@ -1,7 +1,7 @@
-"""What a scored Doc carries: numbers, strings and bytes in Doc.user_data, which spaCy can serialise.
+"""What a scored Doc stores: numbers, strings and bytes in Doc.user_data, which spaCy can serialise.
 
-Samples and marginals are not kept: they follow from the distribution, the seed and the doc_id, and are computed once a
-Doc when they are first asked for.
+Samples and marginals are not stored: they follow from the distribution, the seed and the doc_id, and are computed once
+per Doc, at their first use.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
+from corefsample.spacy_bridge._words import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -26,18 +27,23 @@ __all__ = ["KEY", "VERSION", "Content", "content_of", "store"]
 
 KEY = "corefsample"
 VERSION = 1
-_TYPES = {"mentions": "<i4", "indptr": "<i8", "antecedents": "<i4", "scores": "<f8"}
-_NUMBERS = ("seed", "n_samples", "n_words", "words")
+_PLACE = f"doc.user_data[{KEY!r}]"
+_ARRAYS = {"mentions": "<i4", "indptr": "<i8", "antecedents": "<i4", "scores": "<f8"}
+_FIELDS: dict[str, type] = {
+    **dict.fromkeys(("seed", "n_samples", "n_words", "words"), int),
+    "doc_id": str,
+    **dict.fromkeys(_ARRAYS, bytes),
+}
 
 
 @dataclass(eq=False)
 class Content:
-    """The posterior of one Doc, and what was computed of it; it knows the Doc's words, not the Doc.
+    """The posterior of one Doc, and what was computed from it; it keeps the Doc's words, not the Doc.
 
     Attributes
     ----------
     state
-        The entry of Doc.user_data that this was read from.
+        The entry of Doc.user_data from which this was read.
     offsets
         int32 (n_words,): the place in the Doc of each word.
     n_tokens
@@ -45,25 +51,25 @@ class Content:
     mentions
         int32 (n_mentions, 3), read-only: start, end and head in offsets of words.
     distribution
-        Over the antecedents of these mentions.
+        Distribution over the antecedents of these mentions.
     """
 
     state: dict[str, Any]
-    offsets: npt.NDArray[np.int32]
+    offsets: Ints32
     n_tokens: int
-    mentions: npt.NDArray[np.int32]
+    mentions: Ints32
     distribution: AntecedentDistribution
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
         """Number of the first mention of each pair of start and end."""
-        found: dict[tuple[int, int], int] = {}
+        numbers: dict[tuple[int, int], int] = {}
         for i, (start, end) in enumerate(self.mentions[:, :2].tolist()):
-            found.setdefault((start, end), i)
-        return found
+            numbers.setdefault((start, end), i)
+        return numbers
 
     @cached_property
-    def marginals(self) -> npt.NDArray[np.float64]:
+    def marginals(self) -> Floats:
         """Exact link marginals, read-only."""
         from corefsample.coreference import link_marginals
 
@@ -76,13 +82,11 @@ class Content:
         """The clusterings drawn."""
         from corefsample.coreference import sample_clusterings
 
-        state = self.state
-        return sample_clusterings(
-            self.distribution, n_samples=state["n_samples"], seed=state["seed"], doc_id=state["doc_id"]
-        )
+        options = {name: self.state[name] for name in ("n_samples", "seed", "doc_id")}
+        return sample_clusterings(self.distribution, **options)
 
     @cached_property
-    def map_labels(self) -> npt.NDArray[np.int32]:
+    def map_labels(self) -> Ints32:
         """The clustering of likeliest antecedents, read-only."""
         from corefsample.coreference import map_clustering
 
@@ -91,39 +95,26 @@ class Content:
         return labels
 
 
-# By Doc, so that what was computed goes when the Doc goes.
-_KNOWN: WeakKeyDictionary[Doc, Content] = WeakKeyDictionary()
+# Keyed weakly by Doc, so that an entry is removed with its Doc.
+_CACHE: WeakKeyDictionary[Doc, Content] = WeakKeyDictionary()
 
 
-def _words_hash(doc: Doc, offsets: npt.NDArray[np.int32]) -> int:
+def _words_hash(doc: Doc, offsets: Ints32) -> int:
     return zlib.crc32("\n".join(doc[i].text for i in offsets.tolist()).encode("utf-8", "surrogatepass"))
 
 
 def store(
-    doc: Doc,
-    mentions: npt.NDArray[np.int32],
-    distribution: AntecedentDistribution,
-    *,
-    doc_id: str,
-    seed: int,
-    n_samples: int,
+    doc: Doc, mentions: Ints32, distribution: AntecedentDistribution, *, doc_id: str, seed: int, n_samples: int
 ) -> None:
-    """Leave the posterior in Doc.user_data.
+    """Store the posterior in Doc.user_data.
 
     Parameters
     ----------
     mentions
         int32 (n_mentions, 3): start, end and head in offsets of words.
     """
-    from corefsample.spacy_bridge._words import word_offsets
-
     offsets = word_offsets(doc)
-    arrays = {
-        "mentions": mentions,
-        "indptr": distribution.indptr,
-        "antecedents": distribution.antecedents,
-        "scores": distribution.scores,
-    }
+    arrays = {"mentions": mentions, **{name: getattr(distribution, name) for name in list(_ARRAYS)[1:]}}
     doc.user_data[KEY] = {
         "version": VERSION,
         "doc_id": doc_id,
@@ -131,70 +122,55 @@ def store(
         "n_samples": n_samples,
         "n_words": len(offsets),
         "words": _words_hash(doc, offsets),
-        **{name: np.ascontiguousarray(array, _TYPES[name]).tobytes() for name, array in arrays.items()},
+        **{name: array.astype(_ARRAYS[name]).tobytes() for name, array in arrays.items()},
     }
 
 
 def content_of(doc: Doc) -> Content:
-    """Read the posterior of a scored Doc, once as long as it stays the same.
+    """Read the posterior of a scored Doc; it is read again only when it has changed.
 
     Raises
     ------
     ParameterError
-        If the Doc has none, one of another version or of other words, or one that is broken.
+        If the Doc has none, or one of another version, of other words, or with invalid content.
     """
     state = doc.user_data.get(KEY)
     if state is None:
         raise ParameterError(
-            "doc must have been scored by the component corefsample, got one without its posterior "
-            "(a DocBin keeps it with store_user_data=True)"
+            "must have been scored by the component corefsample, got one without its posterior",
+            parameter="doc",
+            hint="a DocBin keeps it with store_user_data=True",
         )
-    known = _KNOWN.get(doc)
-    if known is None or known.state is not state or known.n_tokens != len(doc):
-        known = _KNOWN[doc] = _read(doc, state)
-    return known
+    content = _CACHE.get(doc)
+    if content is None or content.state is not state or content.n_tokens != len(doc):
+        content = _CACHE[doc] = _read(doc, state)
+    return content
 
 
 def _read(doc: Doc, state: Any) -> Content:
     from corefsample.coreference import AntecedentDistribution
-    from corefsample.spacy_bridge._words import word_offsets
 
-    arrays = _arrays(state)
+    version = state.get("version") if isinstance(state, dict) else type(state).__name__
+    if version != VERSION:
+        raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
+    for name, kind in _FIELDS.items():
+        if not isinstance(state.get(name), kind):
+            raise ParameterError(f"{name} must be {kind.__name__}, got {type(state.get(name)).__name__}", place=_PLACE)
     offsets = word_offsets(doc)
     if len(offsets) != state["n_words"] or _words_hash(doc, offsets) != state["words"]:
         raise ParameterError(
-            f"doc must have the words that were scored ({state['n_words']}), got others ({len(offsets)}): "
-            "score the Doc again"
+            f"must have the words that were scored ({state['n_words']}), got others ({len(offsets)})",
+            parameter="doc",
+            hint="score the Doc again",
         )
     try:
-        distribution = AntecedentDistribution.from_csr(arrays["indptr"], arrays["antecedents"], arrays["scores"])
-    except ParameterError as error:
-        raise ParameterError(f"doc.user_data[{KEY!r}]: {error}") from None
-    mentions = arrays["mentions"].reshape(-1, 3).astype(np.int32)
+        arrays = {name: np.frombuffer(state[name], dtype) for name, dtype in _ARRAYS.items()}
+        mentions = arrays.pop("mentions").reshape(-1, 3).astype(np.int32)
+        distribution = AntecedentDistribution.from_csr(**arrays)
+    except ValueError as error:
+        raise ParameterError(f"arrays must be as they were stored, got: {error}", place=_PLACE) from None
     mentions.flags.writeable = False
-    n_bad = np.count_nonzero((mentions < 0) | (mentions > len(offsets)))
-    if len(mentions) != distribution.n_mentions or n_bad or (mentions[:, 0] >= mentions[:, 1]).any():
-        raise ParameterError(f"doc.user_data[{KEY!r}]: mentions must be rows of start, end, head, got others")
+    outside = ((mentions < 0) | (mentions > len(offsets))).any()
+    if len(mentions) != distribution.n_mentions or outside or (mentions[:, 0] >= mentions[:, 1]).any():
+        raise ParameterError("mentions must be rows of start, end, head, got others", place=_PLACE)
     return Content(state, offsets, len(doc), mentions, distribution)
-
-
-def _arrays(state: Any) -> dict[str, npt.NDArray[Any]]:
-    """Arrays of a state that keeps the rules as far as can be told without the Doc."""
-    if not isinstance(state, dict) or state.get("version") != VERSION:
-        found = state.get("version") if isinstance(state, dict) else type(state).__name__
-        raise ParameterError(f"doc.user_data[{KEY!r}] must be of version {VERSION}, got {found!r}: score the Doc again")
-    kinds = {**dict.fromkeys(_NUMBERS, int), "doc_id": str, **dict.fromkeys(_TYPES, bytes)}
-    for name, kind in kinds.items():
-        if not isinstance(state.get(name), kind):
-            raise ParameterError(
-                f"doc.user_data[{KEY!r}]: {name} must be {kind.__name__}, got {type(state.get(name)).__name__}"
-            )
-    arrays = {}
-    for name, dtype in _TYPES.items():
-        size = np.dtype(dtype).itemsize * (3 if name == "mentions" else 1)
-        if len(state[name]) % size:
-            raise ParameterError(
-                f"doc.user_data[{KEY!r}]: {name} must have a multiple of {size} bytes, got {len(state[name])}"
-            )
-        arrays[name] = np.frombuffer(state[name], dtype)
-    return arrays

@@ -4,8 +4,8 @@
 ``doc.spans`` has the clustering of likeliest antecedents. docs/spacy.md says how to use it.
 
 spaCy imports this module whenever it makes a pipeline, so nothing heavy loads before a component is added. Importing it
-by hand registers ``doc._.coref``, for Docs that were scored elsewhere; `set_posterior` puts scores of a file, or of
-another system, on a Doc.
+yourself registers ``doc._.coref``, for Docs that were scored elsewhere; `set_posterior` attaches the scores of a file,
+or of another system, to a Doc.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior
-from corefsample.spacy_bridge._groups import write_groups
+from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._model_files import packed_model, read_model, unpacked_model, write_model
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
@@ -53,13 +52,13 @@ __all__ = [
 EXTENSION = "coref"
 _NAME = "corefsample"
 
-# An extension of this name by another package stays; adding the component then says so.
+# An extension of this name by another package is kept; adding the component then raises.
 if not Doc.has_extension(EXTENSION):
     Doc.set_extension(EXTENSION, getter=posterior_of)
 
 
 def is_scored(doc: Doc) -> bool:
-    """Whether a Doc has a posterior, so that ``doc._.coref`` can be asked."""
+    """Whether a Doc has a posterior, ``doc._.coref``."""
     return KEY in doc.user_data
 
 
@@ -93,46 +92,46 @@ def corefsample_component(
     model
         Path of a model file; null: the English model of the package.
     mentions
-        "parse": those found in the parse (`corefsample.syntax`); else the name of the group of spans that holds them.
+        "parse": those found in the parse (`corefsample.syntax`); otherwise the name of the group of spans with them.
     min_prob
         In [0, 1): candidate antecedents below it are left out.
     scheme
-        ud2, ud1 or clearnlp; null: told from each Doc's labels.
+        ud2, ud1 or clearnlp; null: recognised from each Doc's labels.
     temperature, new_bias
-        Recalibration of the scores, as of `Recalibration`; 1 and 0 leave them as they are.
+        Recalibration of the scores, as for `Recalibration`; 1 and 0 leave them unchanged.
     n_samples, seed
-        Clusterings to draw, and their seed.
+        Number of clusterings to draw, and their seed.
     spans_key
-        Groups written are f"{spans_key}_map", f"{spans_key}_clusters_1" and on, f"{spans_key}_sample_0" and on.
+        The groups written are f"{spans_key}_map", f"{spans_key}_clusters_1", ..., f"{spans_key}_sample_0", ...
     sample_groups
-        How many sampled clusterings to write as groups.
+        Number of sampled clusterings to write as groups.
     require_parser
-        Whether to refuse a pipeline in which nothing parses; false where Docs come parsed.
+        Whether to reject a pipeline without a parser; false if Docs are parsed already.
 
     Raises
     ------
     ParameterError
-        If a setting breaks its rule, nothing in the pipeline parses, or ``doc._.coref`` is another package's.
+        If a setting breaks its rule, the pipeline has no parser, or ``doc._.coref`` belongs to another package.
     InputError
-        If the model file is there, but cannot be read.
+        If the model file exists, but cannot be read.
     """
     if Doc.get_extension(EXTENSION)[2] is not posterior_of:
         raise ParameterError(
-            f"doc._.{EXTENSION} must be free, got an extension of another package "
-            f'(Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over)'
+            f"doc._.{EXTENSION} must be free, got an extension of another package",
+            hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
         )
     settings = Settings(
-        model,
-        mentions,
-        min_prob,
-        scheme,
-        temperature,
-        new_bias,
-        n_samples,
-        seed,
-        spans_key,
-        sample_groups,
-        require_parser,
+        model=model,
+        mentions=mentions,
+        min_prob=min_prob,
+        scheme=scheme,
+        temperature=temperature,
+        new_bias=new_bias,
+        n_samples=n_samples,
+        seed=seed,
+        spans_key=spans_key,
+        sample_groups=sample_groups,
+        require_parser=require_parser,
     )
     if require_parser:
         _require_parser(nlp, nlp.component_names)
@@ -143,8 +142,8 @@ def _require_parser(nlp: Language, before: Iterable[str]) -> None:
     names = list(before)
     if not any("token.dep" in nlp.get_pipe_meta(each).assigns for each in names):
         raise ParameterError(
-            f"pipeline must have a parser before {_NAME}, got {', '.join(names) or 'nothing'} "
-            "(require_parser = false takes Docs that come parsed)"
+            f"pipeline must have a parser before {_NAME}, got {', '.join(names) or 'nothing'}",
+            hint="require_parser = false accepts Docs that are parsed already",
         )
 
 
@@ -156,13 +155,13 @@ class CorefComponent(Pipe):
     name
         Its name in the pipeline.
     settings
-        Checked.
+        Its settings.
 
     Raises
     ------
     InputError
-        If the model file is there, but cannot be read. One that is not there is looked for when it is needed: a
-        pipeline loaded from disk has its model with it.
+        If the model file exists, but cannot be read. A missing file is an error only when it is needed: a pipeline
+        loaded from disk brings its model.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -174,9 +173,9 @@ class CorefComponent(Pipe):
 
     @property
     def antecedent_model(self) -> AntecedentModel:
-        """What scores; loaded when it is first needed.
+        """The model that scores; loaded at its first use.
 
-        It is not called `model`: spaCy takes what has one for a trainable component, and looks whether it is there.
+        It is not called `model`, because spaCy treats components with that attribute as trainable.
 
         Raises
         ------
@@ -191,13 +190,13 @@ class CorefComponent(Pipe):
         return self._model
 
     def __call__(self, doc: Doc) -> Doc:
-        """Score a Doc: leave its posterior in ``doc._.coref`` and the groups of spans.
+        """Score a Doc: set its posterior, ``doc._.coref``, and write the groups of spans.
 
         Raises
         ------
         ParameterError
-            If the Doc has no parse, parts of speech, lemmas or sentences, labels of no scheme, or lacks the group of
-            its mentions; the text begins with the doc_id where ``doc.user_data`` has one.
+            If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
+            of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
         from corefsample.recalibration import Recalibration
         from corefsample.spacy_bridge.documents import tokens_of_doc
@@ -210,8 +209,9 @@ class CorefComponent(Pipe):
                 tokens, mentions, min_prob=settings.min_prob, scheme=settings.scheme
             )
         except ParameterError as error:
-            named = f"doc_id {doc_id!r}: " if doc.user_data.get("doc_id") is not None else ""
-            raise ParameterError(f"{named}{error}") from None
+            if doc.user_data.get("doc_id") is None:
+                raise
+            raise error.at(f"doc_id {doc_id!r}") from None
         if (settings.temperature, settings.new_bias) != (1.0, 0.0):
             distribution = Recalibration(settings.temperature, settings.new_bias).apply(distribution)
         store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
@@ -225,23 +225,23 @@ class CorefComponent(Pipe):
         if self.settings.mentions == FROM_PARSE:
             return mentions_from_parse(tokens, scheme=self.settings.scheme)
         if self.settings.mentions not in doc.spans:
-            found = ", ".join(doc.spans) or "none"
-            raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {found}")
+            groups = ", ".join(doc.spans) or "none"
+            raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")
         rows = mentions_of_spans(doc, list(doc.spans[self.settings.mentions]))
         return rows[np.lexsort((-rows[:, 1], rows[:, 0]))]
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Score a stream of Docs. A model that cannot be read is refused before the first is parsed."""
+        """Score a stream of Docs. A model that cannot be read is an error before the first Doc is parsed."""
         _ = self.antecedent_model
         yield from super().pipe(stream, batch_size=batch_size)
 
     def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
-        """Refuse a pipeline without a parser and a model that cannot be read; nothing is trained.
+        """Check that the pipeline has a parser and that the model can be read; nothing is trained.
 
         Raises
         ------
         ParameterError, InputError
-            As of `corefsample_component`, of the pipeline as it is now.
+            As for `corefsample_component`.
         """
         if nlp is not None and self.settings.require_parser:
             _require_parser(nlp, takewhile(lambda each: each != self.name, nlp.pipe_names))
@@ -254,28 +254,28 @@ class CorefComponent(Pipe):
         write_model(self.antecedent_model, self.settings.model, Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
-        """Read the model from a folder, unless the config names another than when it was written.
+        """Read the model from a folder, unless the config named another model when it was written.
 
         Raises
         ------
         InputError
-            If the model is not there, or is not of this version.
+            If the model is missing, or is not of this version.
         """
         model = read_model(Path(path), self.settings.model)
         self._model = self._model if model is None else model
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Pack what `to_disk` writes."""
+        """Return as bytes what `to_disk` writes."""
         return packed_model(self.antecedent_model, self.settings.model)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
-        """Unpack what `to_bytes` packed.
+        """Read the bytes of `to_bytes`.
 
         Raises
         ------
         InputError
-            If it is something else, or the model is not of this version.
+            If they are something else, or the model is not of this version.
         """
         model = unpacked_model(bytes_data, self.settings.model)
         self._model = self._model if model is None else model

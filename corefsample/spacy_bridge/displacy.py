@@ -1,4 +1,4 @@
-"""Clusterings in displaCy: mentions coloured by entity, one entity alike in all clusterings of a Doc."""
+"""Clusterings drawn by displaCy: mentions coloured by entity, with the same colour in all clusterings of a Doc."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import posterior_of
 
@@ -23,10 +24,10 @@ __all__ = ["STYLES", "clustering_markup", "displacy_input", "displacy_options", 
 Style = Literal["span", "ent"]
 Clustering = npt.ArrayLike | Literal["map"]
 STYLES: tuple[Style, ...] = ("span", "ent")
-_GOLDEN_ANGLE = 0.6180339887498949  # of a turn: however many hues there are, neighbours are far apart
+_GOLDEN_ANGLE = 0.6180339887498949  # as a fraction of a turn: successive hues are far apart, whatever their number
 _LIGHTNESS = (0.82, 0.74, 0.90)  # black text is easy to read on each
 
-# displaCy's own shading is as high as its lines are apart, and where a line of it has no plain text, higher.
+# displaCy's own shading is as high as the line spacing, and higher on lines without plain text.
 _SHADED = """\
 <mark class="entity" style="background: {bg}; color: #000; padding: 0.2em 0.3em; margin: 0 0.1em; line-height: inherit;
  border-radius: 0.35em; -webkit-box-decoration-break: clone; box-decoration-break: clone">{text}<span
@@ -49,26 +50,26 @@ def displacy_input(
     min_size: int = 2,
     sentences: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
-    """What displacy.render takes with manual=True, of one clustering of a scored Doc.
+    """Input of displacy.render with manual=True for one clustering of a scored Doc.
 
     Parameters
     ----------
     doc
-        Scored; of a Span of such a Doc, its tokens alone are drawn, and of mentions across its ends what lies within.
+        A scored Doc, or a Span of one, of which only the tokens inside are drawn.
     clustering
-        "map", the number of a sample, or labels, as of `DocPosterior.labels`.
+        "map", the number of a sample, or labels, as for `DocPosterior.labels`.
     style
         "span" draws nested mentions below each other; "ent" shades the text, and leaves out mentions inside others.
     min_size
-        Entities of fewer mentions are left out; mentions outside of the part that is drawn count too.
+        Entities of fewer mentions are left out; mentions outside the part that is drawn count too.
     sentences
-        Of a Doc: the first sentence to draw, and the one before which to end, from 0. None: all of them.
+        First sentence of a Doc to draw, and the one past the last, from 0. None: all of them.
 
     Returns
     -------
     dict
         text, title, settings, and spans with tokens ("span") or ents ("ent"). A mention's label is its entity's name,
-        alike in all clusterings: see `DocPosterior.entity_names`.
+        as `DocPosterior.entity_names` gives it.
 
     Raises
     ------
@@ -81,33 +82,33 @@ def displacy_input(
     posterior = posterior_of(part.doc)
     names = posterior.entity_names(clustering)
     sizes = Counter(names)
-    drawn = [
-        _drawn(part, span, name)
+    spans = [
+        _displacy_span(part, span, name)
         for span, name in zip(posterior.mentions, names, strict=True)
         if sizes[name] >= min_size and part.start < span.end and span.start < part.end
     ]
-    direction = part.doc.vocab.writing_system.get("direction", "ltr")
-    common = {"text": part.text_with_ws, "title": None, "settings": {"lang": part.doc.lang_, "direction": direction}}
+    settings = {"lang": part.doc.lang_, "direction": _direction(part)}
+    common = {"text": part.text_with_ws, "title": None, "settings": settings}
     if style == "span":
-        return {**common, "spans": drawn, "tokens": [token.text for token in part]}
-    return {**common, "ents": _outermost(drawn)}
+        return {**common, "spans": spans, "tokens": [token.text for token in part]}
+    return {**common, "ents": _outermost(spans)}
 
 
 def displacy_options(doc: Doc | Span, *, style: Style = "span") -> dict[str, Any]:
-    """Options of displacy.render: colours, and for the style "ent" lines that keep apart.
+    """Options of displacy.render: colours, and for the style "ent" a template whose lines do not overlap.
 
     Parameters
     ----------
     doc
-        Scored, or a Span of such a Doc.
+        A scored Doc, or a Span of one.
     style
-        As of `displacy_input`.
+        As for `displacy_input`.
 
     Returns
     -------
     dict
-        colors: of each name that an entity can have, whatever the clustering; the largest entities of "map" have those
-        farthest apart. template ("ent").
+        colors: one for each name that an entity can have in any clustering; those of the largest entities of "map"
+        differ most. template ("ent").
 
     Raises
     ------
@@ -136,9 +137,9 @@ def clustering_markup(
     Parameters
     ----------
     doc, clustering, style, min_size, sentences
-        As of `displacy_input`.
+        As for `displacy_input`.
     page
-        Whether to make a whole page of it.
+        Whether to make a complete page.
 
     Returns
     -------
@@ -148,13 +149,13 @@ def clustering_markup(
     Raises
     ------
     ParameterError
-        As of `displacy_input`.
+        As for `displacy_input`.
     """
     from spacy import displacy
 
-    drawn = displacy_input(doc, clustering, style=style, min_size=min_size, sentences=sentences)
+    content = displacy_input(doc, clustering, style=style, min_size=min_size, sentences=sentences)
     options = displacy_options(doc, style=style)
-    return displacy.render(drawn, style=style, manual=True, options=options, page=page, jupyter=False)
+    return displacy.render(content, style=style, manual=True, options=options, page=page, jupyter=False)
 
 
 def side_by_side_markup(
@@ -167,38 +168,41 @@ def side_by_side_markup(
     sentences: tuple[int, int] | None = None,
     page: bool = False,
 ) -> str:
-    """Draw several clusterings of a scored Doc as columns: what changes its colour from one to the next is open.
+    """Draw several clusterings of a scored Doc as columns: a mention whose colour changes is uncertain.
 
     Parameters
     ----------
     doc, style, min_size, sentences, page
-        As of `clustering_markup`.
+        As for `clustering_markup`.
     clusterings
-        At least one, each as of `displacy_input`.
+        At least one, each as for `displacy_input`.
     titles
-        One a clustering; None: "Likeliest antecedents", "Sample 0", and "Clustering 3" for the third, given by labels.
+        One per clustering; None: "Likeliest antecedents", "Sample 0", or "Clustering 3" for a third given by labels.
 
     Returns
     -------
     str
-        HTML; where the columns do not fit beside each other, they go below each other.
+        HTML; columns that do not fit beside each other are placed below each other.
 
     Raises
     ------
     ParameterError
-        As of `displacy_input`, and if there is no clustering, or not a title for each.
+        As for `displacy_input`, and if there is no clustering, or not one title for each.
     """
     if isinstance(clusterings, str) or not len(clusterings):
-        raise ParameterError(f"clusterings must be at least one, in a list, got {_checks.shown(clusterings)}")
-    heads = [_title(place, each) for place, each in enumerate(clusterings, start=1)] if titles is None else titles
-    if isinstance(heads, str) or len(heads) != len(clusterings):
-        raise ParameterError(f"titles must be as many as clusterings ({len(clusterings)}), got {_checks.shown(heads)}")
+        raise ParameterError(f"must be a list of at least one, got {shown(clusterings)}", parameter="clusterings")
+    if titles is None:
+        titles = [_title(place, each) for place, each in enumerate(clusterings, start=1)]
+    if isinstance(titles, str) or len(titles) != len(clusterings):
+        raise ParameterError(
+            f"must be as many as clusterings ({len(clusterings)}), got {shown(titles)}", parameter="titles"
+        )
     columns = "".join(
         _COLUMN.format(
-            title=escape(head),
+            title=escape(title),
             content=clustering_markup(doc, each, style=style, min_size=min_size, sentences=sentences),
         )
-        for head, each in zip(heads, clusterings, strict=True)
+        for title, each in zip(titles, clusterings, strict=True)
     )
     content = _COLUMNS.format(content=columns).strip()
     return _page(doc, content) if page else content
@@ -213,34 +217,37 @@ def _title(place: int, clustering: Any) -> str:
 def _page(doc: Doc | Span, content: str) -> str:
     from spacy.displacy.templates import TPL_PAGE
 
-    direction = doc.doc.vocab.writing_system.get("direction", "ltr")
-    markup: str = TPL_PAGE.format(content=content, lang=doc.doc.lang_, dir=direction)
+    markup: str = TPL_PAGE.format(content=content, lang=doc.doc.lang_, dir=_direction(doc))
     return markup.strip()
+
+
+def _direction(doc: Doc | Span) -> str:
+    """Writing direction of a Doc, "ltr" or "rtl"."""
+    return str(doc.doc.vocab.writing_system.get("direction", "ltr"))
 
 
 def _part(doc: Any, sentences: tuple[int, int] | None) -> Span:
     """Tokens to draw."""
     if not hasattr(doc, "doc") or not hasattr(doc, "sents"):
-        raise ParameterError(f"doc must be a Doc or a Span, got {type(doc).__name__}")
+        raise ParameterError(f"must be a Doc or a Span, got {type(doc).__name__}", parameter="doc")
     if sentences is None:
-        part: Span = doc[0 : len(doc)]
-        return part
+        return doc[0 : len(doc)]  # type: ignore[no-any-return]
     if doc.doc is not doc:
-        raise ParameterError("sentences must be left out where doc is a Span, which is a part already")
+        raise ParameterError("must be left out where doc is a Span", parameter="sentences")
     if not doc.has_annotation("SENT_START"):
-        raise ParameterError("doc must have sentences to choose from, got none: the pipeline needs a parser")
-    bounds = [(each.start, each.end) for each in doc.sents]
-    given = _checks.integers("sentences", sentences).tolist()
-    if len(given) != 2 or not 0 <= given[0] < given[1] <= len(bounds):
+        raise ParameterError("must have sentences, got none", parameter="doc", hint="the pipeline needs a parser")
+    spans = list(doc.sents)
+    bounds = _checks.integers("sentences", sentences).tolist()
+    if len(bounds) != 2 or not 0 <= bounds[0] < bounds[1] <= len(spans):
         raise ParameterError(
-            f"sentences must be the first and the one to end before, within 0 and {len(bounds)}, got {sentences!r}"
+            f"must be the first sentence and the one past the last, within 0 and {len(spans)}, got {sentences!r}",
+            parameter="sentences",
         )
-    chosen: Span = doc[bounds[given[0]][0] : bounds[given[1] - 1][1]]
-    return chosen
+    return doc[spans[bounds[0]].start : spans[bounds[1] - 1].end]  # type: ignore[no-any-return]
 
 
-def _drawn(part: Span, span: Span, label: str) -> dict[str, Any]:
-    """Draw a mention, or what of it lies in the part."""
+def _displacy_span(part: Span, span: Span, label: str) -> dict[str, Any]:
+    """Describe a mention, or what of it lies in the part."""
     inside = part.doc[max(span.start, part.start) : min(span.end, part.end)]
     return {
         "start": inside.start_char - part.start_char,
@@ -251,17 +258,17 @@ def _drawn(part: Span, span: Span, label: str) -> dict[str, Any]:
     }
 
 
-def _outermost(drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Spans that overlap none before them; they come by start, then longest first."""
-    kept: list[dict[str, Any]] = []
-    for span in drawn:
-        if not kept or span["start"] >= kept[-1]["end"]:
-            kept.append(span)
-    return kept
+def _outermost(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Spans that do not overlap any before them; the spans are sorted by start, then longest first."""
+    outermost: list[dict[str, Any]] = []
+    for span in spans:
+        if not outermost or span["start"] >= outermost[-1]["end"]:
+            outermost.append(span)
+    return outermost
 
 
-def _colour(place: int) -> str:
-    """Light colour number `place`, as #rrggbb."""
-    hue = (place * _GOLDEN_ANGLE) % 1.0
-    channels = colorsys.hls_to_rgb(hue, _LIGHTNESS[place % len(_LIGHTNESS)], 0.75)
+def _colour(number: int) -> str:
+    """Light colour of this number, as #rrggbb."""
+    hue = (number * _GOLDEN_ANGLE) % 1.0
+    channels = colorsys.hls_to_rgb(hue, _LIGHTNESS[number % len(_LIGHTNESS)], 0.75)
     return "#" + "".join(f"{round(channel * 255):02x}" for channel in channels)

@@ -1,27 +1,27 @@
-"""spaCy's Docs as documents of ours, and back.
+"""Conversion of spaCy Docs to documents of this library, and back.
 
-spaCy makes tokens of whitespace beyond the single blank between words: a line break, a second blank. They are no words,
-and parsers trained without them put them anywhere, so the bridge leaves them out:
+spaCy makes tokens of whitespace beyond the single blank between words, such as a line break or a second blank. They are
+not words, and parsers trained without them attach them anywhere, so the conversion leaves them out:
 
-- token offsets here count the words alone; `word_offsets` says which token of the Doc each of them is;
-- what hung on a token left out hangs on the nearest word above it; where there is none, on the first word that hung
-  there, which takes the root's place and label;
-- `space_after` is true of a word before a token left out, as before a single blank;
+- token offsets here count words only; `word_offsets` gives the place of each in the Doc;
+- a word below a removed token is attached to the nearest word above that token; if there is none, to the first word
+  below it, which takes the root's place and label;
+- `space_after` is true of a word before a removed token, as before a single blank;
 - sentences without a word are not counted.
 
-A Doc that is made anew from `Tokens` has therefore no such tokens.
+A Doc made from `Tokens` has therefore no tokens of whitespace.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Ints32
 from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
@@ -36,6 +36,7 @@ __all__ = [
     "MENTIONS",
     "doc_of_scored_document",
     "doc_of_tokens",
+    "mention_rows",
     "mentions_of_spans",
     "scored_document_of_doc",
     "spans_of_mentions",
@@ -43,9 +44,7 @@ __all__ = [
     "word_offsets",
 ]
 
-Ints = npt.NDArray[np.int32]
-
-MENTIONS = "mentions"  # the name of the group of spans that holds a document's mentions
+MENTIONS = "mentions"  # the name of the group of spans with a document's mentions
 _UNIVERSAL = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SPACE SYM VERB X _"
 
 
@@ -55,8 +54,8 @@ _UNIVERSAL = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT
 def tokens_of_doc(doc: Doc) -> Tokens:
     """Words of a parsed Doc, with their lemmas, parts of speech, dependencies and sentences.
 
-    Labels stay as the pipeline wrote them, ClearNLP's or those of Universal Dependencies; `corefsample.syntax`
-    recognises which.
+    Labels stay as the pipeline wrote them, those of ClearNLP or of Universal Dependencies; `corefsample.syntax`
+    recognises the scheme.
 
     Parameters
     ----------
@@ -66,13 +65,13 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     Returns
     -------
     Tokens
-        Without the tokens of whitespace, as this module's head says; further columns are xpos, feats ("_" where there
-        are none) and space_after.
+        Without the tokens of whitespace, as described at the top of this module; further columns are xpos, feats ("_"
+        where there are none) and space_after.
 
     Raises
     ------
     ParameterError
-        If `doc` is no Doc, lacks one of these, or has a word without a dependency label.
+        If `doc` is not a Doc, lacks one of these, or has a word without a dependency label.
     """
     require_parsed(doc)
     words = [token for token in doc if not token.text.isspace()]
@@ -94,44 +93,58 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     )
 
 
-def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints:
-    """Mentions as the format has them, of spans of a parsed Doc, in the order given.
+def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints32:
+    """Mentions of a scored document for spans of a parsed Doc, in the order given.
 
-    Whitespace at the ends of a span does not count.
+    Whitespace at the ends of a span is ignored.
 
     Returns
     -------
     int32 (n_spans, 3)
         Offsets of words: start, end (exclusive) and head. Of the words whose own head lies outside the span, the head
-        is the one highest in the tree, and of several such the first.
+        is the one highest in the tree, and the first among equals.
 
     Raises
     ------
     ParameterError
-        If a span holds no word.
+        If a span has no word.
     """
-    return _mention_rows(spans, word_tree(doc)[0], word_offsets(doc))
-
-
-def _mention_rows(spans: Sequence[Span], heads: Ints, offsets: Ints) -> Ints:
-    height = depths(heads)
+    heads, offsets = word_tree(doc)[0], word_offsets(doc)
+    depth = depths(heads)
     mentions = np.zeros((len(spans), 3), np.int32)
     for i, span in enumerate(spans):
         start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
         if start == end:
-            raise ParameterError(f"mentions[{i}] must hold a word, got {shown(span.text)}")
+            raise ParameterError(f"mentions[{i}] must have a word, got {shown(span.text)}")
         tops = [word for word in range(start, end) if not start <= heads[word] < end]
-        mentions[i] = start, end, min(tops, key=height.__getitem__)
+        mentions[i] = start, end, min(tops, key=depth.__getitem__)
     return mentions
 
 
+def mention_rows(doc: Doc, mentions: npt.ArrayLike | Sequence[Span]) -> Any:
+    """Mentions given as spans of a Doc, or as rows of start, end and head, as rows.
+
+    Raises
+    ------
+    ParameterError
+        If a span has no word, or is of another Doc.
+    """
+    spans: Any = mentions
+    if not len(spans) or not all(hasattr(span, "root") for span in spans):
+        return mentions
+    for i, span in enumerate(spans):
+        if span.doc is not doc:
+            raise ParameterError(f"mentions[{i}] must be a span of doc, got one of another: {shown(span.text)}")
+    return mentions_of_spans(doc, spans)
+
+
 def spans_of_mentions(doc: Doc, mentions: npt.ArrayLike) -> list[Span]:
-    """Spans of a Doc, of mentions in offsets of its words.
+    """Spans of a Doc for mentions in offsets of its words.
 
     Parameters
     ----------
     mentions
-        int (n_mentions, 2 or more): start and end (exclusive), further columns left aside.
+        int (n_mentions, 2 or more): start and end (exclusive); further columns are ignored.
 
     Raises
     ------
@@ -142,7 +155,7 @@ def spans_of_mentions(doc: Doc, mentions: npt.ArrayLike) -> list[Span]:
     rows = np.asarray(mentions)
     rows = rows.reshape(-1, 3) if rows.size == 0 else rows
     if rows.ndim != 2 or rows.shape[1] < 2 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ParameterError(f"mentions must be rows of start, end (and head), got {shown(mentions)}")
+        raise ParameterError(f"must be rows of start, end (and head), got {shown(mentions)}", parameter="mentions")
     for i, (start, end) in enumerate(rows[:, :2].tolist()):
         if not 0 <= start < end <= len(offsets):
             raise ParameterError(f"mentions[{i}] must lie in the {len(offsets)} words of doc, got [{start}, {end}]")
@@ -159,29 +172,26 @@ def scored_document_of_doc(
     gold: Sequence[int | str | None] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
-    """Put a parsed Doc, its mentions and the distribution over their antecedents together.
+    """Combine a parsed Doc, its mentions and the distribution over their antecedents.
 
     Parameters
     ----------
     doc
-        As `tokens_of_doc` takes it.
+        As for `tokens_of_doc`.
     mentions
         Spans of `doc`, or rows of start, end and head in offsets of its words; by start, then longest first.
     antecedents
-        Of these mentions, in this order.
+        Distribution over the antecedents of these mentions, in this order.
     doc_id, date, gold, metadata
-        As of `ScoredDocument`.
+        As for `ScoredDocument`.
 
     Raises
     ------
     ParameterError
-        As `tokens_of_doc` and `ScoredDocument`.
+        As for `tokens_of_doc` and `ScoredDocument`, and if a span has no word or is of another Doc.
     """
     tokens = tokens_of_doc(doc)
-    rows: Any = mentions
-    if len(rows) and all(hasattr(each, "root") for each in rows):
-        rows = _mention_rows(rows, tokens.head, word_offsets(doc))
-    return ScoredDocument(doc_id, rows, antecedents, date, tokens, gold, {} if metadata is None else metadata)
+    return ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
 
 
 # --- to spaCy ----------------------------------------------------------------------------------------------
@@ -193,15 +203,15 @@ def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
     Parameters
     ----------
     tokens
-        With one root a sentence: spaCy's sentences are the trees of its parse. Of the further columns xpos, feats and
+        With one root a sentence: spaCy's sentences are the trees of its parse. Of the further columns, xpos, feats and
         space_after are used; without the last, a blank follows every word.
     vocab
-        That of the pipeline which the Doc shall belong to.
+        Vocabulary of the pipeline to which the Doc will belong.
 
     Raises
     ------
     ParameterError
-        If spaCy has no room for it: an empty word, a part of speech that is not universal, feats that are not written
+        If spaCy cannot represent it: an empty word, a part of speech that is not universal, feats not written as
         name=value, sentences that are not the trees.
     """
     from spacy.tokens import Doc
@@ -240,7 +250,7 @@ def doc_of_scored_document(document: ScoredDocument, vocab: Vocab) -> Doc:
         If the document has no tokens, and as `doc_of_tokens`.
     """
     if document.tokens is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: tokens must be there for a Doc, got none")
+        raise ParameterError("tokens are required for a Doc", place=f"doc_id {document.doc_id!r}")
     doc = doc_of_tokens(document.tokens, vocab)
     doc.spans[MENTIONS] = [doc[start:end] for start, end in document.mentions[:, :2].tolist()]
     return doc
@@ -251,9 +261,9 @@ def _or_empty(value: Any) -> str:
 
 
 def _require_same_sentences(tokens: Tokens, doc: Doc) -> None:
-    theirs = {sentence.start for sentence in doc.sents}
-    ours = {0, *(t + 1 for t, (a, b) in enumerate(pairwise(tokens.sent.tolist())) if a != b)} if len(doc) else set()
-    if theirs != ours:
-        found = min(theirs ^ ours)
-        which = "of tokens.sent alone" if found in ours else "of the heads alone"
-        raise ParameterError(f"tokens.sent must be one tree a sentence, got token {found} as the start {which}")
+    trees = {sentence.start for sentence in doc.sents}
+    sentences = {start for start, _ in tokens.sentences().values()}
+    if trees != sentences:
+        start = min(trees ^ sentences)
+        source = "sent" if start in sentences else "head"
+        raise ParameterError(f"tokens.sent must be one tree a sentence, got token {start} as a start in {source} only")

@@ -1,82 +1,69 @@
-"""Commands that measure and mend probabilities: calibrate, recalibrate."""
+"""Commands that measure and correct probabilities: calibrate, calibrate-queries, recalibrate."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample.errors import ParameterError
-from events.cli._options import Command, json_option, on_error_option, overwrite_option
-from events.cli._screen import print_json, progress, tell, tell_counts
+from events.cli._options import (
+    INSIDE_0_1,
+    Command,
+    json_option,
+    on_error_option,
+    overwrite_option,
+    scheme_option,
+    seed_option,
+    unannotated_option,
+)
+from events.cli._screen import print_counts, print_files, print_json, print_text, progress
 
 if TYPE_CHECKING:
     from events.jobs.calibrate_links import CalibrationRun
     from events.jobs.calibrate_queries import QueryReport
     from events.jobs.recalibrate import RecalibrationRun
 
-__all__ = ["calibrate", "recalibrate"]
+__all__ = ["calibrate", "calibrate_queries", "recalibrate"]
 
-unannotated_option = click.option(
-    "--unannotated",
-    default="skip",
-    show_default=True,
-    metavar="[skip|single]",
-    help="Mentions whose entity is null: leave them out, or take each for an entity of its own.",
+folder_option = click.option(
+    "--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"
 )
 
 
 @click.command(
     cls=Command,
-    short_help="Can the probabilities be trusted? Measure them against gold.",
+    short_help="Measure the link probabilities against gold entities.",
     sections={"Measuring": ("bin_size", "norm", "level", "n_resamples", "unannotated", "seed")},
 )
 @click.argument("inputs", nargs=-1, required=True)
-@click.option("--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table alone]")
-@click.option(
-    "--queries",
-    is_flag=True,
-    help="Ask the corpus its own entity queries instead, and see whether intervals of counts hold the truth.",
-)
-@click.option("--bin-size", type=int, default=5000, show_default=True, help="Pairs in an adaptive bin.")
+@folder_option
+@click.option("--bin-size", type=click.IntRange(min=1), default=5000, help="Pairs in an adaptive bin.")
 @click.option(
     "--norm",
+    type=click.Choice(["rms", "mse", "l1", "max"]),
     default="rms",
-    show_default=True,
-    metavar="[rms|mse|l1|max]",
     help="Norm of the error; rms is the paper's CalibErr.",
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--level", type=INSIDE_0_1, default=0.95, help="Level of the confidence intervals.")
 @click.option(
-    "--resamples", "n_resamples", type=int, default=10_000, show_default=True, help="Draws for intervals and tests."
+    "--resamples", "n_resamples", type=click.IntRange(min=2), default=10_000, help="Draws for intervals and tests."
 )
 @unannotated_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same intervals.")
+@seed_option("Same seed, same intervals.")
 @on_error_option
 @overwrite_option
 @json_option
-def calibrate(
-    inputs: tuple[str, ...], out: str | None, queries: bool, overwrite: bool, as_json: bool, **options: Any
-) -> None:
+def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Can the link probabilities be trusted? Measure their calibration against gold entities.
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; documents
     without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
-    distance, and by what they are (where tokens are there).
-
-    With --queries it asks instead, for each verb, whether some entity with a name (or a plural, or a singular noun) has
-    a pronoun that is subject of the verb, as events do; and shows how often the truth lies in the intervals of the
-    counts, before and after recalibration on other documents. Needs tokens; takes minutes.
+    distance, and by the kinds of the mentions (if the documents have tokens).
 
     \b
-    Examples:
+    Example:
       corefsample calibrate gold.jsonl.gz --out calibration
-      corefsample calibrate gold.jsonl.gz --queries --out queries
     """
-    if queries:
-        _calibrate_queries(inputs, out, overwrite, as_json, **options)
-        return
     from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 
     chosen = CalibrateOptions(**options)
@@ -91,12 +78,11 @@ def calibrate(
 def _print_calibration(run: CalibrationRun) -> None:
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
-    bins = overall.curve.bins
-    tell(
-        f"{tables.n_documents:,} documents with gold, {bins.n_pairs:,} pairs of mentions, "
+    print_text(
+        f"{tables.n_documents:,} documents with gold, {overall.curve.bins.n_pairs:,} pairs of mentions, "
         f"{100 * overall.share_true:.3g}% coreferent."
     )
-    tell_counts(
+    print_counts(
         (tables.n_without_gold, "document", "without gold left out"),
         (tables.n_unannotated, "mention", "without an annotated entity"),
         (run.n_quarantined, "bad document", "set aside"),
@@ -117,33 +103,46 @@ def _print_calibration(run: CalibrationRun) -> None:
     simulated = overall.simulated
     click.echo()
     ends = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
-    tell("by document: interval of the true error. Chance adds to the measured one, which can so lie above it.")
-    tell("p: chance of such an error if all were right, by flipping signs of documents.")
-    tell(f"All pairs by Algorithm 2, which takes pairs to be independent: {ends}.")
+    print_text(
+        "by document: interval of the true error. Chance adds to the measured error, which can therefore lie above it."
+    )
+    print_text(
+        "p: probability of such an error if all probabilities were right, by flipping the signs of whole documents."
+    )
+    print_text(f"All pairs by Algorithm 2, which assumes independent pairs: {ends}.")
     if run.out is not None:
-        click.echo()
-        for title, name in (("Picture", "reliability.png"), ("Table", "calibration.csv"), ("Bins", "reliability.csv")):
-            click.echo(f"{title:<8} {os.path.join(run.out, name)}")
+        print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
 
 
-def _calibrate_queries(
-    inputs: tuple[str, ...],
-    out: str | None,
-    overwrite: bool,
-    as_json: bool,
-    *,
-    seed: int,
-    unannotated: Any,
-    on_error: str,
-    **links_only: Any,
-) -> None:
+@click.command(
+    "calibrate-queries",
+    cls=Command,
+    short_help="Measure the intervals of counts against gold entities.",
+    sections={"Measuring": ("scheme", "unannotated", "seed")},
+)
+@click.argument("inputs", nargs=-1, required=True)
+@folder_option
+@scheme_option
+@unannotated_option
+@seed_option("Same seed, same folds and samples.")
+@on_error_option
+@overwrite_option
+@json_option
+def calibrate_queries(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
+    """Ask a corpus with gold entity queries of its own, and check the intervals of their counts.
+
+    INPUTS are as for `corefsample calibrate`, and need tokens. For each verb a query asks whether some entity with a
+    name (or a plural, or a singular noun) has a pronoun that is the subject of the verb, as events do. The command
+    shows how often the true count lies in its interval, before and after recalibration on other documents. It takes
+    minutes.
+
+    \b
+    Example:
+      corefsample calibrate-queries gold.jsonl.gz --out queries
+    """
     from events.jobs.calibrate_queries import QueryReportOptions, run_query_report
 
-    context = click.get_current_context()
-    for name in links_only:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise ParameterError(f"{name} must be left out with --queries, got {links_only[name]!r}")
-    chosen = QueryReportOptions(seed=seed, unannotated=unannotated, on_error=on_error)
+    chosen = QueryReportOptions(**options)
     with progress("asking", as_json) as on_progress:
         report = run_query_report(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
     if as_json:
@@ -154,8 +153,8 @@ def _calibrate_queries(
 
 def _print_queries(report: QueryReport) -> None:
     study = report.study
-    scores, coverage = study.scores(), study.coverage()  # before anything is printed: what fails prints nothing
-    tell(
+    scores, coverage = study.scores(), study.coverage()  # before any output, so that a failure prints nothing
+    print_text(
         f"{len(study.table.queries):,} queries of {report.n_documents:,} documents, {study.table.n_pairs:,} pairs of "
         "query and document."
     )
@@ -174,71 +173,64 @@ def _print_queries(report: QueryReport) -> None:
         shares = rows.set_index("documents")["coverage"]
         name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
         click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))
-    click.echo("uncertain: the interval also carries how uncertain the recalibration itself is.")
+    click.echo("uncertain: the interval includes the uncertainty of the recalibration itself.")
     if report.out is not None:
-        click.echo()
-        for title, name in (
-            ("Pictures", "query_coverage.png"),
-            ("", "query_reliability.png"),
-            ("Table", "query_coverage.csv"),
-        ):
-            click.echo(f"{title:<8} {os.path.join(report.out, name)}")
+        pictures = {"Coverage": "query_coverage.png", "Curves": "query_reliability.png"}
+        print_files(report.out, {**pictures, "Table": "query_coverage.csv"})
 
 
 @click.command(
     cls=Command,
-    short_help="Mend the scores of documents, fitted to others with gold.",
-    sections={"Fitting": ("folds", "n_samples", "n_boot", "missing", "unannotated", "seed")},
+    short_help="Correct scores by a fit to documents with gold.",
+    sections={"Fitting": ("n_folds", "n_samples", "n_boot", "missing", "unannotated", "scheme", "seed")},
 )
 @click.argument("gold")
 @click.argument("apply")
-@click.option("--out", required=True, metavar="FILE", help="File for the documents of APPLY with their scores mended.")
+@click.option("--out", required=True, metavar="FILE", help="File for the documents of APPLY with their new scores.")
 @click.option(
     "--objective",
+    type=click.Choice(["queries", "queries-log", "links", "links-log", "likelihood"]),
     default="queries",
-    show_default=True,
-    metavar="NAME",
-    help="What to fit: queries, queries-log (entity queries), links, links-log (pairs), likelihood (antecedents).",
+    help="What to fit: entity queries, pairs of mentions, or antecedents; -log for the log score, else Brier's.",
 )
-@click.option(
-    "--folds", type=int, default=5, show_default=True, help="Folds of the cross-validated scores that are shown."
-)
-@click.option("--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document.")
+@click.option("--folds", "n_folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validated scores.")
+@click.option("--samples", "n_samples", type=click.IntRange(min=2), default=1000, help="Clusterings per document.")
 @click.option(
     "--refits",
     "n_boot",
-    type=int,
+    type=click.IntRange(min=2),
     default=200,
-    show_default=True,
     help="Refits on resampled documents, for standard errors.",
 )
 @click.option(
     "--missing",
+    type=click.Choice(["skip", "floor"]),
     default="skip",
-    show_default=True,
-    metavar="[skip|floor]",
-    help="Mentions whose gold antecedents the file left out: skip them, or let the lowest candidate stand in.",
+    help="Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate instead.",
 )
 @unannotated_option
-@click.option("--shrink", is_flag=True, help="Draw the fit towards no change, as its own uncertainty asks.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same fit.")
+@click.option("--shrink", is_flag=True, help="Shrink the fit towards no change, according to its uncertainty.")
+@scheme_option
+@seed_option("Same seed, same fit.")
 @on_error_option
 @overwrite_option
 @json_option
 def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Mend probabilities: fit a temperature and a NEW bias on documents with gold, apply them to others.
+    """Correct probabilities: fit a temperature and a NEW bias to documents with gold, and apply them to others.
 
     GOLD and APPLY are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; they
-    may be the same. The scores of APPLY go to the file --out, and a record of the fit beside it.
+    may be the same. The documents of APPLY are written to --out with their new scores, and a record of the fit to a
+    file beside it.
 
     \b
     Example:
-      corefsample recalibrate gold.jsonl.gz scored.parquet --out mended.parquet
+      corefsample recalibrate gold.jsonl news.parquet --out recalibrated.parquet
     """
-    from events.jobs.recalibrate import run_recalibrate
+    from events.jobs.recalibrate import RecalibrateOptions, run_recalibrate
 
+    chosen = RecalibrateOptions(**options)
     with progress("recalibrating", as_json) as on_progress:
-        run = run_recalibrate([gold], [apply], out, overwrite=overwrite, on_progress=on_progress, **options)
+        run = run_recalibrate(gold, apply, out, chosen, overwrite=overwrite, on_progress=on_progress)
     if as_json:
         print_json(run.to_json())
     else:
@@ -246,20 +238,22 @@ def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool,
 
 
 def _print_recalibration(run: RecalibrationRun) -> None:
-    said = run.to_json()
-    tell(
-        f"Fitted to {said['objective']}: temperature {said['temperature']:.4f} (se {said['temperature_se']:.4f}), "
-        f"NEW bias {said['new_bias']:.4f} (se {said['new_bias_se']:.4f})."
+    summary = run.to_json()
+    print_text(
+        f"Fitted to {summary['objective']}: temperature {summary['temperature']:.4f} (se "
+        f"{summary['temperature_se']:.4f}), NEW bias {summary['new_bias']:.4f} (se {summary['new_bias_se']:.4f})."
     )
     if run.applied != run.fit.recalibration:
-        tell(f"Shrunk: temperature {run.applied.temperature:.4f}, NEW bias {run.applied.new_bias:.4f} were applied.")
-    tell(
-        f"Held out, {said['n_folds']} folds: {said['score_before']:.5f} before, {said['score_after']:.5f} after "
-        f"(se of the change {said['score_change_se']:.5f}); lower is better."
+        print_text(
+            f"Shrunk: temperature {run.applied.temperature:.4f} and NEW bias {run.applied.new_bias:.4f} were applied."
+        )
+    print_text(
+        f"Held out, {summary['n_folds']} folds: {summary['score_before']:.5f} before, {summary['score_after']:.5f} "
+        f"after (se of the change {summary['score_change_se']:.5f}); lower is better."
     )
-    tell_counts(
+    print_counts(
         (run.n_without_gold, "document", "without gold left out of the fit"),
         (run.n_quarantined, "bad document", "set aside"),
-        (run.n_also_fitted, "document", "fitted to as well, of those written"),
+        (run.n_also_fitted, "document", "of those written also used in the fit"),
     )
-    click.echo(f"\nMended   {run.out} ({run.n_written:,} documents)\nRecord   {run.record}")
+    click.echo(f"\nScores   {run.out} ({run.n_written:,} documents)\nRecord   {run.record}")

@@ -1,4 +1,4 @@
-"""Commands that count: events, demo."""
+"""Commands that count: events, demo, and report, which makes a page of a run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from events.cli._options import Command, counting_options, json_option, on_error_option, overwrite_option
-from events.cli._screen import counted, print_json, progress, tell
+from events.cli._options import (
+    INSIDE_0_1,
+    Command,
+    json_option,
+    on_error_option,
+    overwrite_option,
+    scheme_option,
+    seed_option,
+)
+from events.cli._screen import counted, print_files, print_json, print_text, progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["demo", "events"]
+    from events.jobs.count_events import RunSummary
+
+__all__ = ["demo", "events", "report"]
 
 
 @click.command(
@@ -24,8 +34,34 @@ __all__ = ["demo", "events"]
 )
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="FOLDER", help="Folder for tables, pictures and the record of the run.")
-@counting_options
-@click.option("--pictures/--no-pictures", default=True, show_default=True, help="Draw the bands as PNG and SVG.")
+@click.option(
+    "--rule",
+    default="attack",
+    metavar="RULE",
+    help="attack, conflict, attack_target, or a YAML file of your own.",
+)
+@click.option("--preset", default="paper", metavar="NAME", help="Preset of the rule: paper, extended, or your own.")
+@click.option(
+    "--period", default="quarter", metavar="PERIOD", help="year, quarter, month, week, day, or a pandas alias."
+)
+@click.option("--compare", nargs=2, metavar="A B", help="Compare the counts of two countries, by period.")
+@click.option("--samples", "n_samples", type=click.IntRange(min=1), default=1000, help="Clusterings per document.")
+@click.option("--level", type=INSIDE_0_1, default=0.95, help="Level of the credible intervals.")
+@click.option(
+    "--interval",
+    type=click.Choice(["quantile", "hdi", "normal"]),
+    default="quantile",
+    help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
+)
+@seed_option("Same seed, same samples.")
+@click.option("--lexicon", metavar="FILE", help="YAML file of your own countries.  [default: the one in the package]")
+@scheme_option
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
+)
+@click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG.")
 @on_error_option
 @overwrite_option
 @json_option
@@ -33,7 +69,7 @@ def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, a
     """Count documents with an event, by country and period, with credible intervals.
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
-    document needs a date and a parse; what `corefsample score` makes of news has both.
+    document needs a date and a parse; `corefsample score` writes both when it reads news.
 
     \b
     Examples:
@@ -53,18 +89,12 @@ def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, a
 
 
 @click.command(cls=Command, short_help="See it work: simulate news with known truth, and count.")
-@click.option(
-    "--out",
-    default="corefsample-demo",
-    show_default=True,
-    metavar="FOLDER",
-    help="Folder for the simulated news and the run.",
-)
-@click.option("--documents", "n_documents", type=int, default=2000, show_default=True, help="Articles to simulate.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same news, same samples.")
+@click.option("--out", default="corefsample-demo", metavar="FOLDER", help="Folder for the simulated news and the run.")
+@click.option("--documents", "n_documents", type=click.IntRange(min=1), default=2000, help="Articles to simulate.")
+@seed_option("Same seed, same news, same samples.")
 @overwrite_option
 @json_option
-def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) -> None:
+def demo(out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Simulate ten years of news with known truth, count who attacks, and draw the bands.
 
     \b
@@ -74,7 +104,7 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
     from events.jobs.demo import run_demo
 
     with progress("simulating", as_json) as on_progress:
-        result = run_demo(out, n_documents=n_documents, seed=seed, overwrite=overwrite, on_progress=on_progress)
+        result = run_demo(out, overwrite=overwrite, on_progress=on_progress, **options)
     if as_json:
         coverage = {"n_uncertain": result.n_uncertain, "n_covered": result.n_covered}
         print_json({"news": result.news, **coverage, **result.summary.to_json()})
@@ -82,20 +112,19 @@ def demo(out: str, n_documents: int, seed: int, overwrite: bool, as_json: bool) 
     click.echo(f"Simulated news: {result.news}")
     _print_run(result.summary)
     click.echo()
-    tell(
-        f"The simulation knows the true counts: of the {result.n_uncertain:,} that the posterior is uncertain of, "
-        f"{result.n_covered:,} lie in their interval."
+    print_text(
+        f"The simulation knows the true counts: of the {result.n_uncertain:,} counts that the posterior is uncertain "
+        f"about, {result.n_covered:,} lie in their interval."
     )
 
 
-def _print_run(summary: Any) -> None:
-    """Print what a run found: the table's head, and where the files are."""
+def _print_run(summary: RunSummary) -> None:
+    """Print what a run found: the highest counts, and where the files are."""
     import pandas as pd
 
     folder = summary.out
-    with open(os.path.join(folder, "counts.csv"), encoding="utf-8") as stream:
-        counts = pd.read_csv(stream, dtype={"country": str}, keep_default_na=False)
-    tell(
+    counts = pd.read_parquet(os.path.join(folder, "counts.parquet"))
+    print_text(
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could hold an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
@@ -106,22 +135,56 @@ def _print_run(summary: Any) -> None:
     if counts.empty:
         click.echo("No document holds an event: the tables have headers and no rows.")
     else:
-        _print_head(counts)
-    click.echo()
-    files = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
-    for title, name in files.items():
-        if os.path.exists(os.path.join(folder, name)):
-            click.echo(f"{title:<8} {os.path.join(folder, name)}")
-    if os.path.exists(os.path.join(folder, "report.html")):
-        click.echo(f"Report   {os.path.join(folder, 'report.html')}")
-    else:
+        _print_highest(counts)
+    pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
+    print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
+    if not os.path.exists(os.path.join(folder, "report.html")):
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}")
 
 
-def _print_head(counts: pd.DataFrame) -> None:
-    """Print the rows with the highest means, in columns that fit 80 with weeks and pairs of countries."""
+def _print_highest(counts: pd.DataFrame) -> None:
+    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of countries."""
     head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     columns = ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
     click.echo(head[columns].to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
+
+
+@click.command(cls=Command, short_help="Make one HTML page of a run, to explore and to keep.")
+@click.argument("folder")
+@click.option("--out", metavar="FILE", help="The page, .html.  [default: report.html in FOLDER]")
+@click.option("--title", metavar="TEXT", help="Title of the page.  [default: the name of the rule and the periods]")
+@click.option(
+    "--documents",
+    "n_documents",
+    type=click.IntRange(min=0),
+    default=1000,
+    help="Texts in the page: alternately those nearest P = 1/2 and those most likely to hold an event.",
+)
+@overwrite_option
+@json_option
+def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
+    """Make one HTML page of a finished events run, to explore and to keep.
+
+    FOLDER is the output of `corefsample events`. The page needs no network: counts by country with their intervals; the
+    documents behind each count; their text with entities, triggers, and the likeliest antecedents of every mention.
+
+    \b
+    Example:
+      corefsample report run
+    """
+    from events.report import write_report
+
+    summary = write_report(folder, out, **options)
+    if as_json:
+        print_json(summary.to_json())
+        return
+    click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
+    print_text(
+        f"{summary.n_countries:,} countries, {summary.n_periods:,} periods, {summary.n_documents:,} documents with "
+        f"evidence, {summary.n_texts:,} of them with their text."
+    )
+    if summary.n_documents > summary.n_texts:
+        n_left_out = summary.n_documents - summary.n_texts
+        print_text(f"{n_left_out:,} texts left out; --documents {summary.n_documents} includes them all.")

@@ -8,11 +8,16 @@ from typing import Any
 import click
 
 from corefsample.errors import InputError
-from events.cli._modelling import mention_counts
-from events.cli._next_steps import next_step
-from events.cli._options import Command, entity_fields_option, json_option, on_error_option, overwrite_option
-from events.cli._screen import complain, counted, print_json, print_pairs, progress
-from events.cli._status import BAD_INPUT
+from events.cli._failures import BAD_INPUT
+from events.cli._options import (
+    Command,
+    entity_fields_option,
+    json_option,
+    on_error_option,
+    overwrite_option,
+    seed_option,
+)
+from events.cli._screen import counted, mention_counts, print_error, print_json, print_pairs, progress
 
 __all__ = ["convert", "doctor"]
 
@@ -28,18 +33,17 @@ __all__ = ["convert", "doctor"]
 @click.argument("output")
 @click.option(
     "--clustering",
-    metavar="[gold|map|sample]",
+    type=click.Choice(["gold", "map", "sample"]),
     help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
     "clustering.  [default: gold]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sampled clustering.")
-@click.option("--singletons/--no-singletons", default=True, show_default=True, help="Write entities of one mention.")
+@seed_option("Seed of the sampled clustering.")
+@click.option("--singletons/--no-singletons", default=True, help="Write entities of one mention.")
 @click.option(
     "--on-unwritable",
     type=click.Choice(["refuse", "skip"]),
     default="refuse",
-    show_default=True,
-    help="Refuse a document with mentions that brackets cannot hold, or skip those mentions.",
+    help="Reject a document with mentions that brackets cannot represent, or skip those mentions.",
 )
 @entity_fields_option
 @on_error_option
@@ -49,8 +53,8 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
     """Copy documents to another file or format, checked.
 
     INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
-    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores: `corefsample score`
-    gives them some. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+    CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
+    adds them. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
     \b
     Examples:
@@ -67,9 +71,9 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
         print_json(run.to_json())
         return
     click.echo(f"{counted(run.n_documents, 'document')} written to {output}")
-    for what, counts in (("skipped", run.skipped), ("left out", run.left_out)):
+    for action, counts in (("skipped", run.skipped), ("left out", run.left_out)):
         if counts:
-            click.echo(f"Mentions {what}: {mention_counts(counts)}.", err=True)
+            click.echo(f"Mentions {action}: {mention_counts(counts)}.", err=True)
     if run.n_quarantined:
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {output}.quarantine.jsonl", err=True)
 
@@ -98,11 +102,14 @@ def doctor(files: tuple[str, ...], as_json: bool) -> None:
         for report in reports:
             print_pairs(report.title, report.lines())
     problems = [problem for report in reports for problem in report.problems]
-    for number, problem in enumerate(problems):
-        step = None if number else next_step(InputError(problem))
-        complain(problem + (f" ({step})" if step else ""))
+    hints = set()
+    for problem in problems:
+        if problem.hint in hints:  # each next step is printed once
+            problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
+        hints.add(problem.hint)
+        print_error(str(problem))
     if problems:
-        hidden = sum(report.n_problems for report in reports) - len(problems)
-        if hidden:
-            complain(f"and {hidden:,} more")
+        n_hidden = sum(report.n_problems for report in reports) - len(problems)
+        if n_hidden:
+            print_error(f"and {n_hidden:,} more")
         sys.exit(BAD_INPUT)

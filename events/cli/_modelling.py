@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,20 +15,27 @@ from events.cli._options import (
     on_error_option,
     overwrite_option,
     scheme_option,
+    seed_option,
 )
-from events.cli._screen import complain, counted, print_json, tell, tell_counts
-from events.cli._watching import scoring_progress, training_progress
+from events.cli._screen import (
+    counted,
+    mention_counts,
+    print_counts,
+    print_error,
+    print_json,
+    print_text,
+    progress,
+    training_progress,
+)
 
 if TYPE_CHECKING:
     from events.jobs.scoring import ScoringRun
     from events.jobs.training import TrainingRun
 
-__all__ = ["mention_counts", "score", "train"]
+__all__ = ["score", "train"]
 
-
-def mention_counts(counts: Mapping[str, int]) -> str:
-    """Counts by reason in words: "3 crossing sentences, 1 discontinuous"."""
-    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
+AT_LEAST_0, AT_LEAST_1 = click.FloatRange(min=0.0), click.IntRange(min=1)
+BELOW_1 = click.FloatRange(0.0, 1.0, max_open=True)
 
 
 @click.command(
@@ -52,54 +58,51 @@ def mention_counts(counts: Mapping[str, int]) -> str:
     },
 )
 @click.argument("corpora", nargs=-1, required=True)
-@click.option("--out", required=True, metavar="FILE", help="File for the model, by custom .npz.")
+@click.option("--out", required=True, metavar="FILE", help="File for the model, usually .npz.")
 @click.option("--held-out", multiple=True, metavar="FILE", help="Documents to choose on; repeatable.")
 @click.option(
     "--held-out-share",
-    type=float,
+    type=BELOW_1,
     default=0.1,
-    show_default=True,
-    help="Share of the documents to choose on, where no --held-out is said; 0: none.",
+    help="Share of the documents to choose on, if there is no --held-out; 0: none.",
 )
-@click.option("--refit", is_flag=True, help="In the end train on the held-out documents too, as was chosen.")
+@click.option("--refit", is_flag=True, help="Finally train on the held-out documents too, as was chosen.")
 @click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE[,VALUE]",
-    help="Only documents with this metadata, or doc_id; * and ? are wildcards. Repeatable: all have to hold.",
+    help="Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all must hold.",
 )
 @scheme_option
 @entity_fields_option
-@click.option("--attribution", metavar="TEXT", help="Whose texts these are: kept in the model.")
-@click.option("--note", metavar="TEXT", help="Anything else to keep in the model.")
-@click.option("--l2", type=float, multiple=True, help="Penalty to try; repeatable.  [default: 0.02 and 0.05]")
-@click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the documents, at most.")
-@click.option(
-    "--orders", type=int, default=3, show_default=True, help="Runs in different orders, whose weights are averaged."
-)
-@click.option(
-    "--link-weight", type=float, default=10.0, show_default=True, help="Weight of the log loss of link marginals."
-)
+@click.option("--attribution", metavar="TEXT", help="Whose texts these are; stored in the model.")
+@click.option("--note", metavar="TEXT", help="Any other text to store in the model.")
+@click.option("--l2", type=AT_LEAST_0, multiple=True, help="Penalty to try; repeatable.  [default: 0.02 and 0.05]")
+@click.option("--epochs", type=AT_LEAST_1, default=5, help="Passes over the documents, at most.")
+@click.option("--orders", type=AT_LEAST_1, default=3, help="Runs in different orders, whose weights are averaged.")
+@click.option("--link-weight", type=AT_LEAST_0, default=10.0, help="Weight of the log loss of link marginals.")
 @click.option(
     "--margin",
-    type=float,
+    type=AT_LEAST_0,
     nargs=3,
     default=(0.0, 0.0, 0.0),
     metavar="FA FN WL",
-    help="Softmax-margin costs: a false anaphor, a false NEW, a wrong link.  [default: 0 0 0]",
+    help="Softmax-margin costs: a false anaphor, a false NEW, a wrong link.",
 )
-@click.option("--learning-rate", type=float, default=0.1, show_default=True, help="Step size of AdaGrad.")
+@click.option(
+    "--learning-rate", type=click.FloatRange(min=0.0, min_open=True), default=0.1, help="Step size of AdaGrad."
+)
 @click.option(
     "--templates",
     metavar="FILE",
-    help="YAML file of features: lists pronoun, phrase, new.  [default: the shipped ones]",
+    help="YAML file of features: lists pronoun, phrase, new.  [default: the ones in the package]",
 )
-@click.option("--bits", type=int, default=20, show_default=True, help="The model has 2 to this power weights.")
+@click.option("--bits", type=click.IntRange(8, 22), default=20, help="The model has 2 to this power weights.")
 @click.option(
-    "--min-count", type=int, default=1, show_default=True, help="Words in fewer documents count by their endings."
+    "--min-count", type=AT_LEAST_1, default=1, help="Words in fewer documents are represented by their endings."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same model.")
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads; more than two bring nothing.")
+@seed_option("Same seed, same model.")
+@click.option("--threads", type=AT_LEAST_1, default=2, help="Threads; more than two are no faster.")
 @on_error_option
 @overwrite_option
 @json_option
@@ -110,7 +113,7 @@ def train(
 
     CORPORA are CoNLL-U with entities (CorefUD: .conllu) or CoNLL-2012 (.conll, _conll), both also with .gz, or scored
     mentions with gold. Penalty and passes are chosen by the likelihood of the gold antecedents of held-out documents,
-    -log P in nats a mention. A record of the training goes beside the model.
+    -log P in nats per mention. A record of the training is written beside the model.
 
     \b
     Examples:
@@ -120,8 +123,7 @@ def train(
     from events.jobs.training import TrainOptions, run_train
 
     chosen = TrainOptions(**options)
-    n_passes = chosen.epochs * (len(chosen.l2) or 2)
-    with training_progress(as_json, n_passes) as (on_progress, on_epoch):
+    with training_progress(as_json) as (on_progress, on_epoch):
         run = run_train(
             corpora,
             out,
@@ -139,28 +141,29 @@ def train(
 
 def _print_training(run: TrainingRun) -> None:
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
-    tell_counts(
+    print_counts(
         (run.n_held_out, "document", "held out"),
         (run.n_without_gold, "document", "without annotated entities left out"),
         (run.n_not_selected, "document", "left out by --where"),
         (run.n_quarantined, "bad document", "set aside"),
     )
     if run.skipped:
-        tell(f"Mentions skipped: {mention_counts(run.skipped)}.")
+        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
     click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
-    chosen = run.chosen
     for report in run.reports:
-        found = report.held_out
-        figures = f"{'-':>9} {'-':>9}" if found is None else f"{found.loss:>9.4f} {found.link_loss:>9.4f}"
-        mark = " chosen" if report is chosen and found is not None else ""
-        click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {figures}{mark}")
-    tell("training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats a mention.")
+        held_out = report.held_out
+        losses = f"{'-':>9} {'-':>9}" if held_out is None else f"{held_out.loss:>9.4f} {held_out.link_loss:>9.4f}"
+        mark = " chosen" if report is run.chosen and held_out is not None else ""
+        click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {losses}{mark}")
+    print_text(
+        "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
+    )
     click.echo(f"\nModel    {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord   {run.record}")
 
 
 @click.command(
     cls=Command,
-    short_help="Parse news, or read annotated documents, and score mentions.",
+    short_help="Score mentions in news or in annotated documents.",
     sections={
         "Reading news": (
             *("date_format", "date_column", "text_column", "id_column", "number_articles", "title_column"),
@@ -171,51 +174,34 @@ def _print_training(run: TrainingRun) -> None:
 )
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="FILE", help="File for the scored mentions: .jsonl, .jsonl.gz, .parquet.")
+@click.option("--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; for news only.")
 @click.option(
-    "--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; for news, and for nothing else."
+    "--jobs",
+    type=AT_LEAST_1,
+    help="Processes; the results do not depend on it.  [default: all processors for news, else 1]",
 )
-@click.option(
-    "--jobs", type=int, help="Processes; results do not depend on it.  [default: all processors for news, else 1]"
-)
-@click.option("--resume", is_flag=True, help="Go on from the finished parts of a run that ended early.")
+@click.option("--resume", is_flag=True, help="Continue from the finished parts of an interrupted run.")
 @click.option("--date-format", metavar="FORMAT", help="How tables write dates, such as %m/%d/%Y.  [default: ISO dates]")
-@click.option(
-    "--date-column", default="date", show_default=True, metavar="NAME", help="Column with the date of each article."
-)
-@click.option("--text-column", default="text", show_default=True, metavar="NAME", help="Column with its text.")
-@click.option(
-    "--id-column",
-    default="doc_id",
-    show_default=True,
-    metavar="NAME",
-    help="Column with its name, unique in the corpus.",
-)
+@click.option("--date-column", default="date", metavar="NAME", help="Column with the date of each article.")
+@click.option("--text-column", default="text", metavar="NAME", help="Column with its text.")
+@click.option("--id-column", default="doc_id", metavar="NAME", help="Column with its name, unique in the corpus.")
 @click.option("--number-articles", is_flag=True, help="Name articles by file and number instead: news.csv#1.")
-@click.option(
-    "--title-column",
-    default="title",
-    show_default=True,
-    metavar="NAME",
-    help="Column with its headline, if there is one.",
-)
-@click.option(
-    "--headline/--no-headline", default=True, show_default=True, help="Parse the headline as the first paragraph."
-)
+@click.option("--title-column", default="title", metavar="NAME", help="Column with its headline, if there is one.")
+@click.option("--headline/--no-headline", default=True, help="Parse the headline as the first paragraph.")
 @click.option(
     "--paragraphs",
+    type=click.Choice(["blank-line", "line"]),
     default="blank-line",
-    show_default=True,
-    metavar="[blank-line|line]",
-    help="What parts the paragraphs of a text.",
+    help="What separates the paragraphs of a text.",
 )
-@click.option("--model", metavar="FILE", help="A trained model.  [default: the English one of the package]")
-@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to put the scores through.")
+@click.option("--model", metavar="FILE", help="A trained model.  [default: the English one in the package]")
+@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
 @click.option(
     "--mentions",
-    metavar="[annotated|parse]",
+    type=click.Choice(["annotated", "parse"]),
     help="Those of the file, or those found in the parse.  [default: annotated; for news: parse]",
 )
-@click.option("--min-prob", type=float, default=1e-4, show_default=True, help="Candidates below this are left out.")
+@click.option("--min-prob", type=BELOW_1, default=1e-4, help="Candidates below this probability are left out.")
 @scheme_option
 @entity_fields_option
 @on_error_option
@@ -235,7 +221,7 @@ def score(
     INPUTS are dated news, with --pipeline: CSV, JSON Lines or Parquet with the columns doc_id, date, text and title;
     NITF XML, archives (.tgz) and folders of it; or - for JSON Lines on standard input. Or they are annotated corpora
     (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; or scored mentions, to be scored anew.
-    The file --out is what the commands events and calibrate read.
+    The commands events and calibrate read the file --out.
 
     \b
     Examples:
@@ -248,12 +234,12 @@ def score(
         options["id_column"] = None
     chosen = ScoreOptions(**options)
     try:
-        with scoring_progress(as_json) as on_progress:
+        with progress("scoring", as_json) as on_progress:
             run = run_score(inputs, out, chosen, resume=resume, overwrite=overwrite, on_progress=on_progress)
     except BaseException as error:
-        # Where what was asked for is at fault, the parts are not the point.
+        # After a usage error, parts of an earlier run are not the next step.
         if os.path.isdir(out + PARTS_SUFFIX) and not isinstance(error, ParameterError):
-            complain(f"what is done is kept in {out}{PARTS_SUFFIX}: --resume goes on from there")
+            print_error(f"finished parts are kept in {out}{PARTS_SUFFIX}; --resume continues from them")
         raise
     if as_json:
         print_json(run.to_json())
@@ -267,16 +253,16 @@ def _print_scoring(run: ScoringRun) -> None:
         f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
         f"{counted(tally.n_candidates, 'candidate')}."
     )
-    tell(
+    print_text(
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
     )
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:
-        tell(f"Mentions skipped: {mention_counts(run.skipped)}.")
+        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
     if run.n_resumed:
-        click.echo(f"{run.n_resumed:,} documents were scored before and not again.")
+        click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
     if run.n_quarantined:
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
         for reason in run.reasons:

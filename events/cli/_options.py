@@ -1,31 +1,37 @@
-"""What commands share: the shape of their help, and options of several of them."""
+"""What commands share: the layout of their help, and options of several of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from corefsample.errors import CorefsampleError
+from events.cli._failures import Failure
+
 __all__ = [
+    "INSIDE_0_1",
     "Command",
     "Program",
-    "counting_options",
     "entity_fields_option",
     "json_option",
     "on_error_option",
     "overwrite_option",
     "scheme_option",
+    "seed_option",
+    "unannotated_option",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-# What to write for a value, by its type: "INTEGER" and "FLOAT" are words of programmers.
-_METAVARS = {"integer": "N", "float": "NUMBER"}
+INSIDE_0_1 = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
+# Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are programmers' words.
+_METAVARS = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
 
 
 class Program(click.Group):
-    """A group that lists its commands in the order in which they were added: the first to be used comes first."""
+    """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
@@ -33,120 +39,68 @@ class Program(click.Group):
 
 
 class Command(click.Command):
-    """A command whose help puts rarer options into sections of their own, after the common ones.
+    """A command whose help shows defaults and has sections, and whose errors name its options.
 
     Parameters
     ----------
     sections
-        Names of parameters by the title of their section.
+        Names of rarer parameters by the title of their section, which comes after the common options.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        self._section_of = {name: title for title, names in (sections or {}).items() for name in names}
-        for parameter in self.params:
-            if isinstance(parameter, click.Option) and parameter.metavar is None:
-                parameter.metavar = _METAVARS.get(parameter.type.name)
+        self.section_of = {name: title for title, names in (sections or {}).items() for name in names}
+        for option in self.params:
+            if isinstance(option, click.Option):
+                option.show_default = True if option.show_default is None else option.show_default
+                option.metavar = option.metavar or _METAVARS.get(option.type.name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
-            # What arguments are, the text above says: click would list their bare names.
+            # The text above the options explains the arguments: click would list only their names.
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                sections.setdefault(self._section_of.get(parameter.name or "", "Options"), []).append(record)
+                sections.setdefault(self.section_of.get(parameter.name or "", "Options"), []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
 
-
-def json_option(command: F) -> F:
-    """--json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print a summary that programs can read.")(command)
-
-
-def overwrite_option(command: F) -> F:
-    """--overwrite."""
-    return click.option("--overwrite", is_flag=True, help="Replace what an earlier run wrote.")(command)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except CorefsampleError as error:
+            raise Failure(error, ctx) from error
 
 
-def on_error_option(command: F) -> F:
-    """--on-error."""
-    return click.option(
-        "--on-error",
-        type=click.Choice(["stop", "quarantine"]),
-        default="stop",
-        show_default=True,
-        help="Stop at the first bad document, or set it aside with its reason and go on.",
-    )(command)
+def seed_option(text: str) -> Decorator:
+    """--seed, with its help."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, help=text)
 
 
-def scheme_option(command: F) -> F:
-    """--scheme."""
-    return click.option(
-        "--scheme",
-        metavar="[ud2|ud1|clearnlp]",
-        help="Dependency scheme.  [default: told by each document's labels]",
-    )(command)
-
-
-def entity_fields_option(command: F) -> F:
-    """--entity-fields."""
-    return click.option(
-        "--entity-fields",
-        metavar="FIELDS",
-        help="By custom eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.",
-    )(command)
-
-
-def counting_options(command: F) -> F:
-    """Options of what to count and how, in the order of --help."""
-    options: list[Callable[[Any], Any]] = [
-        click.option(
-            "--rule",
-            default="attack",
-            show_default=True,
-            metavar="RULE",
-            help="attack, conflict, attack_target, or a YAML file of your own.",
-        ),
-        click.option(
-            "--preset",
-            default="paper",
-            show_default=True,
-            metavar="NAME",
-            help="The rule's preset: paper, extended, or one of your own.",
-        ),
-        click.option(
-            "--period",
-            default="quarter",
-            show_default=True,
-            metavar="PERIOD",
-            help="year, quarter, month, week, day, or a pandas alias.",
-        ),
-        click.option("--compare", nargs=2, metavar="A B", help="Compare the counts of two countries, by period."),
-        click.option(
-            "--samples", "n_samples", type=int, default=1000, show_default=True, help="Clusterings drawn a document."
-        ),
-        click.option("--level", type=float, default=0.95, show_default=True, help="Level of the credible intervals."),
-        click.option(
-            "--interval",
-            default="quantile",
-            show_default=True,
-            metavar="[quantile|hdi|normal]",
-            help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same samples."),
-        click.option(
-            "--lexicon", metavar="FILE", help="YAML file of countries of your own.  [default: the shipped one]"
-        ),
-        scheme_option,
-        click.option(
-            "--threads",
-            type=int,
-            help="Threads of the sampler; results do not depend on it.  [default: all processors]",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+json_option = click.option("--json", "as_json", is_flag=True, help="Print a summary that programs can read.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output of an earlier run.")
+on_error_option = click.option(
+    "--on-error",
+    type=click.Choice(["stop", "quarantine"]),
+    default="stop",
+    help="Stop at the first bad document, or set it aside with the reason and continue.",
+)
+scheme_option = click.option(
+    "--scheme",
+    type=click.Choice(["ud2", "ud1", "clearnlp"]),
+    help="Dependency scheme.  [default: determined from the labels of each document]",
+)
+entity_fields_option = click.option(
+    "--entity-fields",
+    metavar="FIELDS",
+    help="Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.",
+)
+unannotated_option = click.option(
+    "--unannotated",
+    type=click.Choice(["skip", "single"]),
+    default="skip",
+    help="Mentions whose entity is null: leave them out, or treat each as an entity of its own.",
+)

@@ -1,4 +1,4 @@
-"""What commands put on the screen: prose, JSON, pairs of name and value, progress, complaints."""
+"""What commands print: text, JSON, pairs of name and value, progress, errors."""
 
 from __future__ import annotations
 
@@ -6,32 +6,42 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["complain", "counted", "print_json", "print_pairs", "progress", "tell", "tell_counts", "watched"]
+if TYPE_CHECKING:
+    from corefsample.mention_ranking import EpochReport
+
+__all__ = [
+    "counted",
+    "is_watched",
+    "mention_counts",
+    "print_counts",
+    "print_error",
+    "print_files",
+    "print_json",
+    "print_pairs",
+    "print_text",
+    "progress",
+    "training_progress",
+]
 
 COLUMNS = 80
+OnProgress = Callable[[int, int, int], None]
+OnEpoch = Callable[["EpochReport"], None]
 
 
-def tell(text: str) -> None:
-    """Print prose in lines of at most 80 columns; words stay whole, however long."""
+def print_text(text: str) -> None:
+    """Print text in lines of at most 80 columns, without breaking words."""
     click.echo(_filled(text))
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 document", "2,000 documents"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def tell_counts(*counts: tuple[int, str, str]) -> None:
-    """Print a line for each number of things and what is said of them, where there are any."""
-    for number, noun, said in counts:
-        if number:
-            click.echo(f"{counted(number, noun)} {said}.")
+def print_error(message: str) -> None:
+    """Print one line to standard error."""
+    click.echo(f"corefsample: {' '.join(message.split())}", err=True)
 
 
 def print_json(content: Any) -> None:
@@ -40,11 +50,37 @@ def print_json(content: Any) -> None:
 
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Print a title, and beneath it a line a name and value; a long value goes on beneath itself."""
+    """Print a title and below it a line for each name and value; long values continue on the next line."""
     click.echo(title)
     width = max((len(name) for name, _ in pairs), default=0)
     for name, value in pairs:
         click.echo(_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)))
+
+
+def print_files(folder: str, names: Mapping[str, str]) -> None:
+    """Print an empty line, and the files of a folder by their titles; those that do not exist are left out."""
+    click.echo()
+    for title, name in names.items():
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            click.echo(f"{title:<8} {path}")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 document", "2,000 documents"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def mention_counts(counts: Mapping[str, int]) -> str:
+    """Counts by reason in words: "3 crossing sentences, 1 discontinuous"."""
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
+
+
+def print_counts(*counts: tuple[int, str, str]) -> None:
+    """Print a line for each number, noun and remark of which the number is not 0."""
+    for number, noun, remark in counts:
+        if number:
+            click.echo(f"{counted(number, noun)} {remark}.")
 
 
 def _filled(text: str, first: str = "", other: str = "") -> str:
@@ -58,36 +94,52 @@ def _filled(text: str, first: str = "", other: str = "") -> str:
     )
 
 
-def watched() -> bool:
-    """Whether a person watches standard error, on a terminal that can draw a line anew."""
+def is_watched() -> bool:
+    """Whether standard error is a terminal that can redraw a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 @contextmanager
-def progress(what: str, quiet: bool) -> Iterator[Callable[[int, int, int], None] | None]:
-    """Show progress on standard error, if a person watches."""
-    if quiet or not watched():
-        yield None
+def progress(task: str, quiet: bool) -> Iterator[OnProgress | None]:
+    """Show documents done, their rate and the time left on standard error, if a person watches and not `quiet`."""
+    with training_progress(quiet, task) as (on_progress, _):
+        yield on_progress
+
+
+@contextmanager
+def training_progress(quiet: bool, task: str = "reading") -> Iterator[tuple[OnProgress | None, OnEpoch | None]]:
+    """Show documents read as `progress` does, then the passes of each penalty with their held-out likelihood."""
+    if quiet or not is_watched():
+        yield None, None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[done]}"),
-        TimeElapsedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, done="")
+        number = bar.add_task(task, total=None, done="")
 
-        def advance(read: int, total: int, done: int) -> None:
-            bar.update(task, completed=read, total=total or None, done=f"{done:,} documents")
+        def on_progress(n_read: int, n_total: int, n_documents: int) -> None:
+            seconds = bar.tasks[0].elapsed
+            rate = f", {n_documents / seconds:,.1f} a second" if seconds else ""
+            bar.update(number, completed=n_read, total=n_total or None, done=f"{n_documents:,} documents{rate}")
 
-        yield advance
+        def on_epoch(report: EpochReport) -> None:
+            description = f"penalty {report.l2:g}"
+            if bar.tasks[0].description != description:
+                bar.reset(number, total=report.n_epochs, description=description)
+            bar.update(number, completed=report.epoch, done=f"pass {report.epoch}")
+            bar.console.print(_epoch_line(report), highlight=False)
+
+        yield on_progress, on_epoch
 
 
-def complain(message: str) -> None:
-    """Print one line to standard error."""
-    click.echo(f"corefsample: {' '.join(message.split())}", err=True)
+def _epoch_line(report: EpochReport) -> str:
+    held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
+    return f"penalty {report.l2:g}, pass {report.epoch} of {report.n_epochs}: training {report.loss:.4f}{held_out}"

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._poisson_binomial import count_pmf
+from events.counting._tables import COUNT_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["CountPosterior", "count_posterior", "read_count_posterior"]
 
+_TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountPosterior:
     """Posterior of the number of documents with an event, of one country in one period.
 
@@ -36,7 +40,7 @@ class CountPosterior:
     mean, sd
         Of the count.
     lower, upper
-        Ends of the credible interval; those of "normal" are no whole numbers, and can be negative.
+        Ends of the credible interval; those of "normal" are not whole numbers, and can be negative.
     level, interval
         Of the credible interval: see `events.counting.EventCounts`.
     one_best
@@ -46,7 +50,7 @@ class CountPosterior:
     country: str
     period: str
     n_docs: int
-    pmf: npt.NDArray[np.float64]
+    pmf: Floats
     mean: float
     sd: float
     lower: float
@@ -58,8 +62,15 @@ class CountPosterior:
     def __post_init__(self) -> None:
         self.pmf.flags.writeable = False
 
+    def __repr__(self) -> str:
+        return (
+            f"CountPosterior({self.country}, {self.period}: {self.n_docs:,} documents)\n"
+            f"  mean {self.mean:.4g}, sd {self.sd:.4g}, one best {self.one_best}\n"
+            f"  {100 * self.level:g}% {self.interval} interval: {self.lower:.4g} to {self.upper:.4g}"
+        )
+
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a count: country, period, count, probability."""
+        """Tidy table, one row for each possible count: country, period, count, probability."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -82,7 +93,7 @@ def count_posterior(
     counts
         From `events.EventCounter.counts`.
     country, period
-        Which count: "YUG", "1999Q2". A known country without evidence counts zero.
+        Which count: "YUG", "1999Q2". A known country without evidence has a count of zero.
     level, interval
         Of the credible interval; by default as in `counts`.
 
@@ -91,29 +102,9 @@ def count_posterior(
     ParameterError
         If country or period is unknown, or level or interval breaks its rule.
     """
-    asked = dataclasses.replace(
-        counts,
-        level=counts.level if level is None else level,
-        interval=counts.interval if interval is None else interval,
-    )
-    pmf = asked.pmf(country, period)
-    numbers = asked.tally.periods()
-    number = int(numbers[asked.calendar.index(numbers).astype(str).tolist().index(period)])
-    cell = asked.tally.cell(country, number)
-    lower, upper = asked._ends(cell)
-    return CountPosterior(
-        country=country,
-        period=period,
-        n_docs=asked.tally.documents(number),
-        pmf=pmf,
-        mean=float(cell.probabilities.sum()),
-        sd=float(np.sqrt((cell.probabilities * (1.0 - cell.probabilities)).sum())),
-        lower=float(lower),
-        upper=float(upper),
-        level=asked.level,
-        interval=asked.interval,
-        one_best=cell.one_best,
-    )
+    options: dict[str, Any] = {"level": level, "interval": interval}
+    counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
+    return _of_row(counts.row(counts.key(country), counts.period(period)), counts.pmf(country, period))
 
 
 def read_count_posterior(run: str | os.PathLike[str], country: str, period: str) -> CountPosterior:
@@ -122,40 +113,37 @@ def read_count_posterior(run: str | os.PathLike[str], country: str, period: str)
     Parameters
     ----------
     run
-        The folder that `corefsample events --out` wrote.
+        The folder that `corefsample events` wrote.
     country, period
         Which count: a row of its table of counts.
 
     Raises
     ------
     InputError
-        If the folder lacks one of the files.
+        If one of the files is missing in the folder.
     ParameterError
         If the table of counts has no such row.
     """
     import pandas as pd
 
-    rows = []
+    tables = []
     for name, columns in (("counts.parquet", None), ("evidence.parquet", ["country", "period", "probability"])):
         path = Path(run) / name
         if not path.is_file():
-            raise InputError(f"{run}: a run's folder must hold {name}, got none")
-        chosen = [("country", "==", country), ("period", "==", period)]
-        rows.append(pd.read_parquet(path, columns=columns, filters=chosen))
-    counts, evidence = rows
+            raise InputError(f"{name} is missing in the run's folder", place=os.fspath(run))
+        rows = [("country", "==", country), ("period", "==", period)]
+        tables.append(pd.read_parquet(path, columns=columns, filters=rows))
+    counts, evidence = tables
     if counts.empty:
-        raise ParameterError(f"country and period must be a row of {run}'s counts, got {country!r} and {period!r}")
-    row = counts.iloc[0]
-    return CountPosterior(
-        country=country,
-        period=period,
-        n_docs=int(row["n_docs"]),
-        pmf=count_pmf(evidence["probability"].to_numpy(np.float64)),
-        mean=float(row["mean"]),
-        sd=float(row["sd"]),
-        lower=float(row["lower"]),
-        upper=float(row["upper"]),
-        level=float(row["level"]),
-        interval=str(row["interval"]),
-        one_best=int(row["one_best"]),
-    )
+        raise ParameterError(
+            f"must be in a row of the counts, got {country!r} and {period!r}",
+            parameter="country and period",
+            place=os.fspath(run),
+        )
+    return _of_row(counts.iloc[0].to_dict(), count_pmf(evidence["probability"].to_numpy(np.float64)))
+
+
+def _of_row(row: Mapping[str, Any], pmf: Floats) -> CountPosterior:
+    """Posterior with the values of a row of the table of counts."""
+    names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in COUNT_COLUMNS]
+    return CountPosterior(pmf=pmf, **{name: _TYPES[COUNT_COLUMNS[name]](row[name]) for name in names})

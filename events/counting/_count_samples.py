@@ -1,4 +1,4 @@
-"""Posterior counts sample by sample: an array with names, for other tools of Bayesian statistics."""
+"""Sampled counts as an array with named dimensions, for other tools of Bayesian statistics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
+from events.counting._keys import event_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["CountSamples", "count_samples"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountSamples:
     """Draws of the counts of documents with an event; arrays read-only.
 
-    The draws are independent: draw s takes the s-th sampled clustering of every document, so it is one joint draw of
-    all countries and periods.
+    The draws are independent: draw s uses the s-th sampled clustering of every document, so it is a joint draw of all
+    countries and periods.
 
     Attributes
     ----------
@@ -42,16 +44,21 @@ class CountSamples:
         int64 (n_countries, n_periods): counts by the likeliest antecedents alone.
     """
 
-    counts: npt.NDArray[np.int32]
+    counts: Ints32
     countries: tuple[str, ...]
     periods: tuple[str, ...]
     period_starts: npt.NDArray[np.datetime64]
-    n_docs: npt.NDArray[np.int64]
-    one_best: npt.NDArray[np.int64]
+    n_docs: Ints
+    one_best: Ints
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.period_starts, self.n_docs, self.one_best):
             array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        countries = _checks.shown(", ".join(self.countries))
+        span = f" ({self.periods[0]} to {self.periods[-1]})" if self.periods else ""
+        return f"CountSamples({self.n_samples:,} draws of {countries} in {len(self.periods)} periods{span})"
 
     @property
     def n_samples(self) -> int:
@@ -59,11 +66,11 @@ class CountSamples:
         return int(self.counts.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a draw, country and period: sample, country, period, period_start (date), count."""
+        """Tidy table of draws, countries and periods: sample, country, period, period_start (date), count."""
         import pandas as pd
 
         n_samples, n_countries, n_periods = self.counts.shape
-        starts = np.array(self.period_starts.tolist(), object)  # dates, as the table of counts has them
+        starts = np.array(self.period_starts.tolist(), object)  # dates, as in the table of counts
         return pd.DataFrame(
             {
                 "sample": np.repeat(np.arange(n_samples), n_countries * n_periods),
@@ -76,17 +83,17 @@ class CountSamples:
 
 
 def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -> CountSamples:
-    """List the sampled counts behind a posterior, zero periods filled.
+    """Collect the sampled counts behind a posterior, including periods without documents.
 
-    Their spread also holds Monte Carlo noise, which the exact laws of `EventCounts` do not have: prefer those where
-    they answer the question, and these for what they do not (sums over periods, ratios, trends).
+    Their spread includes Monte Carlo noise, which the exact distributions of `EventCounts` do not have. Prefer those
+    where they answer the question, and the samples for other questions (sums over periods, ratios, trends).
 
     Parameters
     ----------
     counts
-        From `events.EventCounter.counts`. Memory is 4 bytes a draw, country and period.
+        From `events.EventCounter.counts`. The array takes 4 bytes for each draw, country and period.
     countries
-        Which, in this order; by default all with evidence, sorted.
+        Countries in the order of the result; by default all with evidence, sorted.
 
     Raises
     ------
@@ -94,26 +101,25 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
         If a country is unknown or named twice.
     """
     if isinstance(countries, str):
-        raise ParameterError(f"countries must be a list of codes, got {countries!r}")
-    keys = counts.tally.keys() if countries is None else list(countries)
-    for key in keys:
-        counts._require(key)
+        raise ParameterError(f"must be a list of codes, got {countries!r}", parameter="countries")
+    chosen = counts.tally.keys() if countries is None else countries
+    keys = [counts.key(country, parameter="countries") for country in chosen]
     if len(set(keys)) != len(keys):
-        raise ParameterError(f"countries must be named once each, got {_checks.shown(keys)}")
-    numbers = counts.tally.periods()
-    index = counts.calendar.index(numbers)
-    sampled = np.zeros((counts.tally.n_samples, len(keys), len(numbers)), np.int32)
-    one_best = np.zeros((len(keys), len(numbers)), np.int64)
+        names = _checks.shown(list(map(event_name, keys)))
+        raise ParameterError(f"must be different countries, got {names}", parameter="countries")
+    periods = counts.periods()
+    sampled = np.zeros((counts.tally.n_samples, len(keys), len(periods)), np.int32)
+    one_best = np.zeros((len(keys), len(periods)), np.int64)
     for c, key in enumerate(keys):
-        for t, number in enumerate(numbers.tolist()):
-            cell = counts.tally.cell(key, number)
+        for t, period in enumerate(periods):
+            cell = counts.tally.cell(key, period.number)
             sampled[:, c, t] = cell.by_sample
             one_best[c, t] = cell.one_best
     return CountSamples(
         counts=sampled,
-        countries=tuple(keys),
-        periods=tuple(index.astype(str).tolist()),
-        period_starts=np.array(index.start_time.date, "datetime64[D]"),
-        n_docs=np.array([counts.tally.documents(number) for number in numbers.tolist()], np.int64),
+        countries=tuple(map(event_name, keys)),
+        periods=tuple(period.label for period in periods),
+        period_starts=np.array([period.start for period in periods], "datetime64[D]"),
+        n_docs=np.array([counts.tally.documents(period.number) for period in periods], np.int64),
         one_best=one_best,
     )

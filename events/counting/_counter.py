@@ -1,4 +1,4 @@
-"""The Python way in: add documents, read posterior counts."""
+"""Counting events in Python: add documents, read posterior counts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
-from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import scheme_names
+from corefsample.errors import ParameterError
+from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
 from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_rows
 from events.counting._periods import Calendar
 from events.counting._rule_examples import check_examples
-from events.counting._tally import MOST_PERIODS, CountTally
-from events.lexicon import Lexicon, load_lexicon
-from events.matching import match_document
-from events.rules import Rule, load_rules
+from events.counting._tally import CountTally
+from events.lexicon import Lexicon
+from events.rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,18 +34,18 @@ class EventCounter:
     Parameters
     ----------
     rule
-        What makes an event; the shipped rule `attack`, preset `paper`, by default.
+        Definition of the event; by default the shipped rule `attack`, preset `paper`.
     lexicon
-        Which words name a country; the shipped one by default.
+        Names of countries; by default the shipped lexicon.
     predicate
-        A predicate of the user's own on clusterings, instead of rule and lexicon: see
+        The user's own predicate on clusterings, instead of rule and lexicon: see
         `events.counting.evaluate_predicate`.
     scheme
-        Dependency scheme of the documents, or None to tell each document's from its labels.
+        Dependency scheme of the documents, or None to recognise each document's from its labels.
     period
         year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Clusterings drawn a document, at least 1.
+        Sampled clusterings per document, at least 1.
     seed
         In [0, 2**64).
 
@@ -78,78 +77,55 @@ class EventCounter:
         seed: int = 0,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
-            raise ParameterError("predicate must stand alone, got a rule or a lexicon besides")
+            raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
         if predicate is not None and not callable(predicate):
-            raise ParameterError(f"predicate must be a function of a document and its labels, got {predicate!r}")
-        if rule is not None and not isinstance(rule, Rule):
-            raise ParameterError(f"rule must be a Rule, as load_rules returns, got {_checks.shown(rule)}")
-        if lexicon is not None and not isinstance(lexicon, Lexicon):
-            raise ParameterError(f"lexicon must be a Lexicon, as load_lexicon returns, got {_checks.shown(lexicon)}")
-        if scheme is not None:
-            _checks.choice("scheme", scheme, scheme_names())
+            raise ParameterError(
+                f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
+            )
         self.seed = _checks.seed(seed)
-        self.n_samples = _checks.whole("n_samples", n_samples, 1)
         self.calendar = Calendar(period)
-        self.tally = CountTally(self.n_samples)
-        self._scheme = scheme
+        self.tally = CountTally(n_samples)
         self._predicate = predicate
-        self._rows: list[EvidenceRow] = []
-        self._seen: set[str] = set()
-        self._known: tuple[str, ...] = ()
+        self._codes: frozenset[str] = frozenset()
         if predicate is None:
-            self._rule = load_rules() if rule is None else rule
-            self._lexicon = load_lexicon() if lexicon is None else lexicon
-            self._known = tuple(self._lexicon.codes)
-            check_examples(self._rule)
+            self._matcher = DocumentMatcher(rule, lexicon, scheme)
+            self._codes = frozenset(self._matcher.lexicon.codes)
+            check_examples(self._matcher.rule)
+        self._rows: list[EvidenceRow] = []
+        self._doc_ids: set[str] = set()
+
+    def __repr__(self) -> str:
+        counted = "a predicate" if self._predicate is not None else repr(self._matcher.rule)
+        return f"EventCounter({counted}, seed {self.seed})\n  {self.tally!r}"
 
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
-        """Add one document; return its events, or None where no clustering of it could hold one.
+        """Add one document; return its events, or None if no clustering of it can have one.
 
         Raises
         ------
         ParameterError
-            If this is no ScoredDocument.
+            If `document` is not a ScoredDocument.
         InputError
-            If the document lacks a date or tokens, its labels fit no scheme, its doc_id was added before, or its date
-            makes the periods more than 100,000.
+            If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
+            date makes the periods more than 100,000. Then the document is not counted.
         """
-        if not isinstance(document, ScoredDocument):
-            raise ParameterError(f"document must be a ScoredDocument, got {_checks.shown(document)}")
-        if document.doc_id in self._seen:
-            raise InputError(f"doc_id {document.doc_id!r}: doc_id must be unique in the corpus, got it again")
-        if document.date is None:
-            raise InputError(f"doc_id {document.doc_id!r}: date must be there for events, got none")
-        number = self.calendar.numbers([document.date])
-        if self.tally.first_stray(number) is not None:
-            raise InputError(f"doc_id {document.doc_id!r}: {self.calendar.stray(document.date, MOST_PERIODS)}")
-        events = self._evaluated(document, document.date)
-        self._seen.add(document.doc_id)
-        self.tally.add_documents(number)
+        date = checked_date(document, self._doc_ids)
+        events = self._evaluated(document, date)
+        (period,) = count_documents(self.tally, self.calendar, [date], lambda _: f"doc_id {document.doc_id!r}")
+        self._doc_ids.add(document.doc_id)
         if events is not None:
-            self.tally.add_events(events, int(number[0]))
-            label = str(self.calendar.index(number)[0])
-            self._rows += evidence_rows(events, label, document.tokens, document.mentions)
+            self.tally.add_events(events, period.number)
+            self._rows += evidence_rows(events, period.label, document.tokens, document.mentions)
         return events
 
     def _evaluated(self, document: ScoredDocument, date: datetime.date) -> DocumentEvents | None:
+        sampling = {"n_samples": self.tally.n_samples, "seed": self.seed}
         if self._predicate is not None:
-            return evaluate_predicate(document, self._predicate, n_samples=self.n_samples, seed=self.seed)
-        if document.tokens is None:
-            raise InputError(f"doc_id {document.doc_id!r}: tokens must be there for events, got none")
-        try:
-            matches = match_document(document.tokens, document.mentions, self._rule, self._lexicon, date, self._scheme)
-        except InputError as error:
-            raise InputError(f"doc_id {document.doc_id!r}: {error}") from None
+            return evaluate_predicate(document, self._predicate, **sampling)
+        matches = self._matcher.match(document, date)
         if not matches.possible:
             return None
-        return evaluate_matches(
-            document.antecedents,
-            matches,
-            document.doc_id,
-            date,
-            n_samples=self.n_samples,
-            seed=self.seed,
-        )
+        return evaluate_matches(document.antecedents, matches, document.doc_id, date, **sampling)
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -157,29 +133,29 @@ class EventCounter:
         Raises
         ------
         ParameterError
-            If this is no iterable of documents: a file's name needs `corefsample.read_documents` first.
+            If `documents` is not an iterable of documents; read a file with `corefsample.read_documents` first.
         InputError
-            As `add` does; the documents before the bad one are counted.
+            As `add` does; the documents before the invalid one are counted.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
+            found = _checks.shown(documents)
             raise ParameterError(
-                f"documents must be ScoredDocuments, as read_documents yields them, got {_checks.shown(documents)}"
+                f"must be ScoredDocuments, as read_documents yields them, got {found}", parameter="documents"
             )
         for document in documents:
             self.add(document)
 
     def counts(self, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
         """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`."""
-        return self.tally.counts(self.calendar, level=level, interval=interval, known=self._known)
+        return EventCounts(self.tally.copy(), self.calendar, level=level, interval=interval, known=self._codes)
 
     def evidence(self) -> pd.DataFrame:
-        """Tidy table, one row a document and country with P > 0: see `events.counting.EvidenceRow`."""
+        """Tidy table, one row for each document and country with P > 0: see `events.counting.EvidenceRow`."""
         import pandas as pd
 
-        rows = [[getattr(row, name) for name in EVIDENCE_SCHEMA.names] for row in self._rows]
-        return pd.DataFrame(rows, columns=EVIDENCE_SCHEMA.names)
+        return pd.DataFrame(self._rows, columns=EVIDENCE_SCHEMA.names)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
-        """Rows of `evidence` whose probability is nearest one half: there the errors are easiest to find."""
+        """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)

@@ -6,69 +6,39 @@ variance sum(p (1 - p)), and exact quantiles. The per-sample counts are kept too
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
-from events.counting._periods import Calendar
+from events.counting._keys import EventKey, event_key, event_name
+from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import compare_counts, count_pmf, hdi_interval, quantile_interval
+from events.counting._tables import COMPARISON_COLUMNS, COUNT_COLUMNS, pandas_types
 from events.counting._tally import Cell, CountTally
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COMPARISON_COLUMNS", "COUNT_COLUMNS", "INTERVALS", "EventCounts", "Interval"]
+__all__ = ["INTERVALS", "EventCounts", "Interval"]
 
 Interval = Literal["quantile", "hdi", "normal"]
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
-COUNT_COLUMNS = (
-    "country",
-    "period",
-    "period_start",
-    "n_docs",
-    "mean",
-    "mean_mc_se",
-    "sd",
-    "lower",
-    "upper",
-    "level",
-    "interval",
-    "n_samples",
-    "one_best",
-)
-_COUNT_TYPES = {
-    "country": "str",
-    "period": "str",
-    **dict.fromkeys(("n_docs", "n_samples", "one_best"), "int64"),
-    **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), "float64"),
-    "interval": "str",
-}
-COMPARISON_COLUMNS = (
-    "period",
-    "period_start",
-    "first",
-    "second",
-    "p_first_greater",
-    "p_equal",
-    "p_second_greater",
-    "mean_difference",
-    "lower",
-    "upper",
-    "level",
-)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventCounts:
     """Posterior of the number of documents with an event, by country and period.
 
-    The uncertainty is coreference's alone: which mentions belong to one entity. Parses, lexicon, rule and the choice
-    of documents are taken as given, and the intervals assume that the antecedent probabilities are calibrated.
+    The uncertainty is only that of coreference: which mentions belong to one entity. Parses, lexicon, rule and the
+    choice of documents are taken as given, and the intervals assume that the antecedent probabilities are calibrated.
+
+    A country is named by its code; for two roles by "AAA>BBB" or the codes in a tuple.
 
     Attributes
     ----------
@@ -82,12 +52,12 @@ class EventCounts:
         "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
         deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
     known
-        Codes of countries; a question about others is refused. Empty where any may be asked for.
+        Codes of the countries that can be requested; empty if any name can.
 
     Raises
     ------
     ParameterError
-        On construction, if level or interval is none of these.
+        On construction, if level or interval breaks its rule.
     """
 
     tally: CountTally
@@ -100,46 +70,59 @@ class EventCounts:
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.choice("interval", self.interval, INTERVALS)
 
+    def __repr__(self) -> str:
+        periods = self.periods()
+        span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
+        names = list(map(event_name, self.tally.keys()))
+        return (
+            f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} countries)\n"
+            f"  countries: {_checks.shown(', '.join(names))}\n"
+            f"  {100 * self.level:g}% {self.interval} intervals from {self.tally.n_samples:,} samples per document"
+        )
+
+    def _repr_html_(self) -> str:
+        """Table of the first rows, for notebooks."""
+        import html
+
+        title = html.escape(repr(self).partition("\n")[0])
+        return f"<p>{title}</p>{self.to_frame().to_html(max_rows=10, index=False)}"
+
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a country and period, zero periods filled.
+        """Tidy table, one row for each country and period, including periods without documents.
 
         Returns
         -------
         pandas.DataFrame
             country; period ("1999Q2"); period_start (date); n_docs (documents in the period); mean and sd of the
             count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
-            squares, those bounded in place of zero included); lower, upper, level and interval of the
+            squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
         """
         import pandas as pd
 
-        numbers = self.tally.periods()
-        keys = self.tally.keys()
-        index = self.calendar.index(numbers)
-        labels, starts = index.astype(str), index.start_time.date
-        rows = []
-        for key in keys:
-            for number, label, start in zip(numbers.tolist(), labels, starts, strict=True):
-                cell = self.tally.cell(key, number)
-                lower, upper = self._ends(cell)
-                rows.append(
-                    (
-                        key,
-                        label,
-                        start,
-                        self.tally.documents(number),
-                        float(cell.probabilities.sum()),
-                        float(np.sqrt(cell.variance_of_mean)),
-                        float(np.sqrt((cell.probabilities * (1.0 - cell.probabilities)).sum())),
-                        lower,
-                        upper,
-                        self.level,
-                        self.interval,
-                        self.tally.n_samples,
-                        cell.one_best,
-                    )
-                )
-        return pd.DataFrame(rows, columns=list(COUNT_COLUMNS)).astype(_COUNT_TYPES)
+        keys, periods = self.tally.keys(), self.periods()
+        rows = [self.row(key, period) for key in keys for period in periods]
+        return pd.DataFrame(rows, columns=list(COUNT_COLUMNS)).astype(pandas_types(COUNT_COLUMNS))
+
+    def row(self, key: EventKey, period: Period) -> dict[str, Any]:
+        """One row of `to_frame`."""
+        cell = self.tally.cell(key, period.number)
+        lower, upper = self._ends(cell)
+        return {
+            "country": event_name(key),
+            "period": period.label,
+            "period_start": period.start,
+            "n_docs": self.tally.documents(period.number),
+            "mean": float(cell.probabilities.sum()),
+            "mean_mc_se": float(np.sqrt(cell.variance_of_mean)),
+            "sd": float(np.sqrt((cell.probabilities * (1.0 - cell.probabilities)).sum())),
+            "lower": lower,
+            "upper": upper,
+            "level": self.level,
+            "interval": self.interval,
+            "n_samples": self.tally.n_samples,
+            "one_best": cell.one_best,
+        }
 
     def _ends(self, cell: Cell) -> tuple[float, float]:
         if self.interval == "normal":
@@ -148,36 +131,45 @@ class EventCounts:
             half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(cell.by_sample))
             mean = float(np.mean(cell.by_sample))
             return mean - half, mean + half
-        find = hdi_interval if self.interval == "hdi" else quantile_interval
-        return find(count_pmf(cell.probabilities), self.level)
+        interval = hdi_interval if self.interval == "hdi" else quantile_interval
+        return interval(count_pmf(cell.probabilities), self.level)
 
-    def _require(self, country: str) -> None:
-        """Refuse what is neither counted nor a known country, or pair of them, where it is told what is known."""
-        if self.known and not self.tally.seen(country) and not self.known.issuperset(country.split(">")):
-            names = ", ".join(self.tally.keys()) or "none"
-            raise ParameterError(f"country must be one that is counted ({names}), got {country!r}")
+    def periods(self) -> list[Period]:
+        """Every period from the first with a document to the last."""
+        return self.calendar.periods(self.tally.periods())
 
-    def pmf(self, country: str, period: str) -> npt.NDArray[np.float64]:
-        """Law of one count: float64 (n + 1,), entry k is P(count = k).
+    def period(self, label: str) -> Period:
+        """Return the period with a label ("1999Q2"), or raise ParameterError."""
+        periods = {period.label: period for period in self.periods()}
+        if label not in periods:
+            labels = list(periods)
+            rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
+            raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")
+        return periods[label]
+
+    def key(self, country: str | Sequence[str], *, parameter: str = "country") -> EventKey:
+        """Codes of a country that is counted, or could be; raises ParameterError naming `parameter` for any other."""
+        key = event_key(country)
+        if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
+            names = ", ".join(map(event_name, self.tally.keys())) or "none"
+            raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
+        return key
+
+    def pmf(self, country: str | Sequence[str], period: str) -> Floats:
+        """Distribution of one count: float64 (n + 1,), entry k is P(count = k).
 
         Raises
         ------
         ParameterError
-            If the country is unknown, or the period is none between the first and the last.
+            If the country is unknown, or the period is not between the first and the last.
         """
-        self._require(country)
-        numbers = self.tally.periods()
-        labels = self.calendar.index(numbers).astype(str).tolist()
-        if period not in labels:
-            between = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
-            raise ParameterError(f"period must be one {between}, got {period!r}")
-        number = int(numbers[labels.index(period)])
-        return count_pmf(self.tally.cell(country, number).probabilities)
+        key = self.key(country)
+        return count_pmf(self.tally.cell(key, self.period(period).number).probabilities)
 
-    def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Compare the counts of two countries period by period, by each document's joint law of the two events.
+    def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
+        """Compare the counts of two countries in each period, by each document's joint distribution of both events.
 
-        A known country without any event counts zero.
+        A known country without any event has a count of zero.
 
         Returns
         -------
@@ -192,28 +184,12 @@ class EventCounts:
         """
         import pandas as pd
 
-        self._require(first)
-        self._require(second)
-        if first == second:
-            raise ParameterError(f"compare must name two countries, got {first!r} twice")
-        numbers = self.tally.periods()
-        index = self.calendar.index(numbers)
+        keys = self.key(first, parameter="first"), self.key(second, parameter="second")
+        names = tuple(map(event_name, keys))
+        if keys[0] == keys[1]:
+            raise ParameterError(f"must be another country than first, got {names[1]!r} twice", parameter="second")
         rows = []
-        for number, label, start in zip(numbers.tolist(), index.astype(str), index.start_time.date, strict=True):
-            result = compare_counts(*self.tally.exclusive(first, second, number), self.level)
-            rows.append(
-                (
-                    label,
-                    start,
-                    first,
-                    second,
-                    result.greater,
-                    result.equal,
-                    result.less,
-                    result.mean_difference,
-                    result.lower,
-                    result.upper,
-                    self.level,
-                )
-            )
+        for period in self.periods():
+            result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
+            rows.append((period.label, period.start, *names, *dataclasses.astuple(result), self.level))
         return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))

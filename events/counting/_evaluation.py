@@ -1,4 +1,4 @@
-"""Events of one document: matches and sampled clusterings in, probabilities and their Monte Carlo errors out."""
+"""Events of one document: their probabilities, with Monte Carlo errors, from matches and sampled clusterings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting import _kernels
+from events.counting._keys import EventKey, event_key, event_name
 from events.matching import MentionMatches
 
 if TYPE_CHECKING:
@@ -28,17 +30,18 @@ __all__ = [
     "evaluate_clustering",
     "evaluate_matches",
     "evaluate_predicate",
+    "first_mentions",
     "monte_carlo_errors",
 ]
 
-Predicate = Callable[[ScoredDocument, npt.NDArray[np.int32]], Mapping[str, npt.ArrayLike]]
+Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
 
-def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.float64]:
+def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> Floats:
     """Monte Carlo standard error of the share n_hits / n_samples.
 
-    Where all samples agree the usual sqrt(p (1 - p) / n) would be 0. There the value is a bound instead: the
-    distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n), about 3 / n.
+    If all samples agree, the usual sqrt(p (1 - p) / n) is 0. Then the value is a bound instead: the distance to the
+    95% one-sided confidence limit, 1 - 0.05 ** (1 / n), about 3 / n.
 
     Parameters
     ----------
@@ -50,42 +53,45 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.
     hits = np.asarray(n_hits)
     share = hits / n_samples
     bound = agreement_bound(n_samples)
-    errors: npt.NDArray[np.float64] = np.where(
-        (hits == 0) | (hits == n_samples), bound, np.sqrt(share * (1.0 - share) / n_samples)
-    )
+    errors: Floats = np.where((hits == 0) | (hits == n_samples), bound, np.sqrt(share * (1.0 - share) / n_samples))
     return errors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentEvents:
-    """Which events one document holds, by sample.
+    """Events of one document in each sample.
 
     Attributes
     ----------
     doc_id, date
         The document.
     keys
-        The events that some clustering could hold: country codes ("AAA>BBB" for two roles), or a predicate's own.
+        The possible events: codes of countries, one for each role, or the names of a predicate.
     hits
-        uint8 (n_keys, n_samples): whether the event holds in the sample.
+        uint8 (n_keys, n_samples): whether the event is true in the sample.
     one_best
-        bool (n_keys,): whether it holds in the likeliest-antecedent clustering.
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
     matches
-        What the rule saw, None for a predicate.
+        Matches of the rule; None for a predicate.
     instance_hits
-        int64 (n_instances, n_keys): samples in which an instance makes the event; None for a predicate.
+        int64 (n_instances, n_keys): samples in which an instance makes the event true; None for a predicate.
     description_hits
-        int64 (n_descriptions,): samples in which a description belongs to an entity that makes an event.
+        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
     """
 
     doc_id: str
     date: datetime.date
-    keys: tuple[str, ...]
-    hits: npt.NDArray[np.uint8]
-    one_best: npt.NDArray[np.bool_]
+    keys: tuple[EventKey, ...]
+    hits: Bytes
+    one_best: Bools
     matches: MentionMatches | None = None
-    instance_hits: npt.NDArray[np.int64] | None = None
-    description_hits: npt.NDArray[np.int64] | None = None
+    instance_hits: Ints | None = None
+    description_hits: Ints | None = None
+
+    def __repr__(self) -> str:
+        pairs = zip(map(event_name, self.keys), self.probabilities, strict=True)
+        shares = ", ".join(f"{name} {share:.3f}" for name, share in pairs if share) or "none with P > 0"
+        return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
 
     @property
     def n_samples(self) -> int:
@@ -93,30 +99,30 @@ class DocumentEvents:
         return int(self.hits.shape[1])
 
     @property
-    def n_hits(self) -> npt.NDArray[np.int64]:
-        """int64 (n_keys,): samples in which each event holds."""
-        counts: npt.NDArray[np.int64] = self.hits.sum(axis=1, dtype=np.int64)
+    def n_hits(self) -> Ints:
+        """int64 (n_keys,): samples in which each event is true."""
+        counts: Ints = self.hits.sum(axis=1, dtype=np.int64)
         return counts
 
     @property
-    def probabilities(self) -> npt.NDArray[np.float64]:
-        """float64 (n_keys,): share of samples in which each event holds."""
+    def probabilities(self) -> Floats:
+        """float64 (n_keys,): share of samples in which each event is true."""
         return self.n_hits / self.n_samples
 
     @property
-    def mc_errors(self) -> npt.NDArray[np.float64]:
+    def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a possible event: doc_id, date, country, probability, mc_se, n_samples, one_best."""
+        """Tidy table of the possible events: doc_id, date, country, probability, mc_se, n_samples, one_best."""
         import pandas as pd
 
         return pd.DataFrame(
             {
                 "doc_id": [self.doc_id] * len(self.keys),
                 "date": [self.date] * len(self.keys),
-                "country": list(self.keys),
+                "country": list(map(event_name, self.keys)),
                 "probability": self.probabilities,
                 "mc_se": self.mc_errors,
                 "n_samples": self.n_samples,
@@ -134,9 +140,9 @@ def evaluate_matches(
     n_samples: int = 1000,
     seed: int = 0,
 ) -> DocumentEvents:
-    """Sample a document's clusterings and evaluate the rule's event in each.
+    """Sample clusterings of a document and evaluate the event of a rule in each.
 
-    An entity counts for a country if that is the only one its mentions are described as (Nguyen & O'Connor 2015,
+    An entity counts for a country if all its described mentions are described as this country (Nguyen & O'Connor 2015,
     section 6.1, the function f).
 
     Parameters
@@ -152,9 +158,9 @@ def evaluate_matches(
     seed
         In [0, 2**64).
     """
-    # Mentions after the last one that matters can neither describe nor act, nor change the labels before them.
+    # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
     last = max(int(part.max(initial=-1)) for part in (matches.described_mentions, matches.instances))
-    relevant = _first_mentions(antecedents, last + 1)
+    relevant = first_mentions(antecedents, last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     hits, instance_hits, description_hits = _evaluated(sampled, matches)
     one_best, _, _ = _evaluated(np.ascontiguousarray(map_clustering(relevant)[:, None]), matches)
@@ -170,8 +176,8 @@ def evaluate_matches(
     )
 
 
-def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[str, ...]:
-    """Events that hold in one clustering, the annotated one say.
+def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
+    """Events that are true in one clustering, such as the annotated one.
 
     Parameters
     ----------
@@ -182,20 +188,20 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
 
     Returns
     -------
-    tuple of str
-        Country codes ("AAA>BBB" for two roles), sorted.
+    tuple of tuple of str
+        For each event its codes of countries, one for each role; sorted.
     """
-    given = _checks.integers("labels", labels)
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(_checks.integers("labels", labels), return_index=True, return_inverse=True)
     hits, _, _ = _evaluated(first[inverse].astype(np.int32)[:, None], matches)
-    return tuple(key for key, holds in zip(_keys(matches), hits[:, 0], strict=True) if holds)
+    return tuple(key for key, hit in zip(_keys(matches), hits[:, 0], strict=True) if hit)
 
 
-def _keys(matches: MentionMatches) -> tuple[str, ...]:
-    return tuple(">".join(codes) for codes in product(matches.countries, repeat=matches.instances.shape[1]))
+def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
+    return tuple(product(matches.countries, repeat=matches.instances.shape[1]))
 
 
-def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
+def first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
+    """Distribution over antecedents of the first mentions of a document; its samples are those of the document."""
     end = antecedents.indptr[n_mentions]
     return AntecedentDistribution(
         antecedents.indptr[: n_mentions + 1],
@@ -206,9 +212,7 @@ def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> Ant
     )
 
 
-def _evaluated(
-    labels: npt.NDArray[np.int32], matches: MentionMatches
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _evaluated(labels: Ints32, matches: MentionMatches) -> tuple[Bytes, Ints, Ints]:
     n_instances, n_roles = matches.instances.shape
     n_events = len(matches.countries) ** n_roles
     hits = np.zeros((n_events, labels.shape[1]), np.uint8)
@@ -230,7 +234,7 @@ def _evaluated(
 def evaluate_predicate(
     document: ScoredDocument, predicate: Predicate, *, n_samples: int = 1000, seed: int = 0
 ) -> DocumentEvents:
-    """Sample a document's clusterings and evaluate a user's own predicate in each.
+    """Sample clusterings of a document and evaluate a user's own predicate in each.
 
     Parameters
     ----------
@@ -238,7 +242,7 @@ def evaluate_predicate(
         With a date.
     predicate
         Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
-        (n_samples,). It is called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
+        array (n_samples,). It is called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
     n_samples
         At least 1.
     seed
@@ -247,37 +251,33 @@ def evaluate_predicate(
     Raises
     ------
     ParameterError
-        If the document has no date, or the predicate returns something else.
+        If the document has no date, or the predicate returns anything else.
     """
     if document.date is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: date must be there for events, got none")
+        raise ParameterError("date is required for events", place=f"doc_id {document.doc_id!r}")
     _checks.whole("n_samples", n_samples, 1)
     samples = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
     by_sample = _answers(predicate, document, samples.labels)
     by_best = _answers(predicate, document, map_clustering(document.antecedents)[None, :])
-    keys = tuple(sorted({*by_sample, *by_best}))
-    hits = np.zeros((len(keys), n_samples), np.uint8)
-    one_best = np.zeros(len(keys), np.bool_)
-    for e, key in enumerate(keys):
-        if key in by_sample:
-            hits[e] = by_sample[key]
-        if key in by_best:
-            one_best[e] = by_best[key][0]
-    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best)
+    names = sorted({*by_sample, *by_best})
+    hits = np.zeros((len(names), n_samples), np.uint8)
+    one_best = np.zeros(len(names), np.bool_)
+    for e, name in enumerate(names):
+        hits[e] = by_sample.get(name, 0)
+        one_best[e] = by_best.get(name, [False])[0]
+    return DocumentEvents(document.doc_id, document.date, tuple(map(event_key, names)), hits, one_best)
 
 
-def _answers(
-    predicate: Predicate, document: ScoredDocument, labels: npt.NDArray[np.int32]
-) -> dict[str, npt.NDArray[np.bool_]]:
+def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools]:
     returned = predicate(document, labels)
     if not isinstance(returned, Mapping):
-        raise ParameterError(f"predicate must return a mapping of names to booleans, got {type(returned).__name__}")
+        found = type(returned).__name__
+        raise ParameterError(f"must return a mapping of names to booleans, got {found}", parameter="predicate")
     answers = {}
     for name, values in returned.items():
         array = np.asarray(values)
         if array.shape != (len(labels),) or array.dtype != np.bool_:
-            raise ParameterError(
-                f"predicate must return bool ({len(labels)},) for {name!r}, got {array.dtype} {array.shape}"
-            )
+            rule = f"must return bool ({len(labels)},) for {name!r}"
+            raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
         answers[str(name)] = array
     return answers

@@ -1,36 +1,25 @@
-"""The evidence behind counts: for each document and country, the sentences and mentions that made the event."""
+"""The evidence behind counts: for each document and country, the sentences and mentions of the event."""
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import json
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
+from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from events.counting._evaluation import DocumentEvents
+from events.counting._keys import event_name
+from events.counting._tables import arrow_schema
 
 __all__ = ["EVIDENCE_SCHEMA", "EvidenceRow", "evidence_rows"]
 
-EVIDENCE_SCHEMA = pa.schema(
-    [
-        ("doc_id", pa.string()),
-        ("date", pa.date32()),
-        ("period", pa.string()),
-        ("country", pa.string()),
-        ("probability", pa.float64()),
-        ("mc_se", pa.float64()),
-        ("one_best", pa.bool_()),
-        ("sentences", pa.string()),
-        ("agent_mentions", pa.string()),
-        ("country_mentions", pa.string()),
-        ("places", pa.string()),
-    ]
-)
 _SEPARATOR = " | "
-_LONGEST_MENTION = 12  # tokens shown of a mention
-_MOST_MENTIONS = 8  # shown of each kind, the likeliest first
+_LONGEST_MENTION = 12  # tokens of a mention's text
+_MOST_MENTIONS = 8  # of each kind, the likeliest first
 
 _Instance = tuple[int, list[int], float]
 _Description = tuple[int, str, list[int], float]
@@ -38,31 +27,31 @@ _Description = tuple[int, str, list[int], float]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One document and country with P > 0.
+    """One document and country with P > 0; a row of the table of evidence.
 
     Attributes
     ----------
     doc_id, date, period, country
-        Where.
+        The document, the label of its period, and the code of the country ("AAA>BBB" for two roles).
     probability, mc_se
         P(event) and its Monte Carlo standard error (`events.counting.monte_carlo_errors`).
     one_best
-        Whether the likeliest-antecedent clustering holds the event.
+        Whether the event is true in the likeliest-antecedent clustering.
     sentences
-        The sentences of the triggers and of the mentions shown, in the order of the text.
+        The sentences of the triggers and of the mentions listed, in the order of the text.
     agent_mentions
         The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes
-        the event).
+        the event true).
     country_mentions
         The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity
-        that makes an event).
+        of an event).
     places
-        JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one a
+        JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
         role), probability], ``descriptions`` [mention, country, [first token, end] of its name, probability].
     """
 
     doc_id: str
-    date: object
+    date: datetime.date
     period: str
     country: str
     probability: float
@@ -74,29 +63,34 @@ class EvidenceRow:
     places: str = ""
 
 
-def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, spans: np.ndarray) -> list[EvidenceRow]:
-    """Rows of one document, one an event with P > 0.
+EVIDENCE_SCHEMA = arrow_schema(
+    {field.name: str(field.type).removeprefix("datetime.") for field in dataclasses.fields(EvidenceRow)}
+)
+
+
+def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, spans: Ints32) -> list[EvidenceRow]:
+    """Rows of one document, one for each event with P > 0.
 
     Parameters
     ----------
     events
-        Of the document.
+        Events of the document.
     period
         Label of its period.
     tokens, spans
-        Tokens and mentions (int32 (n_mentions, 3)) of the document, for the text.
+        Tokens and mentions (int32 (n_mentions, 3)) of the document, for the texts; None leaves them empty.
     """
     rows = []
     probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
     for e in np.flatnonzero(n_hits).tolist():
-        instances, descriptions = _made_by(events, e)
+        instances, descriptions = _sources(events, e)
         texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans)
         rows.append(
             EvidenceRow(
                 events.doc_id,
                 events.date,
                 period,
-                events.keys[e],
+                event_name(events.keys[e]),
                 float(probabilities[e]),
                 float(errors[e]),
                 bool(events.one_best[e]),
@@ -107,19 +101,19 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
     return rows
 
 
-def _made_by(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[_Description]]:
-    """Say which instances and descriptions made an event most often, the likeliest first; a predicate has none."""
+def _sources(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[_Description]]:
+    """Instances and descriptions that make an event true, the likeliest first; none for a predicate."""
     matches, instance_hits, description_hits = events.matches, events.instance_hits, events.description_hits
     if matches is None or instance_hits is None or description_hits is None:
         return [], []
-    made = [t for t in np.argsort(-instance_hits[:, event], kind="stable").tolist() if instance_hits[t, event]]
-    wanted = set(events.keys[event].split(">"))
+    hits = instance_hits[:, event]
+    made = [t for t in np.argsort(-hits, kind="stable").tolist() if hits[t]]
     codes = [matches.countries[c] for c in matches.described_countries.tolist()]
     likeliest = np.argsort(-description_hits, kind="stable").tolist()
-    describing = [d for d in likeliest if description_hits[d] and codes[d] in wanted]
+    describing = [d for d in likeliest if description_hits[d] and codes[d] in events.keys[event]]
     words = matches.described_words
     return [
-        (int(matches.triggers[t]), matches.instances[t].tolist(), float(instance_hits[t, event] / events.n_samples))
+        (int(matches.triggers[t]), matches.instances[t].tolist(), float(hits[t] / events.n_samples))
         for t in made[:_MOST_MENTIONS]
     ], [
         (
@@ -133,7 +127,7 @@ def _made_by(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[
 
 
 def _texts(
-    instances: list[_Instance], descriptions: list[_Description], tokens: Tokens, spans: np.ndarray
+    instances: list[_Instance], descriptions: list[_Description], tokens: Tokens, spans: Ints32
 ) -> tuple[str, str, str]:
     if not instances:
         return "", "", ""
@@ -149,7 +143,7 @@ def _texts(
     return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))
 
 
-def _mention(tokens: Tokens, spans: np.ndarray, mention: int) -> str:
+def _mention(tokens: Tokens, spans: Ints32, mention: int) -> str:
     start, end, _ = spans[mention].tolist()
     words = list(tokens.text[start : min(end, start + _LONGEST_MENTION)])
     return " ".join(words) + (" ..." if end - start > _LONGEST_MENTION else "") + f" [{start}-{end}]"

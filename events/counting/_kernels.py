@@ -1,4 +1,4 @@
-"""Compiled evaluation of events in sampled clusterings, and convolutions of counts.
+"""Compiled evaluation of events in sampled clusterings, and a convolution of counts.
 
 Legend of dimensions and names
     s : sample              d : description (a mention described as a country)
@@ -9,14 +9,9 @@ Legend of dimensions and names
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 NONE = -1
 SEVERAL = -2
@@ -24,24 +19,24 @@ SEVERAL = -2
 
 @kernel
 def evaluate(
-    labels: Labels,
-    described_mentions: Labels,
-    described_countries: Labels,
-    instances: Labels,
+    labels: Ints32,
+    described_mentions: Ints32,
+    described_countries: Ints32,
+    instances: Ints32,
     n_countries: int,
     hits: Bytes,
     instance_hits: Ints,
     description_hits: Ints,
 ) -> None:
-    """Which events hold in each sample; labels is (mentions, samples), hits (events, samples) and zero at first.
+    """Set hits[e, s] if event e is true in sample s; labels is (mentions, samples), all hits are zero at first.
 
-    instance_hits[t, e] counts the samples in which instance t makes event e; description_hits[d] those in which
-    description d belongs to an entity that makes an event.
+    instance_hits[t, e] counts the samples in which instance t makes event e true; description_hits[d] those in which
+    description d belongs to an entity of an event.
     """
     n_samples = labels.shape[1]
     n_described = described_mentions.shape[0]
     n_instances, n_roles = instances.shape
-    country_of = np.full(labels.shape[0], NONE, np.int32)  # by label: the one country, NONE or SEVERAL
+    country_of = np.full(labels.shape[0], NONE, np.int32)  # by label: its only country, NONE or SEVERAL
     makes_event = np.zeros(labels.shape[0], np.bool_)
     for s in range(n_samples):
         for d in range(n_described):
@@ -75,16 +70,16 @@ def evaluate(
 
 @kernel
 def difference_pmf(first_only: Floats, second_only: Floats, pmf: Floats) -> None:
-    """pmf[n + k] = P(n_a - n_b = k), by convolving one document's law of {-1, 0, 1} after another."""
+    """pmf[n + k] = P(n_a - n_b = k), by convolving the documents' distributions on {-1, 0, 1} one by one."""
     n = first_only.shape[0]
     pmf[:] = 0.0
     pmf[n] = 1.0
     for t in range(n):
         up, down = first_only[t], second_only[t]
         stay = 1.0 - up - down
-        if stay < 0.0:  # rounding alone: up + down is a probability
+        if stay < 0.0:  # only by rounding: up + down is a probability
             stay = 0.0
-        before = 0.0  # the law at k - 1, before this document
+        before = 0.0  # the probability of k - 1 without this document
         for k in range(n - t - 1, n + t + 2):
             here = pmf[k]
             after = pmf[k + 1] if k < 2 * n else 0.0

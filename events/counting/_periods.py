@@ -1,23 +1,32 @@
-"""Periods of time as whole numbers, counted as pandas counts them."""
+"""Periods of time as whole numbers, as in the ordinals of pandas."""
 
 from __future__ import annotations
 
 import datetime
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Ints
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Calendar"]
+__all__ = ["Calendar", "Period"]
 
 _NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
+
+
+class Period(NamedTuple):
+    """One period: its number, its label ("1999Q2") and its first day."""
+
+    number: int
+    label: str
+    start: datetime.date
 
 
 class Calendar:
@@ -31,7 +40,7 @@ class Calendar:
     Raises
     ------
     ParameterError
-        If pandas knows no such period.
+        If `period` is none of these.
     """
 
     def __init__(self, period: str = "quarter") -> None:
@@ -41,32 +50,35 @@ class Calendar:
         alias = _NAMES.get(period, period)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error")  # aliases that pandas is about to forget: w, B
+                warnings.simplefilter("error")  # pandas warns of deprecated aliases: w, B
                 example = pd.Period("2000-01-01", freq=alias)
         except (ValueError, TypeError, AttributeError, Warning):
             example = None
         if example is None or example.freq.n != 1 or example.freqstr[0] not in "YAQMWD":
-            raise ParameterError(
-                f"period must be one of {', '.join(_NAMES)} or a pandas alias like W-SUN or Q-NOV, got {period!r}"
-            )
+            rule = f"must be one of {', '.join(_NAMES)} or a pandas alias like W-SUN or Q-NOV"
+            raise ParameterError(f"{rule}, got {period!r}", parameter="period")
         self.freq: str = example.freqstr
 
-    def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> npt.NDArray[np.int64]:
+    def __repr__(self) -> str:
+        return f"Calendar({self.period!r})"
+
+    def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> Ints:
         """Number of the period of each date: int64 (n,)."""
         days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
         periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))
 
-    def stray(self, date: datetime.date, limit: int) -> str:
-        """Say that a document's date makes the periods too many."""
-        return f"date must leave at most {limit:,} periods ({self.period}) from first to last document, got {date}"
-
     def index(self, numbers: npt.ArrayLike) -> pd.PeriodIndex:
-        """Periods of these numbers."""
+        """Index of the periods with these numbers."""
         return _from_ordinals(np.asarray(numbers, dtype=np.int64), self.freq)
 
+    def periods(self, numbers: npt.ArrayLike) -> list[Period]:
+        """Return the periods with these numbers."""
+        index = self.index(numbers)
+        return list(map(Period, np.asarray(numbers).tolist(), index.astype(str), index.start_time.date))
 
-def _from_ordinals(numbers: npt.NDArray[np.int64], freq: str) -> pd.PeriodIndex:
+
+def _from_ordinals(numbers: Ints, freq: str) -> pd.PeriodIndex:
     import pandas as pd
 
     index: pd.PeriodIndex = pd.PeriodIndex.from_ordinals(numbers, freq=freq)  # type: ignore[attr-defined]

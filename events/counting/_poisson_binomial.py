@@ -1,32 +1,28 @@
-"""Laws of counts of independent documents, and credible intervals from them."""
+"""Distributions of counts of independent documents, and credible intervals from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats
 from corefsample.coreference import poisson_binomial_pmf
 from corefsample.errors import ParameterError
 from events.counting import _kernels
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["Comparison", "compare_counts", "count_pmf", "hdi_interval", "quantile_interval"]
 
-FloatArray = npt.NDArray[np.float64]
-# A cumulative sum that is within this of a quantile's level has reached it: the rounding of some 10**4 additions.
+# A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.
 _ROUNDING = 1e-12
 
 
-def count_pmf(probs: npt.ArrayLike) -> FloatArray:
-    """Law of the number of documents with an event, given each one's probability.
+def count_pmf(probs: npt.ArrayLike) -> Floats:
+    """Distribution of the number of documents with an event, given the probability of each.
 
-    Given the probabilities the documents are independent, so the count is Poisson-binomial.
+    Given these probabilities the documents are independent, so the count is Poisson-binomial.
 
     Parameters
     ----------
@@ -44,8 +40,8 @@ def count_pmf(probs: npt.ArrayLike) -> FloatArray:
 def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     """Central credible interval of a count: its (1 - level) / 2 and (1 + level) / 2 quantiles.
 
-    The ends are counts, so the interval holds at least `level` of the law; it need not hold the mean (one document
-    at .01 gives [0, 0]).
+    The ends are counts, so the interval has a probability of at least `level`. It may exclude the mean: one document
+    with probability .01 gives [0, 0].
 
     Parameters
     ----------
@@ -54,20 +50,19 @@ def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int
     level
         In (0, 1).
     """
-    law = _law(pmf)
-    level = _checks.probability("level", level, below_one=True, above_zero=True)
-    cumulative = np.cumsum(law)
+    pmf, level = _checked(pmf, level)
+    cumulative = np.cumsum(pmf)
     tail = (1.0 - level) / 2.0
     lower = np.searchsorted(cumulative, tail - _ROUNDING)
     upper = np.searchsorted(cumulative, 1.0 - tail - _ROUNDING)
-    last = law.shape[0] - 1
+    last = pmf.shape[0] - 1
     return int(min(lower, last)), int(min(upper, last))
 
 
 def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
-    """Shortest credible interval of a count: the fewest neighbouring counts that hold at least `level`.
+    """Shortest credible interval of a count: the fewest adjacent counts with a probability of at least `level`.
 
-    Of several as short, the one that holds most; then the lowest.
+    Of several with the same length, the one with the highest probability; then the lowest.
 
     Parameters
     ----------
@@ -76,18 +71,17 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     level
         In (0, 1).
     """
-    law = _law(pmf)
-    level = _checks.probability("level", level, below_one=True, above_zero=True)
-    below = np.concatenate(([0.0], np.cumsum(law)))
-    # For each lower end the least upper end: below[upper + 1] - below[lower] >= level.
+    pmf, level = _checked(pmf, level)
+    below = np.concatenate(([0.0], np.cumsum(pmf)))
+    # For each lower end the smallest upper end: below[upper + 1] - below[lower] >= level.
     uppers = np.searchsorted(below, below[:-1] + level - _ROUNDING) - 1
-    lowers = np.flatnonzero(uppers < law.shape[0])
-    if not lowers.size:  # rounding alone keeps the whole law below the level
-        return 0, law.shape[0] - 1
+    lowers = np.flatnonzero(uppers < pmf.shape[0])
+    if not lowers.size:  # the total is below the level by rounding
+        return 0, pmf.shape[0] - 1
     widths = uppers[lowers] - lowers
     shortest = lowers[widths == widths.min()]
-    held = below[uppers[shortest] + 1] - below[shortest]
-    lower = int(shortest[np.flatnonzero(held >= np.max(held) - _ROUNDING)[0]])
+    contents = below[uppers[shortest] + 1] - below[shortest]
+    lower = int(shortest[np.flatnonzero(contents >= np.max(contents) - _ROUNDING)[0]])
     return lower, int(max(uppers[lower], lower))
 
 
@@ -112,17 +106,11 @@ class Comparison:
     lower: int
     upper: int
 
-    def to_frame(self) -> pd.DataFrame:
-        """Table of one row, a column an attribute."""
-        import pandas as pd
-
-        return pd.DataFrame({name: [getattr(self, name)] for name in self.__slots__})
-
 
 def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:
-    """Compare the counts of two countries from each document's joint law.
+    """Compare the counts of two countries from each document's joint distribution.
 
-    Only documents with one of the two events but not the other move the difference.
+    Only documents with one of the two events but not the other change the difference.
 
     Parameters
     ----------
@@ -133,9 +121,11 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     """
     first, second = _checks.floats("first_only", first_only), _checks.floats("second_only", second_only)
     if first.shape != second.shape:
-        raise ParameterError(f"second_only must be as long as first_only ({first.size}), got {second.size}")
+        raise ParameterError(
+            f"must be as long as first_only ({first.size}), got {second.size}", parameter="second_only"
+        )
     if ((first < 0) | (second < 0) | (first + second > 1 + 1e-9)).any():
-        raise ParameterError("first_only and second_only must be probabilities of exclusive events, got others")
+        raise ParameterError("must be probabilities of exclusive events", parameter="first_only and second_only")
     n = first.shape[0]
     pmf = np.empty(2 * n + 1)
     _kernels.difference_pmf(first, second, pmf)
@@ -150,8 +140,9 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     )
 
 
-def _law(pmf: npt.ArrayLike) -> FloatArray:
-    law = _checks.floats("pmf", pmf)
-    if law.size == 0 or (law < 0).any() or not abs(float(law.sum()) - 1.0) < 1e-6:
-        raise ParameterError(f"pmf must be probabilities that sum to 1, got a sum of {float(law.sum())}")
-    return law
+def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
+    probs = _checks.floats("pmf", pmf)
+    total = float(probs.sum())
+    if probs.size == 0 or (probs < 0).any() or not abs(total - 1.0) < 1e-6:
+        raise ParameterError(f"must be probabilities that sum to 1, got a sum of {total}", parameter="pmf")
+    return probs, _checks.probability("level", level, below_one=True, above_zero=True)

@@ -1,4 +1,4 @@
-"""Inline examples of rule files, run through the very matching that documents go through."""
+"""Inline examples of rule files, checked with the same matching and evaluation as documents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
+from events.counting._keys import event_name
 from events.lexicon import LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.rules import Example, Rule
@@ -24,7 +25,7 @@ _ANY_DATE = datetime.date(2000, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """A lexicon of an example's own words."""
+    """A lexicon with the words of an example."""
 
     codes: dict[str, str]
 
@@ -34,12 +35,12 @@ class _Words:
 
 
 def check_examples(rule: Rule) -> int:
-    """Check that the rule finds in each inline example what the example expects of its preset; return how many.
+    """Check that the rule finds the expected events in each inline example of its preset; return their number.
 
     Raises
     ------
     InputError
-        At the first example that cannot be read or fails.
+        At the first example that cannot be read or fails; the place is the file and the example.
     """
     checked = 0
     for number, example in enumerate(rule.examples):
@@ -49,13 +50,11 @@ def check_examples(rule: Rule) -> int:
         try:
             found = _events(example, rule)
         except CorefsampleError as error:
-            raise InputError(f"{place}: {error}") from None
+            raise error.as_input_error(place) from None
         expected = sorted(set(example.expect[rule.preset]))
         if found != expected:
-            raise InputError(
-                f"{place}: preset {rule.preset} must find {', '.join(expected) or 'nothing'}, "
-                f"got {', '.join(found) or 'nothing'}"
-            )
+            names, other = (", ".join(events) or "nothing" for events in (expected, found))
+            raise InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
         checked += 1
     return checked
 
@@ -70,11 +69,10 @@ def _events(example: Example, rule: Rule) -> list[str]:
         try:
             members = sorted(order[number - 1] for number in group)
         except KeyError:
-            raise InputError(
-                f"coreferent must name tokens that are nouns, names or pronouns, got {list(group)}"
-            ) from None
+            rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
+            raise InputError(f"{rule_of_group}, got {list(group)}") from None
         links |= {later: earlier for earlier, later in pairwise(members)}
-    lexicon = _Words(dict(example.words)) if example.words else load_lexicon()
+    lexicon = _Words(example.words) if example.words else load_lexicon()
     spans = np.array(mentions, np.int32).reshape(-1, 3)
     matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
     if not matches.possible:
@@ -82,27 +80,26 @@ def _events(example: Example, rule: Rule) -> list[str]:
     labels = np.arange(len(mentions))
     for later, earlier in sorted(links.items()):
         labels[later] = labels[earlier]
-    return list(evaluate_clustering(matches, labels))
+    return sorted(map(event_name, evaluate_clustering(matches, labels)))
 
 
 def _tokens(example: Example) -> Tokens:
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
         if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
-            raise InputError(
-                f"parse: line {number} must be number, word, lemma, upos, head, label, got {' '.join(fields)!r}"
-            )
+            rule = "must be number, word, lemma, upos, head, label"
+            raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
     if not lines:
-        raise InputError("parse: there must be a token, got none")
+        raise InputError("at least one token is required", place="parse")
     _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
     if strange:
-        raise InputError(f"parse: labels must be of the scheme {example.scheme}, got {strange[0]!r}")
+        raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
     return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
 
 
 def _span(tokens: Tokens, head: int) -> tuple[int, int]:
-    """First and last token below `head`, as a span."""
+    """Span of the subtree of `head`."""
     below = {head}
     for _ in range(len(tokens)):
         below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}

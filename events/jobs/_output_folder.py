@@ -1,35 +1,38 @@
-"""A folder of results: written beside its place, and put there when it is whole."""
+"""A folder of results: its files are written beside their place, and moved there when all are complete."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corefsample.documents import Rejected
-from corefsample.errors import OutputError, ParameterError
+from corefsample.errors import OutputError, ParameterError, ParameterHint
+from corefsample.files import PARTIAL_PREFIX, PathLike, partial_name, unwritable
 from corefsample.formats import QuarantineFile
 
 __all__ = ["OutputFolder"]
-
-_PARTIAL = ".run-partial-"
 
 
 class OutputFolder:
     """Collects the files of a command; use as a context manager, and finish with `finish_record`.
 
-    A kind of folder names its files in `FILES`, and the one that says how it came about in `RECORD`.
+    Each kind of folder names its files in `FILES`, and the record of the run in `RECORD`.
 
     Parameters
     ----------
     path
-        The folder. It appears when it is whole; what fails leaves nothing.
+        The folder. It appears when it is complete; after an error nothing is left.
     overwrite
-        Whether an earlier folder of the same kind may be replaced; one of anything else never is.
+        Whether an earlier folder of the same kind may be replaced. A folder with other files is never replaced.
+
+    Attributes
+    ----------
+    n_set_aside, first_set_aside
+        Number of documents set aside, and the message of the first of them.
 
     Raises
     ------
@@ -42,29 +45,31 @@ class OutputFolder:
     FILES: ClassVar[frozenset[str]]
     RECORD: ClassVar[str]
 
-    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        self._shown = os.fspath(path)
-        if not self._shown:
-            raise ParameterError("out must name a folder, got ''")
-        self.path = Path(path).resolve()  # a link's target, so that it is the folder that is filled
+    def __init__(self, path: PathLike, *, overwrite: bool = False) -> None:
+        self._given = os.fspath(path)
+        if not self._given:
+            raise ParameterError("must name a folder, got ''", parameter="out")
+        self.path = Path(path).resolve()  # for a link its target, so that the link stays
         self._overwrite = overwrite
-        self._refuse_in_use()
+        self._require_free()
         self._partial: Path | None = None
         self._made: list[Path] = []
         self._quarantine: QuarantineFile | None = None
+        self.n_set_aside = 0
+        self.first_set_aside = ""
 
-    def _refuse_in_use(self) -> None:
+    def _require_free(self) -> None:
         if not self.path.exists():
             return
         if not self.path.is_dir():
-            raise ParameterError(f"out must be a folder, got the file {self._shown}")
-        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(_PARTIAL)}
+            raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
         if names and not (names <= self.FILES and self._is_record(self.path / self.RECORD)):
-            raise ParameterError(
-                f"out must be a new or empty folder or an earlier run's, got {self._shown} with other files"
-            )
+            rule = "must be a new or empty folder or an earlier run's"
+            raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
         if names and not self._overwrite:
-            raise ParameterError(f"out must be a new or empty folder (overwrite replaces it), got {self._shown}")
+            hint = ParameterHint("overwrite", "replaces it")
+            raise ParameterError(f"must be a new or empty folder, got {self._given}", parameter="out", hint=hint)
 
     @staticmethod
     def _is_record(path: Path) -> bool:
@@ -78,15 +83,15 @@ class OutputFolder:
         self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            # Inside a folder that is there, so that files move within one file system, and beside one that is not.
+            # Inside an existing folder or beside a new one, so that files move within one file system.
             place = self.path if self.path.exists() else parent
-            partial = place / f"{_PARTIAL}{secrets.token_hex(8)}"
+            partial = Path(partial_name(str(place / self.RECORD)))
             partial.mkdir()
             self._partial = partial
             self._open()
         except OSError as error:
             self._clear()
-            raise self._failure(error) from None
+            raise unwritable(self._given, error) from None
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -96,15 +101,15 @@ class OutputFolder:
                 self._put_in_place()
                 self._made = []
         except OSError as failure:
-            raise self._failure(failure) from None
+            raise unwritable(self._given, failure) from None
         finally:
             self._clear()
         if isinstance(error, OSError) and not isinstance(error, OutputError):
-            raise self._failure(error) from None
+            raise unwritable(self._given, error) from None
 
     def _put_in_place(self) -> None:
-        """Move the files into the folder: an earlier run's record goes first, this one's comes last."""
-        self._refuse_in_use()  # once more: somebody may have put something there meanwhile
+        """Move the files into the folder: an earlier run's record is removed first, the new one is moved last."""
+        self._require_free()  # once more, as another program may have written to the folder meanwhile
         if not self.path.exists():
             os.replace(self.file("."), self.path)
             return
@@ -114,19 +119,19 @@ class OutputFolder:
             os.replace(entry, self.path / entry.name)
 
     def _open(self) -> None:
-        """Open what is written bit by bit."""
+        """Open the files that are written in parts."""
 
     def _close(self) -> None:
-        """Close what is open, for good."""
-        quarantine, self._quarantine = self._quarantine, None  # not closed twice, should it fail
+        """Close open files and complete them."""
+        quarantine, self._quarantine = self._quarantine, None  # if closing fails, it is not closed twice
         if quarantine is not None:
             quarantine.close()
 
     def _abandon(self) -> None:
-        """Let go of what is still open, whatever becomes of it."""
+        """Close open files without completing them, and ignore errors."""
 
     def _clear(self) -> None:
-        """Let go of what is still open, and remove what the run made and does not leave."""
+        """Close open files, and remove the folders that a failed run made."""
         self._abandon()
         if self._partial is not None:
             shutil.rmtree(self._partial, ignore_errors=True)
@@ -134,21 +139,20 @@ class OutputFolder:
             with suppress(OSError):
                 folder.rmdir()
 
-    def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._shown}: output must be writable, got: {error.strerror or error}")
-
     def file(self, name: str) -> Path:
-        """Where to write a file of the run."""
+        """Path under which to write a file of the run."""
         if self._partial is None:
-            raise OutputError(f"{self._shown}: output must be begun before files are added, got {name}")
+            raise OutputError(f"output must be begun before files are added, got {name}", place=self._given)
         return self._partial / name
 
     def set_aside(self, rejected: Rejected) -> None:
-        """Append a bad document with its reason."""
+        """Append an invalid document with its reason."""
         if self._quarantine is None:
             self._quarantine = QuarantineFile(str(self.file("quarantine.jsonl")))
+        self.n_set_aside += 1
+        self.first_set_aside = self.first_set_aside or rejected.message()
         self._quarantine(rejected)
 
     def finish_record(self, record: dict[str, Any]) -> None:
-        """Write the record of how the folder came about."""
+        """Write the record of the run."""
         self.file(self.RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from corefsample.documents import DocumentBatch
 from corefsample.formats.scored import ParquetWriter, abandon
-from events.counting import EVIDENCE_SCHEMA, EvidenceRow
+from events.counting import COUNT_COLUMNS, EVIDENCE_SCHEMA, EvidenceRow, arrow_schema
 from events.jobs._output_folder import OutputFolder
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["RunFolder"]
 
 _NEAR_HALF = 100
-_ROW_GROUP = 2000  # rows of evidence held before they are written
+_ROW_GROUP = 2000  # rows of evidence that are written together
 
 
 class RunFolder(OutputFolder):
@@ -43,7 +43,7 @@ class RunFolder(OutputFolder):
             "comparison.png",
             "comparison.svg",
             "quarantine.jsonl",
-            "report.html",  # made by another command, and stale once the run is made again
+            "report.html",  # from another command, outdated once the run is repeated
             RECORD,
         ]
     )
@@ -63,7 +63,7 @@ class RunFolder(OutputFolder):
     def _close(self) -> None:
         self._write_rows()
         streams = (self._evidence, self._documents)
-        self._evidence = self._documents = None  # none is closed twice, should one fail
+        self._evidence = self._documents = None  # if closing one fails, none is closed twice
         for stream in streams:
             if stream is not None:
                 stream.close()
@@ -76,13 +76,13 @@ class RunFolder(OutputFolder):
             self._documents.abandon()
 
     def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:
-        """Append evidence, and remember what is nearest one half."""
+        """Append evidence, and keep the rows closest to one half."""
         self._rows += rows
         if len(self._rows) >= _ROW_GROUP:
             self._write_rows()
         for row in rows:
             self._n_rows += 1
-            # A heap of the nearest, the farthest of them on top; the earlier row wins a tie.
+            # A heap of the closest rows with the farthest of them on top; of a tie, the earlier row stays.
             entry = (-abs(row.probability - 0.5), -self._n_rows, row)
             if len(self._near) < _NEAR_HALF:
                 heapq.heappush(self._near, entry)
@@ -95,14 +95,15 @@ class RunFolder(OutputFolder):
         self._rows = []
 
     def add_documents(self, batch: DocumentBatch) -> None:
-        """Append documents that have evidence, whole, for a report."""
+        """Append documents with evidence, complete, for a report."""
         if self._documents is not None:
             self._documents.write(batch)
 
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
-        """Write the tables: counts, comparisons, evidence as CSV, and the documents nearest one half."""
+        """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""
         counts.to_csv(self.file("counts.csv"), index=False)
-        pq.write_table(pa.Table.from_pandas(counts, _COUNTS_SCHEMA, preserve_index=False), self.file("counts.parquet"))
+        schema = arrow_schema(COUNT_COLUMNS)
+        pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), self.file("counts.parquet"))
         if comparison is not None:
             comparison.to_csv(self.file("comparisons.csv"), index=False)
         self._close()
@@ -117,22 +118,3 @@ class RunFolder(OutputFolder):
 def _evidence_batch(rows: Sequence[EvidenceRow]) -> pa.RecordBatch:
     columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in EVIDENCE_SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA)
-
-
-_COUNTS_SCHEMA = pa.schema(
-    [
-        ("country", pa.string()),
-        ("period", pa.string()),
-        ("period_start", pa.date32()),
-        ("n_docs", pa.int64()),
-        ("mean", pa.float64()),
-        ("mean_mc_se", pa.float64()),
-        ("sd", pa.float64()),
-        ("lower", pa.float64()),
-        ("upper", pa.float64()),
-        ("level", pa.float64()),
-        ("interval", pa.string()),
-        ("n_samples", pa.int64()),
-        ("one_best", pa.int64()),
-    ]
-)

@@ -1,4 +1,4 @@
-"""The pictures of a finished events run, into its folder."""
+"""The plots of a finished events run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["draw_run"]
 def draw_run(
     folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
 ) -> None:
-    """Draw the bands, and two countries where they were compared, as PNG and SVG."""
+    """Draw the bands, and the comparison if there is one, into the folder as PNG and SVG."""
     figures = {"bands": event_bands(counts, names=names)}
     if comparison is not None:
         figures["comparison"] = country_comparison(counts, comparison, names=names)

@@ -5,25 +5,24 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from corefsample import _checks
 from corefsample.calibration.measures import NORMS, Norm
-from corefsample.documents import Rejected, ScoredDocument
+from corefsample.documents import ON_ERROR
 from corefsample.errors import InputError
+from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.links import UNANNOTATED, LinkCalibration, Unannotated, calibrate_links, link_tables
 from corefsample.plots import reliability_figure, save_figure
 from events.jobs._output_folder import OutputFolder
-from events.jobs._record import checksums, run_record
+from events.jobs._reading import BadDocuments, Progress, streamed
+from events.jobs._record import checksums, json_rows, run_record
 
 __all__ = ["CalibrateOptions", "CalibrationFolder", "CalibrationRun", "run_calibrate"]
-
-ON_ERROR = ("stop", "quarantine")
-
-Progress = Callable[[int, int, int], None]
 
 
 class CalibrationFolder(OutputFolder):
@@ -56,7 +55,7 @@ class CalibrateOptions:
     norm
         rms, mse, l1 or max: see `corefsample.calibration.binned_error`.
     level
-        Of the intervals, in (0, 1).
+        Level of the intervals, in (0, 1).
     n_resamples
         Draws for each interval and test, at least 2.
     seed
@@ -64,7 +63,7 @@ class CalibrateOptions:
     unannotated
         "skip" or "single": see `corefsample.links.gold_codes`.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     bin_size: int = 5000
@@ -87,14 +86,14 @@ class CalibrateOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationRun:
-    """What a calibration found.
+    """Result of a calibration.
 
     Attributes
     ----------
     calibration
-        The result.
+        The measured calibration.
     out
-        The folder, or None where nothing was written.
+        The folder, or None if nothing was written.
     n_quarantined
         Bad documents set aside.
     seconds
@@ -107,10 +106,8 @@ class CalibrationRun:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """What the table says, row by row, and what was left out."""
+        """The rows of the table, and how many documents and mentions were left out."""
         tables = self.calibration.tables
-        frame = self.calibration.to_frame()
-        rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         return {
             "out": self.out,
             "n_documents": tables.n_documents,
@@ -118,19 +115,19 @@ class CalibrationRun:
             "n_unannotated": tables.n_unannotated,
             "n_quarantined": self.n_quarantined,
             "seconds": self.seconds,
-            "groups": rows,
+            "groups": json_rows(self.calibration.to_frame()),
         }
 
 
 def run_calibrate(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    out: str | os.PathLike[str] | None = None,
+    inputs: PathLike | Iterable[PathLike],
+    out: PathLike | None = None,
     options: CalibrateOptions | None = None,
     *,
     overwrite: bool = False,
     on_progress: Progress | None = None,
 ) -> CalibrationRun:
-    """Measure the calibration of link marginals in pre-scored mention files with gold.
+    """Measure the calibration of link marginals in scored files with gold.
 
     Parameters
     ----------
@@ -147,62 +144,33 @@ def run_calibrate(
 
     Raises
     ------
-    ParameterError, InputError, OutputError
-        As their parts do; then no folder is left.
+    ParameterError
+        If the folder is in use.
+    InputError
+        If a file is missing, a document is bad, or none has gold.
+    OutputError
+        If the folder cannot be written. After an error no folder is left.
     """
     started = time.time()
     options = options or CalibrateOptions()
-    if isinstance(inputs, (str, os.PathLike)):
-        inputs = [inputs]
-    names = list(inputs)
-    if out is None:
-        reader = _Reader(names, options, None, on_progress)
-        return CalibrationRun(_measured(reader, options), None, reader.n_rejected, round(time.time() - started, 3))
-    with CalibrationFolder(out, overwrite=overwrite) as folder:
-        reader = _Reader(names, options, folder, on_progress)
-        calibration = _measured(reader, options)
-        run = CalibrationRun(calibration, os.fspath(out), reader.n_rejected, round(time.time() - started, 3))
-        _write(folder, run)
-        arguments = {**dataclasses.asdict(options), "out": run.out}
-        folder.finish_record(run_record(arguments, checksums(reader.stream.paths), started, summary=run.to_json()))
+    with nullcontext() if out is None else CalibrationFolder(out, overwrite=overwrite) as folder:
+        bad = BadDocuments(folder)
+        stream = DocumentStream(inputs, on_rejected=bad if options.on_error == "quarantine" else None)
+        calibration = _measured(stream, options, on_progress)
+        seconds = round(time.time() - started, 3)
+        run = CalibrationRun(calibration, None if out is None else os.fspath(out), bad.count, seconds)
+        if folder is not None:
+            _write(folder, calibration)
+            arguments = {**dataclasses.asdict(options), "out": run.out}
+            folder.finish_record(run_record(arguments, checksums(stream.paths), started, summary=run.to_json()))
     return run
 
 
-class _Reader:
-    """Documents of the inputs, one after the other; the bad ones are set aside where that is asked for."""
-
-    def __init__(
-        self,
-        inputs: list[str | os.PathLike[str]],
-        options: CalibrateOptions,
-        folder: CalibrationFolder | None,
-        on_progress: Progress | None,
-    ) -> None:
-        self.n_rejected = 0
-        self._folder = folder
-        self._on_progress = on_progress
-        self.stream = DocumentStream(inputs, on_rejected=self._set_aside if options.on_error == "quarantine" else None)
-
-    def _set_aside(self, rejected: Rejected) -> None:
-        self.n_rejected += 1
-        if self._folder is not None:
-            self._folder.set_aside(rejected)
-
-    def __iter__(self) -> Iterator[ScoredDocument]:
-        n_documents = 0
-        for batch in self.stream:
-            for row in range(len(batch)):
-                yield batch.document(row)
-            n_documents += len(batch)
-            if self._on_progress is not None:
-                self._on_progress(self.stream.bytes_read, self.stream.total_bytes, n_documents)
-
-
-def _measured(reader: _Reader, options: CalibrateOptions) -> LinkCalibration:
-    tables = link_tables(reader, unannotated=options.unannotated)
-    names = ", ".join(reader.stream.paths)
+def _measured(stream: DocumentStream, options: CalibrateOptions, on_progress: Progress | None) -> LinkCalibration:
+    tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
+    place = ", ".join(stream.paths)
     if not tables.n_documents:
-        raise InputError(f"{names}: gold must be there to calibrate, got none in {tables.n_without_gold} documents")
+        raise InputError(f"gold is required to calibrate, got none in {tables.n_without_gold} documents", place=place)
     try:
         return calibrate_links(
             tables,
@@ -213,11 +181,10 @@ def _measured(reader: _Reader, options: CalibrateOptions) -> LinkCalibration:
             seed=options.seed,
         )
     except InputError as error:
-        raise InputError(f"{names}: {error}") from None
+        raise error.at(place) from None
 
 
-def _write(folder: CalibrationFolder, run: CalibrationRun) -> None:
-    calibration = run.calibration
+def _write(folder: CalibrationFolder, calibration: LinkCalibration) -> None:
     frame = calibration.to_frame()
     frame.to_csv(folder.file("calibration.csv"), index=False)
     frame.to_parquet(folder.file("calibration.parquet"), index=False)

@@ -1,28 +1,30 @@
-"""The job behind `corefsample calibrate --queries`: files with gold in, a folder of tables of queries out."""
+"""The job behind `corefsample calibrate-queries`: files with gold in, a folder of tables of queries out."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from corefsample import _checks
+from corefsample.documents import ON_ERROR, ScoredDocument
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike
 from corefsample.links import UNANNOTATED, Unannotated
+from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
-from events.jobs._gold_documents import GoldDocuments, Progress
 from events.jobs._output_folder import OutputFolder
-from events.jobs._record import checksums, run_record
+from events.jobs._reading import BadDocuments, GoldDocuments, Progress
+from events.jobs._record import checksums, json_rows, run_record
 from events.queries import N_BINS, OBJECTIVES, ROLES, QueryStudy, study_queries
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
 
-ON_ERROR = ("stop", "quarantine")
-MISSING = ("skip", "floor")
 QUERY_FILES = frozenset(
     [
         "query_scores.csv",
@@ -53,21 +55,21 @@ class QueryReportOptions:
     Attributes
     ----------
     objectives
-        Recalibrations to compare: of likelihood, links, links-log, queries, queries-log.
+        Recalibrations to compare, out of likelihood, links, links-log, queries, queries-log.
     n_folds
-        Of the cross-validation by document, at least 2.
+        Folds of the cross-validation by document, at least 2.
     n_samples
-        Clusterings a document, at least 2.
+        Clusterings per document, at least 2.
     n_boot
         Refits on bootstrapped documents, 0 for none.
     seed
         In [0, 2**64).
     role, scheme
-        As of `events.queries.match_queries`.
+        As for `events.queries.match_queries`.
     unannotated, missing
-        As of `corefsample.recalibration.RecalibrationFitter`.
+        As for `corefsample.recalibration.RecalibrationFitter`.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     objectives: tuple[str, ...] = ("likelihood", "links", "links-log", "queries")
@@ -98,18 +100,18 @@ class QueryReportOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryReport:
-    """What a query report found.
+    """Result of a query report.
 
     Attributes
     ----------
     study
         The queries, and their probabilities before and after recalibration.
     out
-        The folder, or None where nothing was written.
+        The folder, or None if nothing was written.
     n_documents
         Documents with gold.
     n_without_gold, n_quarantined
-        Documents left out, and bad ones set aside.
+        Documents left out because they have no gold, and bad documents set aside.
     seconds
         Wall time.
     """
@@ -124,11 +126,6 @@ class QueryReport:
     def to_json(self) -> dict[str, Any]:
         """Counts, scores and recalibrations, and the coverage of all intervals."""
         study = self.study
-        tables = {
-            "scores": study.scores(),
-            "recalibrations": study.recalibrations(),
-            "coverage": study.coverage(),
-        }
         return {
             "out": self.out,
             "n_documents": self.n_documents,
@@ -138,16 +135,15 @@ class QueryReport:
             "n_pairs": study.table.n_pairs,
             "n_left_out": study.n_left_out,
             "seconds": self.seconds,
-            **{
-                name: table.astype(object).where(table.notna(), None).to_dict(orient="records")
-                for name, table in tables.items()
-            },
+            "scores": json_rows(study.scores()),
+            "recalibrations": json_rows(study.recalibrations()),
+            "coverage": json_rows(study.coverage()),
         }
 
 
 def run_query_report(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    out: str | os.PathLike[str] | None = None,
+    inputs: PathLike | Iterable[PathLike],
+    out: PathLike | None = None,
     options: QueryReportOptions | None = None,
     *,
     overwrite: bool = False,
@@ -155,14 +151,14 @@ def run_query_report(
     on_progress: Progress | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> QueryReport:
-    """Ask a corpus with gold its own queries, before and after cross-validated recalibration.
+    """Ask a corpus with gold queries of its own, before and after cross-validated recalibration.
 
     Parameters
     ----------
     inputs
         Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     out
-        Folder for tables, picture and the record; None to write nothing.
+        Folder for tables, pictures and the record; None to write nothing.
     options
         What to ask.
     overwrite
@@ -172,75 +168,76 @@ def run_query_report(
     on_progress
         Called as documents are read, with bytes read, bytes in all, and documents.
     on_step
-        Called with the number of recalibrations that are done, and of all.
+        Called with the number of finished recalibrations, and the number of all.
 
     Raises
     ------
-    ParameterError, InputError, OutputError
-        As their parts do; then no folder is left.
+    ParameterError
+        If the folder is in use.
+    InputError
+        If a file is missing, a document is bad, or there is too little gold.
+    OutputError
+        If the folder cannot be written. After an error no folder is left.
     """
     started = time.time()
     options = options or QueryReportOptions()
-    inputs = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    if out is None:
-        return _report(inputs, None, None, options, started, on_progress, on_step)[0]
-    with QueryReportFolder(out, overwrite=overwrite) as folder:
-        report, paths = _report(inputs, os.fspath(out), folder, options, started, on_progress, on_step)
-        write_study(report.study, folder.file, pictures=pictures)
-        arguments = {**dataclasses.asdict(options), "out": report.out}
-        folder.finish_record(run_record(arguments, checksums(paths), started, summary=report.to_json()))
+    with nullcontext() if out is None else QueryReportFolder(out, overwrite=overwrite) as folder:
+        bad = BadDocuments(folder)
+        gold = GoldDocuments(
+            inputs,
+            for_queries=True,
+            role=options.role,
+            scheme=options.scheme,
+            on_rejected=bad if options.on_error == "quarantine" else None,
+            on_progress=on_progress,
+        )
+        documents = list(gold)
+        study = _study(documents, gold, options, on_step)
+        report = QueryReport(
+            study=study,
+            out=None if out is None else os.fspath(out),
+            n_documents=len(documents),
+            n_without_gold=gold.n_without_gold,
+            n_quarantined=bad.count,
+            seconds=round(time.time() - started, 3),
+        )
+        if folder is not None:
+            write_study(study, folder.file, pictures=pictures)
+            arguments = {**dataclasses.asdict(options), "out": report.out}
+            inputs_read = checksums(gold.stream.paths)
+            folder.finish_record(run_record(arguments, inputs_read, started, summary=report.to_json()))
     return report
 
 
-def _report(
-    inputs: list[str | os.PathLike[str]],
-    out: str | None,
-    folder: QueryReportFolder | None,
+def _study(
+    documents: Sequence[ScoredDocument],
+    gold: GoldDocuments,
     options: QueryReportOptions,
-    started: float,
-    on_progress: Progress | None,
     on_step: Callable[[int, int], None] | None,
-) -> tuple[QueryReport, list[str]]:
-    rejected = 0
-
-    def set_aside(bad: Any) -> None:
-        nonlocal rejected
-        rejected += 1
-        if folder is not None:
-            folder.set_aside(bad)
-
-    reader = GoldDocuments(
-        inputs,
-        for_queries=True,
-        role=options.role,
-        scheme=options.scheme,
-        on_rejected=set_aside if options.on_error == "quarantine" else None,
-        on_progress=on_progress,
-    )
-    documents, files = list(reader), ", ".join(reader.stream.paths)
+) -> QueryStudy:
+    place = ", ".join(gold.stream.paths)
     if not documents:
-        raise InputError(f"{files}: gold must be there for queries, got none in {reader.n_without_gold} documents")
+        raise InputError(f"gold is required for queries, got none in {gold.n_without_gold} documents", place=place)
     chosen = {name: value for name, value in dataclasses.asdict(options).items() if name != "on_error"}
     try:
         study = study_queries(documents, **chosen, on_step=on_step)
-    except ParameterError as error:  # the options are checked: what is left to be wrong is in the files
-        raise InputError(f"{files}: {error}") from None
+    except ParameterError as error:  # the options are valid, so the fault is in the files
+        raise error.as_input_error(place) from None
     if study.table.n_pairs < N_BINS:
         rule = f"gold must make at least {N_BINS} pairs of query and document"
-        raise InputError(f"{files}: {rule}, got {study.table.n_pairs}")
-    seconds = round(time.time() - started, 3)
-    return QueryReport(study, out, len(documents), reader.n_without_gold, rejected, seconds), reader.stream.paths
+        raise InputError(f"{rule}, got {study.table.n_pairs}", place=place)
+    return study
 
 
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
-    """Write the tables of a study, and the pictures of its reliability curves and of its coverage.
+    """Write the tables of a study, and pictures of its reliability curves and coverage.
 
     Parameters
     ----------
     study
-        What to write.
+        The study.
     file
-        Gives the place of each of QUERY_FILES.
+        Returns the path of each of QUERY_FILES.
     pictures
         Whether to draw.
     """

@@ -1,29 +1,28 @@
-"""The job behind `corefsample convert`: documents of one format in, the same documents in another out."""
+"""The job behind `corefsample convert`: documents in one format are read, and written in another."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from corefsample import _checks
 from corefsample.coreference import map_clustering, sample_clusterings
-from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.documents import ON_ERROR, AnnotatedDocument, Rejected, ScoredDocument
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files import PathLike, path_list, require_free
 from corefsample.formats import QuarantineFile, quarantine_file
 from corefsample.formats import convert as convert_scored
-from corefsample.formats.annotated import OnFault, Written, kept_mentions, write_conll2012, write_corefud
-from events.jobs._document_inputs import ANNOTATED, DocumentInputs, Kind, ReadDocument, annotated_kind, output_kind
-from events.jobs._record import paths_of, require_free
+from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
+from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind
+from events.jobs._reading import Progress
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
 
 CLUSTERINGS = ("gold", "map", "sample")
-
-PathLike = str | os.PathLike[str]
-Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +35,16 @@ class ConvertOptions:
         Entities of scored documents: "gold", the annotated ones; "map", those of each mention's likeliest antecedent;
         "sample", one sampled clustering. None: gold.
     seed
-        Of the sampled clustering.
+        Seed of the sampled clustering, in [0, 2**64).
     singletons
         Whether entities of one mention are written.
     entity_fields
-        Fields of ``Entity=``: those of files that do not declare them, and those to write. None: as they came.
+        Fields of ``Entity=``: those of files that do not declare them, and those to write. None: as declared.
     on_unwritable
-        What brackets cannot hold, mentions that cross a sentence's bounds or another mention of their entity: "refuse"
-        the document, or "skip" the mention and count it.
+        Brackets cannot represent mentions that cross sentences or another mention of their entity: "refuse" the
+        document, or "skip" the mention and count it.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     clustering: str | None = None
@@ -60,11 +59,12 @@ class ConvertOptions:
             _checks.choice("clustering", self.clustering, CLUSTERINGS)
         _checks.seed(self.seed)
         _checks.choice("on_unwritable", self.on_unwritable, ("refuse", "skip"))
+        _checks.choice("on_error", self.on_error, ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversionRun:
-    """What a conversion did.
+    """Result of a conversion.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ class ConversionRun:
     n_documents, n_quarantined
         Documents written, and bad ones set aside.
     skipped
-        Mentions that the inputs have and the documents have not, counted by reason.
+        Mentions of the inputs that the documents lack, counted by reason.
     left_out
-        Mentions of the documents that the file has not, counted by reason.
+        Mentions of the documents that the file lacks, counted by reason.
     """
 
     output: str
@@ -85,14 +85,10 @@ class ConversionRun:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name; counts of mentions where there are any."""
-        content: dict[str, Any] = {
-            "output": self.output,
-            "n_documents": self.n_documents,
-            "n_quarantined": self.n_quarantined,
-        }
-        content |= {"skipped": dict(self.skipped)} if self.skipped else {}
-        return content | ({"left_out": dict(self.left_out)} if self.left_out else {})
+        """The fields by name; counts of mentions only if there are any."""
+        content = {name: getattr(self, name) for name in ("output", "n_documents", "n_quarantined")}
+        counts = {"skipped": dict(self.skipped), "left_out": dict(self.left_out)}
+        return content | {name: count for name, count in counts.items() if count}
 
 
 def run_convert(
@@ -110,7 +106,8 @@ def run_convert(
     inputs
         Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
     output
-        New file; its ending tells the format. Scored mentions go to any, annotated documents to annotated formats.
+        New file; its ending gives the format. Scored mentions can be written to any, annotated documents to annotated
+        formats.
     options
         How to write annotated formats.
     overwrite
@@ -121,7 +118,7 @@ def run_convert(
     Raises
     ------
     ParameterError
-        If the output's name has none of the endings, it exists and overwrite is not said, or scores are asked for that
+        If the output's name has none of the endings, it exists and `overwrite` is false, or scores are needed that
         the inputs lack.
     InputError
         If a document is bad, or there is none.
@@ -129,8 +126,7 @@ def run_convert(
         If the file cannot be written.
     """
     options = options or ConvertOptions()
-    path = os.fspath(output)
-    names = paths_of(inputs)
+    path, names = os.fspath(output), path_list(inputs)
     kind = output_kind(path)
     if kind == "scored":
         _require_scores(names, path, options)
@@ -141,14 +137,23 @@ def run_convert(
                 path,
                 overwrite=overwrite,
                 on_rejected=on_rejected,
-                on_progress=None
-                if on_progress is None
-                else lambda stream, done: on_progress(stream.bytes_read, stream.total_bytes, done),
+                on_progress=on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n)),
             )
             return ConversionRun(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=overwrite)
         documents = _Documents(names, options, on_rejected, on_progress)
-        written = _written(documents, path, kind, options)
+        write = write_conll2012 if kind == "conll2012" else partial(write_corefud, entity_fields=options.entity_fields)
+        try:
+            # `overwrite` was checked above.
+            written = write(
+                documents,
+                path,
+                singletons=options.singletons,
+                on_unwritable=options.on_unwritable,
+                overwrite=True,
+            )
+        except ParameterError as error:  # the options are valid, so the fault is in a document
+            raise error.as_input_error(", ".join(documents.inputs.paths)) from None
         n_quarantined = 0 if on_rejected is None else on_rejected.count
         return ConversionRun(path, written.n_documents, n_quarantined, documents.skipped, written.left_out)
 
@@ -156,27 +161,11 @@ def run_convert(
 def _require_scores(names: list[str], path: str, options: ConvertOptions) -> None:
     for name in names:
         if annotated_kind(name) is not None:
-            raise ParameterError(
-                f"{name}: annotated documents have no scores to write to {path} (corefsample score gives them scores)"
-            )
+            rule = f"annotated documents have no scores to write to {path}"
+            raise ParameterError(rule, place=name, hint="`corefsample score` adds scores")
     if options.clustering is not None:
-        raise ParameterError(
-            f"clustering must be left out where scores are written ({path}), got {options.clustering!r}"
-        )
-
-
-def _written(documents: _Documents, path: str, kind: Kind, options: ConvertOptions) -> Written:
-    shared: dict[str, Any] = {
-        "singletons": options.singletons,
-        "on_unwritable": options.on_unwritable,
-        "overwrite": True,  # what is there was looked at before
-    }
-    try:
-        if kind == "corefud":
-            return write_corefud(documents, path, entity_fields=options.entity_fields, **shared)
-        return write_conll2012(documents, path, **shared)
-    except ParameterError as error:  # of a document: the options are checked
-        raise InputError(f"{', '.join(documents.inputs.paths)}: {error}") from None
+        rule = f"must be left out where scores are written ({path})"
+        raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
 
 
 class _Documents:
@@ -193,23 +182,24 @@ class _Documents:
         self.skipped: Counter[str] = Counter()
         text, annotated = self.inputs.first_of("news"), self.inputs.first_of(*ANNOTATED)
         if text is not None:
-            raise InputError(f"{text}: text must be parsed and scored first (corefsample score does both), got text")
+            rule = "text must be parsed and scored first"
+            raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
         if annotated is not None and options.clustering in ("map", "sample"):
-            rule = f"clustering must be gold for annotated documents, which have no scores ({annotated})"
-            raise ParameterError(f"{rule}, got {options.clustering!r}")
+            rule = f"must be gold for annotated documents, which have no scores ({annotated})"
+            raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
         self._options = options
         self._on_rejected, self._on_progress = on_rejected, on_progress
 
     def __iter__(self) -> Iterator[AnnotatedDocument]:
         n_documents = 0
-        for found in self.inputs:
-            if isinstance(found, Rejected):
-                self._reject(found)
+        for item in self.inputs:
+            if isinstance(item, Rejected):
+                self._reject(item)
                 continue
             try:
-                document = self._annotated(found)
+                document = self._annotated(item)
             except ParameterError as error:
-                self._reject(found.rejected(str(error)))
+                self._reject(item.rejected(error))
                 continue
             n_documents += 1
             yield document
@@ -217,22 +207,22 @@ class _Documents:
                 self._on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
         self.skipped.update(self.inputs.skipped)
         if not n_documents:
-            raise InputError(f"{', '.join(self.inputs.paths)}: a corpus must hold at least one document, got none")
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
 
-    def _annotated(self, found: ReadDocument) -> AnnotatedDocument:
-        document: Any = found.document
+    def _annotated(self, item: ReadDocument) -> AnnotatedDocument:
+        document: Any = item.document
         if isinstance(document, ScoredDocument):
             document = self._clustered(document)
             self.skipped.update(document.skipped)
-        # Once more by the writer: here it can still be set aside.
+        # The writer checks this again, but here the document can still be set aside.
         kept_mentions(document, singletons=True, on_unwritable=self._options.on_unwritable, left_out=Counter())
-        kept: AnnotatedDocument = document
-        return kept
+        return document  # type: ignore[no-any-return]
 
     def _clustered(self, document: ScoredDocument) -> AnnotatedDocument:
         if self._options.clustering in (None, "gold"):
             if document.gold is None:
-                raise ParameterError("gold must be there to be written (clustering chooses map or sample), got none")
+                hint = ParameterHint("clustering", "can be map or sample")
+                raise ParameterError("gold is required to write gold entities", hint=hint)
             return AnnotatedDocument.from_scored(document)
         if self._options.clustering == "map":
             labels = map_clustering(document.antecedents)
@@ -241,10 +231,10 @@ class _Documents:
                 document.antecedents, n_samples=1, seed=self._options.seed, doc_id=document.doc_id
             )
             labels = samples.labels[0]
-        # What a parse carries of the annotated entities (bridging) is not of this clustering.
+        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
         return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
 
     def _reject(self, rejected: Rejected) -> None:
         if self._on_rejected is None:
-            raise InputError(rejected.message())
+            raise rejected.error()
         self._on_rejected(rejected)

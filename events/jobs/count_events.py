@@ -1,4 +1,4 @@
-"""The batch job: pre-scored mention files in, a folder of posterior counts, evidence and pictures out."""
+"""The batch job: counts events in pre-scored mention files and writes a folder of counts, evidence and pictures."""
 
 from __future__ import annotations
 
@@ -6,39 +6,45 @@ import dataclasses
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample import _checks
 from corefsample._processors import processors
-from corefsample.documents import DocumentBatch, Rejected
+from corefsample.documents import ON_ERROR, DocumentBatch, Fault, Rejected
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, path_list
 from corefsample.formats import DocumentStream
 from corefsample.syntax import scheme_names
 from events.counting import (
     INTERVALS,
-    MOST_PERIODS,
     Calendar,
     CountTally,
     DocumentEvents,
+    EventCounts,
+    EventKey,
+    Interval,
+    Period,
     check_examples,
+    count_documents,
     evaluate_matches,
+    event_key,
+    event_name,
     evidence_rows,
 )
 from events.jobs._record import checksums, run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
-from events.lexicon import load_lexicon
+from events.lexicon import Lexicon, load_lexicon
 from events.matching import MentionMatches, Screen
-from events.rules import load_rules
+from events.rules import Rule, load_rules
 
 __all__ = ["EventsOptions", "RunSummary", "run_events"]
 
-ON_ERROR = ("stop", "quarantine")
-_BATCH = 256  # documents; some 20 MB of columns at 130 mentions a document
-_AHEAD = 2  # batches being sampled while the next is read and matched
+_BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
+_AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 Progress = Callable[[int, int, int], None]
 
@@ -54,11 +60,11 @@ class EventsOptions:
     lexicon
         Path of a lexicon file, or None for the shipped one.
     scheme
-        Dependency scheme, or None to tell each document's from its labels.
+        Dependency scheme, or None to recognise each document's from its labels.
     period
         year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Clusterings a document, at least 1.
+        Sampled clusterings per document, at least 1.
     level
         Of the credible intervals, in (0, 1).
     interval
@@ -68,9 +74,9 @@ class EventsOptions:
     compare
         Two countries whose counts to compare, or None.
     threads
-        Of the sampler, at least 1; None: one a processor. Results do not depend on it.
+        Of the sampler, at least 1; None: one per processor. Results do not depend on it.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first invalid document, or "quarantine" it and continue.
     """
 
     rule: str = "attack"
@@ -80,7 +86,7 @@ class EventsOptions:
     period: str = "quarter"
     n_samples: int = 1000
     level: float = 0.95
-    interval: str = "quantile"
+    interval: Interval = "quantile"
     seed: int = 0
     compare: tuple[str, str] | None = None
     threads: int | None = None
@@ -97,12 +103,12 @@ class EventsOptions:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
         if self.compare is not None and self.compare[0] == self.compare[1]:
-            raise ParameterError(f"compare must name two countries, got {self.compare[0]!r} twice")
+            raise ParameterError(f"must name two countries, got {self.compare[0]!r} twice", parameter="compare")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a run did.
+    """Summary of a run.
 
     Attributes
     ----------
@@ -111,13 +117,13 @@ class RunSummary:
     n_documents
         Documents counted.
     n_sampled
-        Documents that could hold an event; the others were never sampled.
+        Documents in which an event is possible; only these are sampled.
     n_with_events
         Documents with P(event) > 0 for some country.
     n_quarantined
-        Bad documents set aside.
+        Invalid documents set aside.
     n_ambiguous
-        Names in the sampled documents that the lexicon declares ambiguous, and that matched nothing.
+        Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
     countries, periods
         Countries with any evidence, and the first and the last period.
     seconds
@@ -140,8 +146,8 @@ class RunSummary:
 
 
 def run_events(
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    out: str | os.PathLike[str],
+    inputs: PathLike | Iterable[PathLike],
+    out: PathLike,
     options: EventsOptions | None = None,
     *,
     overwrite: bool = False,
@@ -163,171 +169,158 @@ def run_events(
     pictures
         Whether to draw the bands, and the comparison.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents counted.
+        Called after each batch with the bytes read, the bytes of all files, and the documents counted.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        As their parts do; then no folder is left.
+        If an option, a document, a rule or lexicon file, or the folder breaks its rule; then no folder is left.
     """
     started = time.time()
     options = options or EventsOptions()
-    if isinstance(inputs, (str, os.PathLike)):
-        inputs = [inputs]
-    with RunFolder(out, overwrite=overwrite) as folder:
-        job = _Job(list(inputs), folder, options)
-        with ThreadPoolExecutor(1) as background:
-            inputs_read = background.submit(checksums, job.stream.paths)
-            job.run(on_progress)
-            summary = job.write(os.fspath(out), started, pictures)
-            folder.finish_record(
-                run_record(
-                    {**dataclasses.asdict(options), "out": summary.out},
-                    inputs_read.result(),
-                    started,
-                    rule={"name": job.rule.name, "preset": job.rule.preset, "source": job.rule.source},
-                    lexicon=job.lexicon.source,
-                    names={
-                        code: job.lexicon.names.get(code, code) for key in summary.countries for code in key.split(">")
-                    },
-                    summary=summary.to_json(),
-                )
+    with RunFolder(out, overwrite=overwrite) as folder, ThreadPoolExecutor(1) as background:
+        calendar = Calendar(options.period)
+        rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+        compared = [_compared_key(name, rule, lexicon) for name in options.compare or ()]
+        check_examples(rule)
+        on_rejected = folder.set_aside if options.on_error == "quarantine" else None
+        documents = _MatchedDocuments(path_list(inputs), Screen(rule, lexicon, options.scheme), on_rejected)
+        inputs_read = background.submit(checksums, documents.stream.paths)
+        corpus = _Corpus(CountTally(options.n_samples), calendar, folder)
+        _count(documents, corpus, options, on_progress)
+        counts = EventCounts(corpus.tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
+        table = counts.to_frame()
+        comparison = counts.compare(*compared) if compared else None
+        folder.finish_tables(table, comparison)
+        if pictures:
+            draw_run(folder, table, comparison, lexicon.names)
+        keys, periods = corpus.tally.keys(), counts.periods()
+        summary = RunSummary(
+            out=os.fspath(out),
+            n_documents=corpus.tally.n_documents,
+            n_sampled=corpus.n_sampled,
+            n_with_events=corpus.n_with_events,
+            n_quarantined=folder.n_set_aside,
+            n_ambiguous=corpus.n_ambiguous,
+            countries=tuple(map(event_name, keys)),
+            periods=(periods[0].label, periods[-1].label),
+            seconds=round(time.time() - started, 3),
+        )
+        folder.finish_record(
+            run_record(
+                {**dataclasses.asdict(options), "out": summary.out},
+                inputs_read.result(),
+                started,
+                rule={"name": rule.name, "preset": rule.preset, "source": rule.source},
+                lexicon=lexicon.source,
+                names={code: lexicon.names.get(code, code) for key in keys for code in key},
+                summary=summary.to_json(),
             )
+        )
     return summary
 
 
-class _Job:
-    """One pass over the documents: screen, match, sample, tally."""
+def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
+    """Key of an event to compare: as many countries as the rule has roles, all in the lexicon."""
+    key = event_key(name)
+    if len(key) != len(rule.event):
+        shape = event_name(("AAA", "BBB")[: len(rule.event)])
+        raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
+    for code in key:
+        try:
+            lexicon.require(code)
+        except ParameterError as error:
+            message = f"must name countries of the lexicon, got {code!r}"
+            raise ParameterError(message, parameter="compare", hint=error.hint) from None
+    return key
 
-    def __init__(self, inputs: Sequence[str | os.PathLike[str]], folder: RunFolder, options: EventsOptions) -> None:
-        self.options = options
-        self.folder = folder
-        self.calendar = Calendar(options.period)
-        self.rule = load_rules(options.rule, options.preset)
-        self.lexicon = load_lexicon(options.lexicon)
-        for key in options.compare or ():
-            self._require(key)
-        check_examples(self.rule)
-        self.tally = CountTally(options.n_samples)
-        self.n_sampled = self.n_with_events = self.n_quarantined = self.n_ambiguous = 0
-        self.first_reason = ""
-        self._screen = Screen(self.rule, self.lexicon, options.scheme)
-        self._matches: dict[str, MentionMatches] = {}
+
+class _MatchedDocuments:
+    """Batches of valid documents, each with the matches of the documents in which an event is possible, by row."""
+
+    def __init__(self, paths: list[str], screen: Screen, on_rejected: Callable[[Rejected], None] | None) -> None:
+        self._screen = screen
+        self._matches: dict[int, MentionMatches] = {}  # by place, as the stream may drop rows after the inspection
         self.stream = DocumentStream(
-            inputs,
-            needs=("date", "tokens"),
-            on_rejected=self._set_aside if options.on_error == "quarantine" else None,
-            inspect=self._inspect,
-            batch_size=_BATCH,
+            paths, needs=("date", "tokens"), on_rejected=on_rejected, inspect=self._inspect, batch_size=_BATCH
         )
 
-    def _require(self, key: str) -> None:
-        """Refuse an event to compare that the rule cannot make: as many countries as it has roles, all known."""
-        codes = key.split(">")
-        if len(codes) != len(self.rule.event):
-            shape = ">".join(["AAA", "BBB"][: len(self.rule.event)])
-            raise ParameterError(f"compare must name events of the rule {self.rule.name} ({shape}), got {key!r}")
-        for code in codes:
-            try:
-                self.lexicon.require(code)
-            except ParameterError as error:
-                hint = str(error).partition(": ")[2]
-                raise ParameterError(f"compare must name countries of the lexicon, got {code!r}: {hint}") from None
-
-    def _set_aside(self, rejected: Rejected) -> None:
-        self.n_quarantined += 1
-        self.first_reason = self.first_reason or rejected.message()
-        self.folder.set_aside(rejected)
-
-    def _inspect(self, batch: DocumentBatch) -> dict[int, str]:
-        found, reasons = self._screen.match(batch)
-        self._matches = {batch.places[row]: matches for row, matches in found.items()}
+    def _inspect(self, batch: DocumentBatch) -> dict[int, Fault]:
+        matches, reasons = self._screen.match(batch)
+        self._matches = {batch.places[row]: match for row, match in matches.items()}
         return reasons
 
-    def run(self, on_progress: Progress | None) -> None:
-        """Take in all documents."""
-        n_threads = self.options.threads or processors()
-        sampled: deque[tuple[DocumentBatch, list[int], list[Future[DocumentEvents]]]] = deque()
-        with ThreadPoolExecutor(n_threads) as pool:
-            try:
-                for batch in self.stream:
-                    self._count(batch)
-                    rows = [row for row in range(len(batch)) if batch.places[row] in self._matches]
-                    sampled.append((batch, rows, [pool.submit(*self._sampling(batch, row)) for row in rows]))
-                    if len(sampled) > _AHEAD:
-                        self._take_in(*sampled.popleft())
-                    if on_progress is not None:
-                        on_progress(self.stream.bytes_read, self.stream.total_bytes, self.tally.n_documents)
-                while sampled:
-                    self._take_in(*sampled.popleft())
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-        if not self.tally.n_documents:
-            aside = f", {self.n_quarantined} set aside, first: {self.first_reason}" if self.n_quarantined else ""
-            raise InputError(
-                f"{', '.join(self.stream.paths)}: a corpus must hold at least one document, got none{aside}"
-            )
+    def __iter__(self) -> Iterator[tuple[DocumentBatch, dict[int, MentionMatches]]]:
+        for batch in self.stream:
+            matches = map(self._matches.get, batch.places)
+            yield batch, {row: match for row, match in enumerate(matches) if match is not None}
 
-    def _count(self, batch: DocumentBatch) -> None:
-        """Count documents as exposure. A stray date stops the run: which of two is the stray one, none can tell."""
-        numbers = self.calendar.numbers(batch.dates)
-        stray = self.tally.first_stray(numbers)
-        if stray is not None:
-            reason = self.calendar.stray(batch.dates[stray].item(), MOST_PERIODS)
-            raise InputError(batch.rejected(stray, reason).message())
-        self.tally.add_documents(numbers)
 
-    def _sampling(self, batch: DocumentBatch, row: int) -> tuple[Callable[[], DocumentEvents]]:
-        matches = self._matches[batch.places[row]]
-        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
-        options = self.options
+@dataclass(slots=True)
+class _Corpus:
+    """Sums over the documents so far; evidence goes to the folder."""
 
-        def work() -> DocumentEvents:
-            return evaluate_matches(
-                batch.antecedents(row), matches, doc_id, date, n_samples=options.n_samples, seed=options.seed
-            )
+    tally: CountTally
+    calendar: Calendar
+    folder: RunFolder
+    n_sampled: int = 0
+    n_with_events: int = 0
+    n_ambiguous: int = 0
 
-        return (work,)
+    def add_documents(self, batch: DocumentBatch) -> list[Period]:
+        """Count the documents of a batch, with or without events; return their periods."""
 
-    def _take_in(self, batch: DocumentBatch, rows: list[int], futures: list[Future[DocumentEvents]]) -> None:
-        numbers = self.calendar.numbers(batch.dates)
-        labels = self.calendar.index(numbers).astype(str)
-        evident = []
-        for row, future in zip(rows, futures, strict=True):
-            events = future.result()
+        def place_of(row: int) -> str:
+            return f"{batch.source}: {batch.unit} {batch.places[row]}: doc_id {batch.doc_ids[row]!r}"
+
+        return count_documents(self.tally, self.calendar, batch.dates, place_of)
+
+    def add_events(self, batch: DocumentBatch, periods: list[Period], events_of: dict[int, DocumentEvents]) -> None:
+        """Add the events of documents of a batch, by row."""
+        rows_with_events = []
+        for row, events in events_of.items():
             self.n_sampled += 1
             self.n_ambiguous += 0 if events.matches is None else events.matches.n_ambiguous
-            self.tally.add_events(events, int(numbers[row]))
+            self.tally.add_events(events, periods[row].number)
             if events.n_hits.any():
-                self.folder.add_evidence(evidence_rows(events, labels[row], batch.tokens(row), batch.spans(row)))
-                evident.append(row)
-        self.n_with_events += len(evident)
-        if evident:
-            self.folder.add_documents(batch.take(evident))
+                rows = evidence_rows(events, periods[row].label, batch.tokens(row), batch.spans(row))
+                self.folder.add_evidence(rows)
+                rows_with_events.append(row)
+        self.n_with_events += len(rows_with_events)
+        if rows_with_events:
+            self.folder.add_documents(batch.take(rows_with_events))
 
-    def write(self, out: str, started: float, pictures: bool) -> RunSummary:
-        """Write tables and pictures, and say what was done."""
-        counts = self.tally.counts(
-            self.calendar,
-            level=self.options.level,
-            interval=self.options.interval,  # type: ignore[arg-type]
-            known=self.lexicon.codes,
-        )
-        table = counts.to_frame()
-        comparison = counts.compare(*self.options.compare) if self.options.compare else None
-        self.folder.finish_tables(table, comparison)
-        if pictures:
-            draw_run(self.folder, table, comparison, dict(self.lexicon.names))
-        index = self.calendar.index(self.tally.periods()[[0, -1]]).astype(str)
-        return RunSummary(
-            out=out,
-            n_documents=self.tally.n_documents,
-            n_sampled=self.n_sampled,
-            n_with_events=self.n_with_events,
-            n_quarantined=self.n_quarantined,
-            n_ambiguous=self.n_ambiguous,
-            countries=tuple(self.tally.keys()),
-            periods=(index[0], index[1]),
-            seconds=round(time.time() - started, 3),
-        )
+
+def _count(documents: _MatchedDocuments, corpus: _Corpus, options: EventsOptions, on_progress: Progress | None) -> None:
+    """Add all documents to the corpus; sampling runs in threads, some batches ahead of counting."""
+    sampled: deque[tuple[DocumentBatch, list[Period], dict[int, Future[DocumentEvents]]]] = deque()
+
+    def add_oldest() -> None:
+        batch, periods, futures = sampled.popleft()
+        corpus.add_events(batch, periods, {row: future.result() for row, future in futures.items()})
+
+    def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
+        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
+        sampling = {"n_samples": options.n_samples, "seed": options.seed}
+        return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+
+    with ThreadPoolExecutor(options.threads or processors()) as pool:
+        try:
+            for batch, matches in documents:
+                periods = corpus.add_documents(batch)
+                futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
+                sampled.append((batch, periods, futures))
+                if len(sampled) > _AHEAD:
+                    add_oldest()
+                if on_progress is not None:
+                    on_progress(documents.stream.bytes_read, documents.stream.total_bytes, corpus.tally.n_documents)
+            while sampled:
+                add_oldest()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    if not corpus.tally.n_documents:
+        folder = corpus.folder
+        aside = f", {folder.n_set_aside} set aside, first: {folder.first_set_aside}" if folder.n_set_aside else ""
+        rule = f"a corpus must have at least one document, got none{aside}"
+        raise InputError(rule, place=", ".join(documents.stream.paths))

@@ -1,17 +1,19 @@
-"""The embedded example: simulate news with known truth, count events, draw the bands, make the page."""
+"""The job behind `corefsample demo`: simulate news with known truth, count events, draw the bands, make the page."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files import PathLike
 from corefsample.formats import write_documents
 from events.counting import TrueEvents
+from events.jobs._reading import Progress
 from events.jobs._run_folder import RunFolder
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 from events.lexicon import load_lexicon
@@ -23,23 +25,23 @@ __all__ = ["DemoResult", "run_demo"]
 
 _NEWS = "news.parquet"
 _RUN = "run"
-# More events than real news holds, so that a small corpus has bands worth looking at.
+# More events than in real news, so that a small corpus has visible bands.
 _EVENT_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """What the demo did.
+    """Result of the demo.
 
     Attributes
     ----------
     news
         The simulated news.
     summary
-        Of the events job.
+        Summary of the events job.
     n_uncertain, n_covered
-        Counts of a country in a quarter that the posterior leaves open (sd > 0), and how many of these have the
-        simulation's true count in their credible interval.
+        Counts of a country in a quarter that the posterior is uncertain about (sd > 0), and how many of these have
+        the simulation's true count in their credible interval.
     """
 
     news: str
@@ -49,23 +51,23 @@ class DemoResult:
 
 
 def run_demo(
-    out: str | os.PathLike[str],
+    out: PathLike,
     *,
     n_documents: int = 2000,
     seed: int = 0,
     overwrite: bool = False,
-    on_progress: Callable[[int, int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> DemoResult:
-    """Simulate news into a folder, run the events job on it, and make its HTML page where the libraries are there.
+    """Simulate news into a folder, run the events job on it, and make its HTML page if the libraries are installed.
 
     Parameters
     ----------
     out
         Folder for news.parquet and the run's folder, run.
     n_documents
-        At least 1.
+        Articles to simulate, at least 1.
     seed
-        Of the simulation and the samples.
+        Seed of the simulation and the samples.
     overwrite
         Whether an earlier demo may be replaced.
     on_progress
@@ -79,13 +81,14 @@ def run_demo(
     _checks.whole("n_documents", n_documents, 1)
     _checks.seed(seed)
     if not os.fspath(out):
-        raise ParameterError("out must name a folder, got ''")
+        raise ParameterError("must name a folder, got ''", parameter="out")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"out must be a folder, got the file {folder}")
+        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
     if (folder / _NEWS).exists() and not overwrite:
-        raise ParameterError(f"out must hold no earlier demo (overwrite replaces it), got {folder}")
-    RunFolder(folder / _RUN, overwrite=overwrite)  # refuses a folder in use, before anything is written
+        hint = ParameterHint("overwrite", "replaces it")
+        raise ParameterError(f"must hold no earlier demo, got {folder}", parameter="out", hint=hint)
+    RunFolder(folder / _RUN, overwrite=overwrite)  # raises for a folder in use, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
@@ -108,9 +111,9 @@ def run_demo(
 
 
 def _coverage(truth: TrueEvents, counts: Path) -> tuple[int, int]:
-    """Counts that the posterior leaves open, and those of them with the truth in their interval."""
+    """Number of counts that the posterior is uncertain about, and of those with the truth in their interval."""
     import pandas as pd
 
     table = pd.read_parquet(counts)
-    left_open = truth.beside(table[table["sd"] > 0.0])
-    return len(left_open), int(left_open["covered"].sum())
+    uncertain = truth.beside(table[table["sd"] > 0.0])
+    return len(uncertain), int(uncertain["covered"].sum())

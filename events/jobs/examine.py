@@ -1,22 +1,23 @@
-"""A look at a file before work begins: whether it is valid, and what is in it."""
+"""The job behind `corefsample doctor`: whether a file is valid, and what it holds."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corefsample.documents import DocumentBatch, Rejected
-from corefsample.errors import InputError
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.files import ReadProgress, open_bytes
 from corefsample.formats import DocumentStream
 from corefsample.syntax import SCHEMES, fitting_schemes
 from events._yaml_file import read_yaml
 from events.counting import check_examples
+from events.jobs._reading import Progress
 from events.lexicon import LexiconContent, lexicon_content
 from events.rules import Rule, load_presets
 
@@ -25,12 +26,11 @@ __all__ = ["CorpusReport", "FileReport", "examine"]
 _SHOWN = 20  # problems
 _LISTED = 5  # names
 _YAML = (".yaml", ".yml")
-Progress = Callable[[int, int, int], None]
 
 
 @dataclass(slots=True)
 class CorpusReport:
-    """What pre-scored mention files hold.
+    """What files of scored mentions hold.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class CorpusReport:
     dates
         First and last date, None without any.
     mentions_quantiles
-        Minimum, median and maximum of mentions a document.
+        Minimum, median and maximum number of mentions per document.
     schemes
-        Documents by dependency scheme ("ud2 or clearnlp" where labels do not decide; "none" where none fits).
+        Documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if none fits).
     new_mass
-        Mean of P(NEW) over mentions: the share of mentions expected to begin an entity.
+        Mean of P(NEW) over mentions: the expected share of mentions that begin an entity.
     n_problems, problems
-        Bad documents, and the first of them in words.
+        Number of bad documents, and the errors of the first ones.
     """
 
     title: str
@@ -64,14 +64,14 @@ class CorpusReport:
     schemes: dict[str, int] = field(default_factory=dict)
     new_mass: float = 0.0
     n_problems: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[CorefsampleError] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"problems": [str(problem) for problem in self.problems]}
 
     def lines(self) -> list[tuple[str, str]]:
-        """Pairs of what and how much, for reading."""
+        """Pairs of name and value, to print."""
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -88,31 +88,32 @@ class CorpusReport:
 
 @dataclass(slots=True)
 class FileReport:
-    """What a rule or lexicon file holds: pairs of what and how much, and what is wrong."""
+    """What a rule or lexicon file holds, as pairs of name and value, and its problems."""
 
     title: str
     pairs: list[tuple[str, str]] = field(default_factory=list)
     n_problems: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[CorefsampleError] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
-        return {"title": self.title, **dict(self.pairs), "n_problems": self.n_problems, "problems": self.problems}
+        problems = [str(problem) for problem in self.problems]
+        return {"title": self.title, **dict(self.pairs), "n_problems": self.n_problems, "problems": problems}
 
     def lines(self) -> list[tuple[str, str]]:
-        """Pairs of what and how much, for reading."""
+        """Pairs of name and value, to print."""
         return self.pairs
 
 
 def examine(files: Sequence[str], *, on_progress: Progress | None = None) -> list[CorpusReport | FileReport]:
-    """Check files and say what is in them: one report for all mention files together, one for each YAML file.
+    """Check files and report what they hold: one report for all files of scored mentions, one for each YAML file.
 
     Parameters
     ----------
     files
-        Pre-scored mention files, globs, "-", and YAML files of rules or lexicons.
+        Files of scored mentions, globs, "-", and YAML files of rules or lexicons.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents seen.
+        Called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
@@ -129,12 +130,12 @@ def examine(files: Sequence[str], *, on_progress: Progress | None = None) -> lis
 def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusReport:
     report = CorpusReport(", ".join(files))
 
-    def note(rejected: Rejected) -> None:
+    def on_rejected(rejected: Rejected) -> None:
         report.n_problems += 1
         if len(report.problems) < _SHOWN:
-            report.problems.append(rejected.message())
+            report.problems.append(rejected.error())
 
-    stream = DocumentStream(files, on_rejected=note)
+    stream = DocumentStream(files, on_rejected=on_rejected)
     sizes: list[int] = []
     new_mass, schemes = 0.0, Counter[str]()
     for batch in stream:
@@ -142,13 +143,13 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.table.column("gold").null_count
-        _note_dates(report, batch)
-        _note_schemes(report, schemes, batch)
+        _add_dates(report, batch)
+        _add_schemes(report, schemes, batch)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
     if not report.n_documents and not report.n_problems:
-        raise InputError(f"{', '.join(stream.paths)}: a corpus must hold at least one document, got none")
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     report.n_mentions = sum(sizes)
     if sizes:
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
@@ -157,7 +158,7 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
     return report
 
 
-def _note_dates(report: CorpusReport, batch: DocumentBatch) -> None:
+def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
     dates = batch.dates[~np.isnat(batch.dates)]
     report.n_dated += len(dates)
     if len(dates):
@@ -167,7 +168,7 @@ def _note_dates(report: CorpusReport, batch: DocumentBatch) -> None:
         )
 
 
-def _note_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:
+def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:
     labels, bounds = batch.token_strings("dep"), batch.token_bounds
     for row in np.flatnonzero(batch.has_tokens).tolist():
         report.n_parsed += 1
@@ -176,21 +177,23 @@ def _note_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBa
 
 
 def _yaml_report(name: str) -> FileReport:
-    """Tell a rule from a lexicon by what the file says, and check it."""
+    """Check a rule or a lexicon; a lexicon has entries or extends another."""
     report = FileReport(name)
     try:
-        if _holds_entries(name):
+        with open_bytes(name, ReadProgress()) as stream:
+            content = read_yaml(name, stream.read())
+        if isinstance(content, dict) and ("entries" in content or "extends" in content):
             report.pairs = _lexicon_pairs(lexicon_content(name))
         else:
-            _note_rule(report, load_presets(name))
+            _check_rule(report, load_presets(name))
     except InputError as error:
-        report.problems.append(str(error))
+        report.problems.append(error)
     report.n_problems = len(report.problems)
     return report
 
 
-def _note_rule(report: FileReport, presets: list[Rule]) -> None:
-    """Say what a rule looks for, and of each preset whether its examples hold, whichever is used."""
+def _check_rule(report: FileReport, presets: list[Rule]) -> None:
+    """Report what a rule looks for, and for each preset whether its examples hold."""
     first = presets[0]
     report.pairs = [
         ("rule", first.name),
@@ -202,12 +205,13 @@ def _note_rule(report: FileReport, presets: list[Rule]) -> None:
         try:
             checked = check_examples(rule)
         except InputError as error:
-            if str(error) not in report.problems:  # an example that cannot be read fails in every preset alike
-                report.problems.append(str(error))
-            found = "an example fails"
+            # An example that cannot be read fails in every preset with the same error.
+            if str(error) not in map(str, report.problems):
+                report.problems.append(error)
+            outcome = "an example fails"
         else:
-            found = f"examples hold ({checked:,})"
-        report.pairs.append((f"preset {rule.preset}", f"{found}; serves {schemes}"))
+            outcome = f"examples hold ({checked:,})"
+        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {schemes}"))
 
 
 def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
@@ -230,11 +234,3 @@ def _listed(names: Sequence[str]) -> str:
     """The first few of some names, and how many more there are."""
     more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
-
-
-def _holds_entries(name: str) -> bool:
-    try:
-        content = read_yaml(name, Path(name).read_bytes())
-    except OSError as error:
-        raise InputError(f"{name}: file must exist, got: {error.strerror}") from None
-    return isinstance(content, dict) and ("entries" in content or "extends" in content)

@@ -2,44 +2,98 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from corefsample import _checks
-from corefsample.documents import ScoredDocument
+from corefsample.documents import ON_ERROR, DocumentBatch, ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.formats import quarantine_file, write_documents
-from corefsample.formats.scored import file_suffix
+from corefsample.files import PathLike, path_list, require_suffix, write_json
+from corefsample.formats import DocumentStream, quarantine_file, write_documents
+from corefsample.formats.scored import SUFFIXES
 from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
+    MISSING,
     CrossFit,
-    Objective,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
     RecalibrationFitter,
 )
 from corefsample.syntax import scheme_names
-from events.jobs._gold_documents import GoldDocuments, PathLike, Progress
-from events.jobs._recalibrated_documents import RecalibratedDocuments
-from events.jobs._record import checksums, free_outputs, paths_of, run_record, write_record
+from events.jobs._reading import GoldDocuments, Progress, streamed
+from events.jobs._record import checksums, free_outputs, run_record
 from events.queries import OBJECTIVES, ROLES, named_objective
 
-__all__ = ["RECORD_SUFFIX", "RecalibrationRun", "run_recalibrate"]
+__all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrationRun", "run_recalibrate"]
 
 RECORD_SUFFIX = ".recalibration.json"
-ON_ERROR = ("stop", "quarantine")
-MISSING = ("skip", "floor")
-Inputs = PathLike | Iterable[PathLike]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalibrateOptions:
+    """What to fit, and how.
+
+    Attributes
+    ----------
+    objective
+        "queries", "queries-log", "links", "links-log" or "likelihood".
+    n_folds
+        Folds of the cross-validation behind the reported scores, from 2 to the number of documents with gold.
+    seed
+        Seed of folds, bootstrap and samples, in [0, 2**64).
+    n_samples
+        Clusterings per document, for the queries; at least 2.
+    n_boot
+        Refits on bootstrapped documents, at least 2.
+    role, scheme
+        As for `events.queries.match_queries`.
+    unannotated, missing
+        As for `corefsample.recalibration.RecalibrationFitter`.
+    shrink
+        Whether to shrink the fit towards no change, according to its own uncertainty, before it is applied
+        (`RecalibrationDraws.shrunk`): for few documents with gold.
+    on_error
+        "stop" at the first bad document, or "quarantine" it and continue.
+    """
+
+    objective: str = "queries"
+    n_folds: int = 5
+    seed: int = 0
+    n_samples: int = 1000
+    n_boot: int = 200
+    role: str = "subject"
+    scheme: str | None = None
+    unannotated: Unannotated = "skip"
+    missing: str = "skip"
+    on_error: str = "stop"
+    shrink: bool = False
+
+    def __post_init__(self) -> None:
+        _checks.choice("objective", self.objective, OBJECTIVES)
+        _checks.whole("n_folds", self.n_folds, 2)
+        _checks.seed(self.seed)
+        _checks.whole("n_samples", self.n_samples, 2)
+        _checks.whole("n_boot", self.n_boot, 2)
+        _checks.choice("role", self.role, ROLES)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+        _checks.choice("unannotated", self.unannotated, UNANNOTATED)
+        _checks.choice("missing", self.missing, MISSING)
+        _checks.choice("on_error", self.on_error, ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecalibrationRun:
-    """What a recalibration did.
+    """Result of a recalibration.
 
     Attributes
     ----------
@@ -52,13 +106,13 @@ class RecalibrationRun:
     draws
         Refits on bootstrapped documents.
     applied
-        What the documents were put through: the fit, or the fit shrunk.
+        The recalibration of the written documents: the fit, or the fit shrunk.
     n_without_gold
         Documents of the gold inputs that have no gold, and were left out.
     n_written
         Documents written.
     n_also_fitted
-        Of them, documents that the fit has seen.
+        Of them, documents that the fit used.
     n_quarantined
         Bad documents set aside, of both inputs.
     seconds
@@ -78,7 +132,7 @@ class RecalibrationRun:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """What was fitted, how well it does on held-out documents, and what was left out."""
+        """The fit, its scores on held-out documents, and how many documents were left out."""
         held_out, draws = self.cross_fit, self.draws
         return {
             "out": self.out,
@@ -103,161 +157,136 @@ class RecalibrationRun:
 
 
 def run_recalibrate(
-    gold_inputs: Inputs,
-    apply_inputs: Inputs,
+    gold: PathLike | Iterable[PathLike],
+    apply: PathLike | Iterable[PathLike],
     out: PathLike,
+    options: RecalibrateOptions | None = None,
     *,
-    objective: str = "queries",
-    folds: int = 5,
-    seed: int = 0,
-    n_samples: int = 1000,
-    n_boot: int = 200,
-    role: str = "subject",
-    scheme: str | None = None,
-    unannotated: Unannotated = "skip",
-    missing: str = "skip",
-    shrink: bool = False,
     overwrite: bool = False,
-    on_error: str = "stop",
     on_progress: Progress | None = None,
 ) -> RecalibrationRun:
-    """Fit a temperature and a NEW bias to documents with gold, and write other documents with their scores mended.
+    """Fit a temperature and a NEW bias to documents with gold, and write other documents with recalibrated scores.
 
     Parameters
     ----------
-    gold_inputs
+    gold
         Files, globs, or "-": documents to fit on. Those without gold are counted and left out.
-    apply_inputs
-        Files, globs, or "-": documents whose scores are to be mended; they may be the same files.
+    apply
+        Files, globs, or "-": documents whose scores are to be recalibrated; they may be the same files.
     out
-        New file of documents: .jsonl, .jsonl.gz or .parquet. Beside it comes the record of the fit, the name with
-        .recalibration.json added, and where there were bad documents they come with .quarantine.jsonl added.
-    objective
-        "queries", "queries-log", "links", "links-log" or "likelihood".
-    folds
-        Of the cross-validation that the reported scores come from, from 2 to the number of documents with gold.
-    seed
-        Of folds, bootstrap and samples, in [0, 2**64).
-    n_samples
-        Clusterings a document, for the queries; at least 2.
-    n_boot
-        Refits on bootstrapped documents, at least 2.
-    role, scheme
-        As of `events.queries.match_queries`.
-    unannotated, missing
-        As of `corefsample.recalibration.RecalibrationFitter`.
-    shrink
-        Whether to draw the fit towards no change by its own uncertainty before it is applied
-        (`RecalibrationDraws.shrunk`): for few documents with gold.
+        New file of documents: .jsonl, .jsonl.gz or .parquet. The record of the fit is written beside it, to the name
+        with .recalibration.json added, and bad documents to the name with .quarantine.jsonl added.
+    options
+        What to fit, and how.
     overwrite
         Whether files of an earlier run may be replaced.
-    on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents; first of the one, then of the
-        other inputs.
+        Called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for `apply`.
 
     Raises
     ------
     ParameterError
-        If an option is outside its range, an output exists and overwrite is not said, or gold does not determine a
-        recalibration.
+        If an output exists and `overwrite` is false, there are more folds than documents, or gold does not determine
+        a recalibration.
     InputError
         If a document is bad, or none has gold.
     OutputError
         If a file cannot be written.
     """
     started = time.time()
-    options = {"objective": objective, "folds": folds, "seed": seed, "n_samples": n_samples, "n_boot": n_boot}
-    options |= {"role": role, "scheme": scheme, "unannotated": unannotated, "missing": missing, "on_error": on_error}
-    options |= {"shrink": shrink}
-    _check_options(options)
-    path, gold_names, names = os.fspath(out), paths_of(gold_inputs), paths_of(apply_inputs)
-    if "-" in gold_names and "-" in names:
-        raise ParameterError("apply_inputs must not be standard input where gold_inputs is, got - twice")
-    file_suffix(path, ParameterError)
+    options = options or RecalibrateOptions()
+    gold_names, apply_names = path_list(gold), path_list(apply)
+    if "-" in gold_names and "-" in apply_names:
+        raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
+    path = os.fspath(out)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
-    query = {name: options[name] for name in ("role", "scheme", "unannotated", "n_samples", "seed")}
-    with quarantine_file(path, on_error=on_error, overwrite=overwrite) as on_rejected:
-        gold = GoldDocuments(
+    with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
+        gold_documents = GoldDocuments(
             gold_names,
-            for_queries=objective.startswith("queries"),
-            role=role,
-            scheme=scheme,
+            for_queries=options.objective.startswith("queries"),
+            role=options.role,
+            scheme=options.scheme,
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
-        target = RecalibratedDocuments(names, on_rejected, on_progress)  # a missing file is told before the fit
-        fitter, fit = _fitted(gold, named_objective(objective, query), missing=missing, unannotated=unannotated)
-        held_out, draws = fitter.cross_fit(folds, seed=seed), fitter.bootstrap(n_boot, seed=seed)
-        applied = draws.shrunk(fit.recalibration) if shrink else fit.recalibration
-        inputs = [{"part": "gold", **row} for row in checksums(gold.stream.paths)]
-        inputs += [{"part": "apply", **row} for row in checksums(target.stream.paths)]
-        n_written = write_documents(
-            _then_removing(record, target.under(applied, fitter.gold.doc_ids)), path, overwrite=overwrite
-        )
+        apply_paths = DocumentStream(apply_names).paths  # so that a missing file raises before the fit
+        fitter, fit = _fitted(gold_documents, options)
+        cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
+        draws = fitter.bootstrap(options.n_boot, seed=options.seed)
+        applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
+        inputs = [{"part": "gold", **row} for row in checksums(gold_documents.stream.paths)]
+        inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
+        stream = DocumentStream(apply_paths, on_rejected=on_rejected, inspect=partial(_overflowing, applied))
+        recalibrated = _Recalibrated(stream, applied, frozenset(fitter.gold.doc_ids), record, on_progress)
+        n_written = write_documents(recalibrated, path, overwrite=overwrite)
         run = RecalibrationRun(
             out=path,
             record=record,
             fit=fit,
-            cross_fit=held_out,
+            cross_fit=cross_fit,
             draws=draws,
             applied=applied,
-            n_without_gold=gold.n_without_gold + fit.gold.n_without_gold,
+            n_without_gold=gold_documents.n_without_gold + fit.gold.n_without_gold,
             n_written=n_written,
-            n_also_fitted=target.n_also_fitted,
+            n_also_fitted=recalibrated.n_also_fitted,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
             seconds=round(time.time() - started, 3),
         )
-        write_record(record, _record(run, {**options, "out": path}, inputs, started))
+        content = run_record(
+            {**dataclasses.asdict(options), "out": path},
+            inputs,
+            started,
+            recalibration=applied.to_json(),
+            summary=run.to_json(),
+            folds=[each.to_json() for each in cross_fit.recalibrations],
+            draws={"temperature": draws.temperature.tolist(), "new_bias": draws.new_bias.tolist()},
+        )
+        write_json(record, content)
     return run
 
 
-def _check_options(options: dict[str, Any]) -> None:
-    _checks.choice("objective", options["objective"], OBJECTIVES)
-    _checks.whole("folds", options["folds"], 2)
-    _checks.seed(options["seed"])
-    _checks.whole("n_samples", options["n_samples"], 2)
-    _checks.whole("n_boot", options["n_boot"], 2)
-    _checks.choice("role", options["role"], ROLES)
-    if options["scheme"] is not None:
-        _checks.choice("scheme", options["scheme"], scheme_names())
-    _checks.choice("unannotated", options["unannotated"], UNANNOTATED)
-    _checks.choice("missing", options["missing"], MISSING)
-    _checks.choice("on_error", options["on_error"], ON_ERROR)
-
-
-def _fitted(
-    gold: GoldDocuments, objective: Objective, *, missing: str, unannotated: Unannotated
-) -> tuple[RecalibrationFitter, RecalibrationFit]:
-    documents = list(gold)
-    files = ", ".join(gold.stream.paths)
+def _fitted(gold: GoldDocuments, options: RecalibrateOptions) -> tuple[RecalibrationFitter, RecalibrationFit]:
+    documents, place = list(gold), ", ".join(gold.stream.paths)
     if not documents:
-        raise InputError(f"{files}: gold must be there to fit on, got none in {gold.n_without_gold} documents")
+        raise InputError(f"gold is required for the fit, got none in {gold.n_without_gold} documents", place=place)
+    names = ("role", "scheme", "unannotated", "n_samples", "seed")
+    objective = named_objective(options.objective, {name: getattr(options, name) for name in names})
     try:
-        fitter = RecalibrationFitter(documents, objective=objective, missing=missing, unannotated=unannotated)
+        fitter = RecalibrationFitter(
+            documents, objective=objective, missing=options.missing, unannotated=options.unannotated
+        )
         return fitter, fitter.fit()
-    except ParameterError as error:  # the options are checked: what is left to be wrong is in the files
-        raise InputError(f"{files}: {error}") from None
+    except ParameterError as error:  # the options are valid, so the fault is in the files
+        raise error.as_input_error(place) from None
 
 
-def _then_removing(path: str, documents: Iterator[ScoredDocument]) -> Iterator[ScoredDocument]:
-    """Pass documents on; then an earlier run's record goes, as the file it tells of is about to."""
-    yield from documents
-    with suppress(FileNotFoundError):
-        os.unlink(path)
+def _overflowing(recalibration: Recalibration, batch: DocumentBatch) -> dict[int, str]:
+    """Rows with a score that the temperature would make infinite."""
+    indptr, _, scores = batch.candidates
+    with np.errstate(over="ignore"):
+        places = np.flatnonzero(~np.isfinite(scores / recalibration.temperature))
+    mentions = np.searchsorted(indptr, places, side="right") - 1
+    rows = np.searchsorted(batch.mentions[0], mentions, side="right") - 1
+    rule = f"scores must stay finite over the temperature {recalibration.temperature:.4g}"
+    return {int(row): f"{rule}, got {float(scores[place])}" for row, place in zip(rows, places, strict=True)}
 
 
-def _record(
-    run: RecalibrationRun, arguments: dict[str, Any], inputs: list[dict[str, Any]], started: float
-) -> dict[str, Any]:
-    held_out = run.cross_fit
-    return run_record(
-        arguments,
-        inputs,
-        started,
-        recalibration=run.applied.to_json(),
-        summary=run.to_json(),
-        folds=[each.to_json() for each in held_out.recalibrations],
-        draws={"temperature": run.draws.temperature.tolist(), "new_bias": run.draws.new_bias.tolist()},
-    )
+@dataclass
+class _Recalibrated:
+    """The documents of a stream with recalibrated scores; iterate once."""
+
+    stream: DocumentStream
+    recalibration: Recalibration
+    fitted: frozenset[str]  # doc_ids
+    record: str
+    on_progress: Progress | None
+    n_also_fitted: int = 0
+
+    def __iter__(self) -> Iterator[ScoredDocument]:
+        for document in streamed(self.stream, self.on_progress):
+            self.n_also_fitted += document.doc_id in self.fitted
+            yield self.recalibration.apply_document(document)
+        # The output is about to be replaced, so the record of an earlier output is no longer valid.
+        with suppress(FileNotFoundError):
+            os.unlink(self.record)

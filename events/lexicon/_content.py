@@ -1,4 +1,4 @@
-"""What a lexicon holds: aliases, codes with their validity, and the rules by which two files combine."""
+"""Content of a lexicon: aliases, codes with their validity, and how a file combines with the one it extends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from corefsample.errors import InputError
 
-__all__ = ["Alias", "Entry", "LexiconContent", "check_claims", "laid_over", "normalised", "without"]
+__all__ = ["Alias", "Entry", "LexiconContent", "check_claims", "combined", "normalised", "without"]
 
 _PLAIN = str.maketrans(
     dict.fromkeys("‘’‛ʼ′´", "'") | dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
@@ -24,17 +24,17 @@ def normalised(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """One way to write a name, as documents are compared with it."""
+    """One spelling of a name, in the form in which it is compared with documents."""
 
     written: str  # as in the file
-    cased: bool  # False: upper and lower case are one
-    squeezed: str  # normalised, without white space, and case-folded unless cased
+    cased: bool  # whether upper and lower case differ
+    squeezed: str  # normalised, without white space, case-folded unless cased
     cuts: frozenset[int]  # offsets in `squeezed` where one token may end and the next begin
-    key: str  # squeezed and case-folded: aliases of different keys never match the same text
+    key: str  # squeezed and case-folded; aliases with different keys never match the same text
 
     @classmethod
     def of(cls, written: str, *, cased: bool = False) -> Alias:
-        """Squeeze a name; tokens may meet at its white space and beside its punctuation, never in a word."""
+        """Make an alias; a token may end at white space of the name and beside its punctuation, not inside a word."""
         text = normalised(written) if cased else normalised(written).casefold()
         squeezed = ""
         cuts = set()
@@ -58,14 +58,14 @@ def _in_word(char: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One code, the names that it goes by, and the days on which it was valid."""
+    """One code with its aliases and the days on which it was valid."""
 
     code: str
     name: str
     kind: str
     aliases: tuple[Alias, ...]
-    start: datetime.date | None  # first day; None: from the beginning of time
-    end: datetime.date | None  # last day; None: to the end of it
+    start: datetime.date | None  # first day; None: no limit
+    end: datetime.date | None  # last day; None: no limit
 
     @property
     def validity(self) -> tuple[datetime.date, datetime.date]:
@@ -73,13 +73,13 @@ class Entry:
         return self.start or datetime.date.min, self.end or datetime.date.max
 
     def overlaps(self, other: Entry) -> bool:
-        """Whether both were valid on some day."""
+        """Whether some day lies in the validity of both."""
         return max(self.validity[0], other.validity[0]) <= min(self.validity[1], other.validity[1])
 
 
 @dataclass(frozen=True, slots=True)
 class LexiconContent:
-    """What a lexicon's file says, laid over what it extends."""
+    """Content of a lexicon file, combined with the lexicon that it extends."""
 
     entries: Mapping[str, Entry]  # by code
     not_countries: tuple[Alias, ...]  # some share a key: "Korean Airlines", "Korean Air Lines"
@@ -87,7 +87,7 @@ class LexiconContent:
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
-    """The content without some codes; an ambiguous alias of which one code is left is ambiguous no more."""
+    """Return the content without some codes; an alias declared ambiguous keeps the codes that are left."""
     ambiguous = {}
     for key, (alias, codes) in content.ambiguous.items():
         left = tuple(code for code in codes if code not in removed)
@@ -97,41 +97,41 @@ def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent
     return LexiconContent(entries, content.not_countries, ambiguous)
 
 
-def laid_over(base: LexiconContent, own: LexiconContent) -> LexiconContent:
-    """A file's content over the one that it extends, which loses every alias that the file speaks of.
+def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
+    """Combine a file's own content with the content that it extends, which loses every alias that the file names.
 
-    An entry of `own` replaces that of `base` with its code, but keeps its aliases.
+    An entry of `own` replaces the entry of `base` with the same code, and its aliases are added to those of `base`.
     """
-    spoken = defaultdict[str, list[tuple[Alias, str | None]]](list)
+    redefined = defaultdict[str, list[tuple[Alias, str | None]]](list)
     for entry in own.entries.values():
         for alias in entry.aliases:
-            spoken[alias.key].append((alias, entry.code))
+            redefined[alias.key].append((alias, entry.code))
     for alias in (*own.not_countries, *(alias for alias, _ in own.ambiguous.values())):
-        spoken[alias.key].append((alias, None))
+        redefined[alias.key].append((alias, None))
 
-    def kept(entry: Entry) -> tuple[Alias, ...]:
+    def remaining(entry: Entry) -> tuple[Alias, ...]:
         return tuple(
             alias
             for alias in entry.aliases
-            if not any(entry.code != code and alias.meets(said) for said, code in spoken.get(alias.key, ()))
+            if not any(entry.code != code and alias.meets(other) for other, code in redefined.get(alias.key, ()))
         )
 
-    entries = {code: replace(entry, aliases=kept(entry)) for code, entry in base.entries.items()}
+    entries = {code: replace(entry, aliases=remaining(entry)) for code, entry in base.entries.items()}
     for code, entry in own.entries.items():
         before = entries[code].aliases if code in entries else ()
         entries[code] = replace(entry, aliases=(*before, *entry.aliases))
     return LexiconContent(
         entries,
-        (*(alias for alias in base.not_countries if alias.key not in spoken), *own.not_countries),
-        {key: declared for key, declared in base.ambiguous.items() if key not in spoken} | dict(own.ambiguous),
+        (*(alias for alias in base.not_countries if alias.key not in redefined), *own.not_countries),
+        {key: declared for key, declared in base.ambiguous.items() if key not in redefined} | dict(own.ambiguous),
     )
 
 
 def check_claims(source: str, content: LexiconContent) -> None:
-    """Refuse an undeclared alias of two codes valid on one day, and contradictions between the lists.
+    """Raise if two codes valid on one day share an undeclared alias, or if the lists contradict each other.
 
-    An alias declared ambiguous is held by all of its listed codes, whether their entries repeat it or not,
-    and may stand in no other entry. An alias under `not_countries` is held by none.
+    An alias declared ambiguous belongs to all of its listed codes, whether or not their entries repeat it, and may
+    be in no other entry. An alias under `not_countries` belongs to no code.
     """
     claims = defaultdict[str, list[tuple[Alias, Entry]]](list)
     for entry in content.entries.values():
@@ -142,20 +142,19 @@ def check_claims(source: str, content: LexiconContent) -> None:
             if entry.code not in codes:
                 found = f"{', '.join(codes)} without {entry.code}"
                 rule = "codes must list every code that has the alias"
-                raise InputError(f"{source}: ambiguous {alias.written!r}: {rule}, got {found}")
+                raise InputError(f"{rule}, got {found}", place=f"{source}: ambiguous {alias.written!r}")
     for alias in content.not_countries:
         holders = {entry.code for _, entry in claims.get(alias.key, ())}
         if alias.key in content.ambiguous:
             holders.update(content.ambiguous[alias.key][1])
         if holders:
             found = ", ".join(sorted(holders))
-            raise InputError(
-                f"{source}: not_countries {alias.written!r}: must not be an alias of a code too, got {found}"
-            )
+            place = f"{source}: not_countries {alias.written!r}"
+            raise InputError(f"must not be an alias of a code as well, got {found}", place=place)
     for claimed in claims.values():
         for i, (alias, entry) in enumerate(claimed):
             for other, rival in claimed[:i]:
                 if rival.code != entry.code and alias.meets(other) and entry.overlaps(rival):
                     found = f"{rival.code} and {entry.code}"
-                    rule = "must be of one code on any day or be declared under ambiguous"
-                    raise InputError(f"{source}: alias {alias.written!r}: {rule}, got {found}")
+                    rule = "must belong to one code on any day or be declared under ambiguous"
+                    raise InputError(f"{rule}, got {found}", place=f"{source}: alias {alias.written!r}")

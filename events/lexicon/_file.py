@@ -1,4 +1,4 @@
-"""The YAML file of a lexicon, version 1: read, and checked field by field."""
+"""Reading and checking the YAML file of a lexicon, version 1."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 from collections.abc import Collection, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from corefsample.errors import InputError
 from events._yaml_file import read_yaml, shown
-from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, laid_over, without
+from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, combined, without
 
 __all__ = ["SHIPPED", "lexicon_content", "read_content", "shipped_content"]
 
@@ -22,23 +22,23 @@ _LISTS = ("remove", "entries", "not_countries", "ambiguous")
 
 
 def lexicon_content(path: str) -> LexiconContent:
-    """What a lexicon file says, with what it extends.
+    """Read a lexicon file and combine it with the lexicon that it extends.
 
     Raises
     ------
     InputError
-        If it cannot be read, or as `read_content`.
+        If it cannot be read, or breaks a rule of the format.
     """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: the lexicon cannot be read: {error.strerror}") from error
+        raise InputError(f"file must be readable, got: {error.strerror}", place=path) from None
     return read_content(path, data, shipped_content())
 
 
 @functools.cache
 def shipped_content() -> LexiconContent:
-    """What the lexicon that comes with the package says."""
+    """Content of the lexicon that comes with the package."""
     file = resources.files("events") / "data" / "countries.yaml"
     return read_content("countries.yaml", file.read_bytes(), None)
 
@@ -46,10 +46,10 @@ def shipped_content() -> LexiconContent:
 def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> LexiconContent:
     """Read and check a lexicon file.
 
-    What a file that extends the shipped lexicon says of an alias replaces all that the shipped one says of
-    it: an alias given to a code leaves the other codes, `not_countries` and `ambiguous`. An entry with a
-    shipped code adds aliases to it; its name, kind, from and to replace the shipped ones where given (`to:
-    null` opens the end).
+    If a file extends the shipped lexicon, its own use of an alias replaces every use in the shipped one: an alias
+    given to a code is removed from the other codes, from `not_countries` and from `ambiguous`. An entry with a shipped
+    code adds aliases to it; its name, kind, from and to replace the shipped ones where they are given (`to: null`
+    means no last day).
 
     Parameters
     ----------
@@ -58,59 +58,59 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
     data
         YAML text in UTF-8.
     shipped
-        What `extends: countries` starts from; None forbids it.
+        The content that `extends: countries` starts from; None forbids it.
 
     Raises
     ------
     InputError
-        For whatever breaks a rule of the format, in one line.
+        If the file breaks a rule of the format; the place is the file and the entry.
     """
     top = _mapping(source, read_yaml(source, data), {"version"}, {"name", "extends", *_LISTS})
     if type(top["version"]) is not int or top["version"] != 1:
-        _refuse(source, "version", "must be 1", top["version"])
+        raise _invalid(source, "version", "must be 1", top["version"])
     _text(source, "name", top.get("name", SHIPPED))
-    removed, entries, nothing, declared = (_list(source, field, top) for field in _LISTS)
+    removed, entries, names_of_none, declared = (_list(source, field, top) for field in _LISTS)
     base = _base(source, top, removed, shipped)
     own: dict[str, Entry] = {}
     for i, raw in enumerate(entries):
         entry = _entry(f"{source}: entries[{i}]", raw, base.entries, {*own, *removed})
         own[entry.code] = entry
-    aliases = tuple(_alias(source, f"not_countries[{i}]", raw) for i, raw in enumerate(nothing))
+    aliases = tuple(_alias(source, f"not_countries[{i}]", raw) for i, raw in enumerate(names_of_none))
     ambiguous: dict[str, tuple[Alias, tuple[str, ...]]] = {}
     for i, raw in enumerate(declared):
         alias, codes = _declaration(f"{source}: ambiguous[{i}]", raw, {*base.entries, *own})
         if alias.key in ambiguous:
-            _refuse(f"{source}: ambiguous[{i}]", "alias", "must be declared once", alias.written)
+            raise _invalid(f"{source}: ambiguous[{i}]", "alias", "must be declared once", alias.written)
         ambiguous[alias.key] = (alias, codes)
-    content = laid_over(base, LexiconContent(own, aliases, ambiguous))
+    content = combined(base, LexiconContent(own, aliases, ambiguous))
     check_claims(source, content)
     return content
 
 
 def _base(source: str, top: Mapping[str, Any], removed: list[Any], shipped: LexiconContent | None) -> LexiconContent:
-    """What the file starts from: nothing, or the shipped lexicon without the codes removed."""
+    """Content that the file starts from: nothing, or the shipped lexicon without the removed codes."""
     if "extends" not in top:
         if removed:
-            _refuse(source, "remove", "needs extends", removed)
+            raise _invalid(source, "remove", "needs extends", removed)
         if not top.get("entries"):
-            _refuse(source, "entries", "must hold an entry unless the file extends another", top.get("entries"))
+            raise _invalid(source, "entries", "must have an entry unless the file extends another", top.get("entries"))
         return LexiconContent({}, (), {})
     if shipped is None or top["extends"] != SHIPPED:
-        _refuse(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", top["extends"])
+        raise _invalid(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", top["extends"])
     for i, code in enumerate(removed):
         if _text(source, f"remove[{i}]", code) not in shipped.entries:
-            _refuse(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)
+            raise _invalid(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)
     return without(shipped, removed)
 
 
 def _entry(place: str, raw: object, base: Mapping[str, Entry], taken: Collection[str]) -> Entry:
-    """One entry with the aliases of the file, its other gaps filled from the shipped entry of that code."""
+    """One entry with the aliases of the file; other missing fields come from the shipped entry of that code."""
     fields = _mapping(place, raw, {"code"}, {"name", "kind", "aliases", "cased", "from", "to"})
     code = _text(place, "code", fields["code"])
     if not re.fullmatch(r"[^\s,>]+", code):
-        _refuse(place, "code", "must hold no white space, comma or '>'", code)
+        raise _invalid(place, "code", "must not contain white space, a comma or '>'", code)
     if code in taken:
-        _refuse(place, "code", "must be in no other entry and not in remove", code)
+        raise _invalid(place, "code", "must not be in another entry or in remove", code)
     place = f"{place} ({code})"
     aliases = tuple(
         _alias(place, f"{field}[{i}]", written, cased=field == "cased")
@@ -119,17 +119,17 @@ def _entry(place: str, raw: object, base: Mapping[str, Entry], taken: Collection
     )
     if code not in base:
         if "name" not in fields:
-            _refuse(place, "name", "is needed unless the code is shipped", None)
+            raise _invalid(place, "name", "is required unless the code is shipped", None)
         if not aliases:
-            _refuse(place, "aliases", "or cased must hold an alias", fields.get("aliases"))
+            raise _invalid(place, "aliases", "or cased must have an alias", fields.get("aliases"))
     before = base.get(code, Entry(code, "", KINDS[0], (), None, None))
     kind = fields.get("kind", before.kind)
     if kind not in KINDS:
-        _refuse(place, "kind", f"must be one of {', '.join(KINDS)}", kind)
+        raise _invalid(place, "kind", f"must be one of {', '.join(KINDS)}", kind)
     start = _date(place, "from", fields["from"]) if "from" in fields else before.start
     end = _date(place, "to", fields["to"]) if "to" in fields else before.end
     if start and end and start > end:
-        _refuse(place, "from", f"must not be after to ({end})", str(start))
+        raise _invalid(place, "from", f"must not be after to ({end})", str(start))
     return Entry(code, _text(place, "name", fields.get("name", before.name)), kind, aliases, start, end)
 
 
@@ -141,41 +141,41 @@ def _declaration(place: str, raw: object, known: Collection[str]) -> tuple[Alias
     codes = [_text(place, f"codes[{i}]", code) for i, code in enumerate(_list(place, "codes", fields))]
     for i, code in enumerate(codes):
         if code not in known:
-            _refuse(place, f"codes[{i}]", "must be the code of an entry", code)
+            raise _invalid(place, f"codes[{i}]", "must be the code of an entry", code)
     if len(set(codes)) < 2:
-        _refuse(place, "codes", "must be two or more different codes", codes)
+        raise _invalid(place, "codes", "must be at least two different codes", codes)
     return alias, tuple(sorted(set(codes)))
 
 
 def _mapping(place: str, value: object, needed: set[str], optional: set[str]) -> dict[str, Any]:
     keys = ", ".join(sorted(needed | optional))
     if not isinstance(value, dict):
-        raise InputError(f"{place}: must be a mapping with keys of {keys}, got {shown(value)}")
+        raise InputError(f"must be a mapping with keys of {keys}, got {shown(value)}", place=place)
     for key in value:
         if key not in needed | optional:
-            raise InputError(f"{place}: key must be one of {keys}, got {shown(key)}")
+            raise InputError(f"key must be one of {keys}, got {shown(key)}", place=place)
     for key in sorted(needed - value.keys()):
-        raise InputError(f"{place}: {key} is needed, got {shown(value)}")
+        raise _invalid(place, key, "is required", value)
     return value
 
 
 def _list(place: str, field: str, fields: Mapping[str, Any]) -> list[Any]:
     value = fields.get(field, [])
     if not isinstance(value, list):
-        _refuse(place, field, "must be a list", value)
+        raise _invalid(place, field, "must be a list", value)
     return list(value)
 
 
 def _alias(place: str, field: str, value: object, *, cased: bool = False) -> Alias:
     alias = Alias.of(_text(place, field, value), cased=cased)
     if not any(map(str.isalnum, alias.squeezed)):
-        _refuse(place, field, "must hold a letter or a digit", value)
+        raise _invalid(place, field, "must contain a letter or a digit", value)
     return alias
 
 
 def _text(place: str, field: str, value: object) -> str:
     if not isinstance(value, str) or not value or value != value.strip():
-        _refuse(place, field, "must be text, not empty, without white space around it", value)
+        raise _invalid(place, field, "must be text, not empty, without surrounding white space", value)
     return value
 
 
@@ -188,9 +188,9 @@ def _date(place: str, field: str, value: object) -> datetime.date | None:
         except ValueError:
             pass
     if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
-        _refuse(place, field, "must be a full date such as 1991-12-26", value)
+        raise _invalid(place, field, "must be a full date such as 1991-12-26", value)
     return value
 
 
-def _refuse(place: str, field: str, rule: str, value: object) -> NoReturn:
-    raise InputError(f"{place}: {field} {rule}, got {shown(value)}")
+def _invalid(place: str, field: str, rule: str, value: object) -> InputError:
+    return InputError(f"{field} {rule}, got {shown(value)}", place=place)

@@ -1,4 +1,4 @@
-"""The country lexicon: which tokens of a document are a country's words, and which country's."""
+"""The country lexicon: finds the names of countries among the tokens of a document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,76 +22,76 @@ __all__ = ["Lexicon", "LexiconMatches", "load_lexicon"]
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatches:
-    """The country words of one document."""
+    """Names of countries in one document."""
 
-    codes: dict[int, str]  # head token of a matched span -> code
-    spans: dict[int, tuple[int, int]]  # the same keys -> the span's tokens, end exclusive
-    n_ambiguous: int  # spans left out because several codes hold their alias at the document's date
+    codes: dict[int, str]  # by head token of a matched span
+    spans: dict[int, tuple[int, int]]  # by the same keys: first token and end (exclusive) of the span
+    n_ambiguous: int  # spans left out because several codes have their alias on the document's date
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """Who holds an alias; no code at all is a name that is no country."""
+class _Owners:
+    """The codes that have an alias; none if the alias is a name of something else."""
 
     codes: tuple[str, ...]
     cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
 
 
 class _Table:
-    """Squeezed aliases, and the beginnings of them after which a token may end."""
+    """Squeezed aliases with their owners, and the prefixes of aliases at which a token may end."""
 
-    __slots__ = ("beginnings", "held")
+    __slots__ = ("beginnings", "owners")
 
     def __init__(self, aliases: Iterable[tuple[Alias, tuple[str, ...]]]) -> None:
-        self.held: dict[str, _Held] = {}
+        self.owners: dict[str, _Owners] = {}
         for alias, codes in aliases:
-            before = self.held.get(alias.squeezed, _Held((), frozenset()))
-            self.held[alias.squeezed] = _Held(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
-        self.beginnings = self._beginnings(self.held)
+            before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
+            self.owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
+        self.beginnings = self._beginnings(self.owners)
 
     @staticmethod
-    def _beginnings(held: Mapping[str, _Held]) -> frozenset[str]:
-        return frozenset(text[:end] for text, one in held.items() for end in (*one.cuts, len(text)) if end)
+    def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
+        return frozenset(text[:end] for text, one in owners.items() for end in (*one.cuts, len(text)) if end)
 
     def country_beginnings(self) -> frozenset[str]:
-        """The beginnings of aliases that some code holds."""
-        return self._beginnings({text: one for text, one in self.held.items() if one.codes})
+        """The prefixes of aliases that some code has."""
+        return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
 
     def longest(self, texts: Sequence[str], start: int) -> tuple[int, tuple[str, ...]] | None:
-        """End and holders of the longest alias that begins at a token, or None.
+        """End and codes of the longest alias that begins at a token, or None.
 
-        Empty texts (tokens of white space) are passed over inside an alias, and never end one.
+        Empty texts (tokens of white space) are skipped inside an alias, and never end one.
         """
         if texts[start] not in self.beginnings:
             return None
-        run, met, found = "", [], None
+        run, boundaries, longest = "", [], None
         for end in range(start, len(texts)):
             if texts[end]:
                 if run:
-                    met.append(len(run))
+                    boundaries.append(len(run))
                 run += texts[end]
                 if run not in self.beginnings:
                     break
-                held = self.held.get(run)
-                if held is not None and held.cuts.issuperset(met):
-                    found = end + 1, held.codes
-        return found
+                owners = self.owners.get(run)
+                if owners is not None and owners.cuts.issuperset(boundaries):
+                    longest = end + 1, owners.codes
+        return longest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lexicon:
-    """Names of countries, and the rule by which a document's tokens match them.
+    """Names of countries, and how the tokens of a document match them.
 
-    An alias matches a run of whole tokens whose texts, put together without white space, spell it; so
-    "U.S." is found as one token and as "U." "S.". Tokens may meet where the alias has white space or beside
-    its punctuation, but not inside of a word: "I" "ran" is not Iran, "to" "go" not Togo, "U" "S" not US.
-    Both sides are compared in NFKC with plain apostrophes and hyphens; upper and lower case are one, except
-    for the aliases that the file lists as cased. The leftmost match goes first and the longest wins;
-    matches never overlap. A name listed under `not_countries` takes its tokens and names nothing.
+    An alias matches a run of whole tokens whose texts, joined without white space, spell it, so "U.S." is found as one
+    token and as "U." "S.". A token may end where the alias has white space or beside its punctuation, but not inside a
+    word: "I" "ran" is not Iran, "to" "go" is not Togo, "U" "S" is not US. Both sides are compared in NFKC with plain
+    apostrophes and hyphens. Case is ignored, except for the aliases that the file lists as cased. Matching goes from
+    left to right and takes the longest alias; matches never overlap. A name listed under `not_countries` matches its
+    tokens and names no country.
 
-    Dates choose between the codes that hold an alias: those valid on the document's date are left. One of
-    them is the match, several are ambiguous, none is no match. An alias of a single code names it at any
-    date: text of 2010 can speak of Yugoslavia.
+    If several codes have an alias, those that are valid on the document's date are candidates. One candidate is the
+    match, several are ambiguous, and none is no match. An alias of a single code names it on any date: a text of 2010
+    can mention Yugoslavia.
 
     Attributes
     ----------
@@ -104,12 +104,15 @@ class Lexicon:
     """
 
     source: str
-    names: Mapping[str, str] = field(repr=False)
-    kinds: Mapping[str, str] = field(repr=False)
-    _validity: Mapping[str, tuple[datetime.date, datetime.date]] = field(repr=False)
-    _folded: _Table = field(repr=False)
-    _cased: _Table = field(repr=False)
-    _starts: tuple[frozenset[str], frozenset[str]] = field(repr=False)
+    names: Mapping[str, str]
+    kinds: Mapping[str, str]
+    _validity: Mapping[str, tuple[datetime.date, datetime.date]]
+    _folded: _Table
+    _cased: _Table
+    _starts: tuple[frozenset[str], frozenset[str]]
+
+    def __repr__(self) -> str:
+        return f"Lexicon({self.source!r}, {len(self.names)} codes)"
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ class Lexicon:
         return self.names[self.require(code)]
 
     def require(self, code: str) -> str:
-        """Return the code, or raise ParameterError with what it may have meant."""
+        """Return the code, or raise ParameterError with a hint at similar codes."""
         if code in self.names:
             return code
         text = str(code)
@@ -133,19 +136,19 @@ class Lexicon:
             *difflib.get_close_matches(text.upper(), self.names, n=3),
         ]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
-        hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is like it"
-        raise ParameterError(f"unknown country code {code!r}: {hint}")
+        hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
+        raise ParameterError(f"must be a country code of the lexicon, got {code!r}", parameter="code", hint=hint)
 
     def match(self, text: Sequence[str], heads: Sequence[int], date: datetime.date | None) -> LexiconMatches:
-        """Find the country words of one document.
+        """Find the names of countries in one document.
 
         Parameters
         ----------
         text
             Texts of the document's n_tokens tokens.
         heads
-            n_tokens offsets of the tokens' syntactic heads, negative for a root. A span counts at the token
-            whose head lies outside of it; of several, at the last that holds a letter or digit.
+            Offset of each token's syntactic head, negative for a root. A span is reported at the token whose head is
+            outside the span; of several, at the last one with a letter or digit.
         date
             Date of the document; None counts every code as valid.
 
@@ -155,7 +158,7 @@ class Lexicon:
             If `heads` is not as long as `text`.
         """
         if len(heads) != len(text):
-            raise ParameterError(f"heads must have one offset a token, got {len(heads)} for {len(text)} tokens")
+            raise ParameterError(f"must have one offset per token ({len(text)}), got {len(heads)}", parameter="heads")
         pairs = [_spellings(token) for token in text]
         plain, folded = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         codes: dict[int, str] = {}
@@ -164,8 +167,8 @@ class Lexicon:
         for start in [t for t, pair in enumerate(pairs) if self._begins(*pair)]:
             if start < end:
                 continue
-            end, holders = self._longest(plain, folded, start)
-            valid = self._valid(holders, date)
+            end, owners = self._longest(plain, folded, start)
+            valid = self._valid(owners, date)
             if len(valid) == 1:
                 head = _head(plain, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
@@ -186,11 +189,11 @@ class Lexicon:
         return np.fromiter(found, np.bool_, len(vocabulary))
 
     def _begins(self, plain: str, folded: str) -> bool:
-        """Whether any alias, also one that no code holds, could begin with a token."""
+        """Whether any alias, including one without a code, could begin with a token."""
         return folded in self._folded.beginnings or plain in self._cased.beginnings
 
     def _longest(self, plain: Sequence[str], folded: Sequence[str], start: int) -> tuple[int, tuple[str, ...]]:
-        """End and holders of the longest alias at a token, or the token alone, held by no code."""
+        """End and codes of the longest alias at a token; without an alias, the token itself and no code."""
         found = self._folded.longest(folded, start)
         cased = self._cased.longest(plain, start)
         if found is None or cased is None:
@@ -199,23 +202,23 @@ class Lexicon:
             return found[0], tuple(sorted({*found[1], *cased[1]}))
         return max(found, cased)
 
-    def _valid(self, holders: tuple[str, ...], date: datetime.date | None) -> tuple[str, ...]:
-        if len(holders) < 2 or date is None:
-            return holders
-        return tuple(c for c in holders if self._validity[c][0] <= date <= self._validity[c][1])
+    def _valid(self, codes: tuple[str, ...], date: datetime.date | None) -> tuple[str, ...]:
+        if len(codes) < 2 or date is None:
+            return codes
+        return tuple(c for c in codes if self._validity[c][0] <= date <= self._validity[c][1])
 
 
-def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
+def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     """Load a lexicon.
 
     Parameters
     ----------
-    source
-        Path of a lexicon file (YAML, version 1); None, or its name, is the shipped lexicon of countries.
+    lexicon
+        Path of a lexicon file (YAML, version 1); None or "countries" is the shipped lexicon of countries.
 
     Notes
     -----
-    A file extends the shipped lexicon, or starts from nothing without `extends`::
+    A file extends the shipped lexicon; without `extends` it starts empty::
 
         version: 1
         extends: countries
@@ -224,30 +227,30 @@ def load_lexicon(source: str | os.PathLike[str] | None = None) -> Lexicon:
           - code: X-G7                        # any text without white space, comma or ">"
             name: Group of Seven
             kind: organisation                # or country (the default), territory, historic
-            aliases: [Group of Seven, G-7]    # in any case
+            aliases: [Group of Seven, G-7]    # in upper or lower case
             cased: [G7]                       # only as written
-            from: 1976-06-27                  # first and last day; leave out what is open
+            from: 1976-06-27                  # first and last day; omit where there is no limit
             to: 1997-06-20
           - {code: USA, aliases: [Yankees]}   # one more alias of a shipped code
-        not_countries: [G7 chord]             # holds a name and names something else
+        not_countries: [G7 chord]             # contains a name, but is not a country
         ambiguous:
           - {alias: Guinean, codes: [GIN, GNB]}
 
-    What a file says of an alias replaces all that the shipped lexicon says of it. An alias of two codes that were
-    valid on one day must be declared ambiguous, with all its codes.
+    What a file says about an alias replaces everything that the shipped lexicon says about it. An alias of two codes
+    that were valid on the same day must be declared ambiguous, with all its codes.
 
     Raises
     ------
     ParameterError
-        If `source` is no path.
+        If `lexicon` is not a path.
     InputError
-        If the file cannot be read or breaks a rule of the format: one line of file, entry, rule and value.
+        If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
     """
-    if source is not None and not isinstance(source, (str, os.PathLike)):
-        raise ParameterError(f"lexicon must be a path or None, got {shown(source)}")
-    if source is None or os.fspath(source) == SHIPPED:
+    if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
+        raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")
+    if lexicon is None or os.fspath(lexicon) == SHIPPED:
         return _shipped_lexicon()
-    path = os.fspath(source)
+    path = os.fspath(lexicon)
     return _compiled(path, lexicon_content(path))
 
 
@@ -258,13 +261,13 @@ def _shipped_lexicon() -> Lexicon:
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:
     entries = [content.entries[code] for code in sorted(content.entries)]
-    held = [
+    owned = [
         *((alias, (entry.code,)) for entry in entries for alias in entry.aliases),
         *content.ambiguous.values(),
         *((alias, ()) for alias in content.not_countries),
     ]
-    folded = _Table((alias, codes) for alias, codes in held if not alias.cased)
-    cased = _Table((alias, codes) for alias, codes in held if alias.cased)
+    folded = _Table((alias, codes) for alias, codes in owned if not alias.cased)
+    cased = _Table((alias, codes) for alias, codes in owned if alias.cased)
     return Lexicon(
         source,
         {entry.code: entry.name for entry in entries},
@@ -278,7 +281,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _spellings(token: str) -> tuple[str, str]:
-    """A token's text as cased and as folded aliases are compared with it."""
+    """A token's text in the forms in which cased and folded aliases are compared with it."""
     plain = "".join(normalised(token).split())
     return plain, plain.casefold()
 
@@ -286,5 +289,5 @@ def _spellings(token: str) -> tuple[str, str]:
 def _head(texts: Sequence[str], heads: Sequence[int], start: int, end: int) -> int:
     outside = [i for i in range(start, end) if not start <= heads[i] < end]
     words = [i for i in outside if any(map(str.isalnum, texts[i]))]
-    # Heads in a circle inside of the span are no tree; readers refuse them, and the last token will do here.
+    # If the heads inside the span form a cycle (readers reject such parses), the last token is as good as any.
     return int((words or outside or [end - 1])[-1])

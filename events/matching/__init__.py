@@ -1,4 +1,4 @@
-"""Rules applied to one document's parse: which mentions describe an actor, which fill a role."""
+"""Rules and lexicons matched with the parse of a document: described mentions, and mentions that fill roles."""
 
 import lazy_loader
 

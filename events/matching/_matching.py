@@ -1,6 +1,6 @@
-"""Rules against one parse: which mentions are described as which country, and which fill the roles of an event.
+"""Matches of a rule in one parse: mentions described as countries, and mentions that fill the roles of an event.
 
-Done once a document. What is left for each sampled clustering is boolean (see `events.counting`).
+This is done once per document; each sampled clustering then needs only boolean operations (see `events.counting`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterHint
 from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
@@ -22,16 +22,16 @@ from events.rules import Rule
 __all__ = ["MentionMatches", "match_document", "readable_schemes"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MentionMatches:
-    """What a rule and a lexicon see in one document.
+    """Matches of a rule and a lexicon in one document.
 
     Attributes
     ----------
     countries
         Codes described by any mention, sorted.
     described_mentions, described_countries
-        int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may come several times.
+        int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may appear several times.
     instances
         int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger.
     triggers
@@ -40,20 +40,25 @@ class MentionMatches:
         Names in the text that the lexicon declares ambiguous.
     described_words
         int32 (n_descriptions, 2): tokens, end exclusive, of the country's name that makes a description, the first of
-        several; None where that is not known.
+        several; None if unknown.
     """
 
     countries: tuple[str, ...]
-    described_mentions: npt.NDArray[np.int32]
-    described_countries: npt.NDArray[np.int32]
-    instances: npt.NDArray[np.int32]
-    triggers: npt.NDArray[np.int32]
+    described_mentions: Ints32
+    described_countries: Ints32
+    instances: Ints32
+    triggers: Ints32
     n_ambiguous: int = 0
-    described_words: npt.NDArray[np.int32] | None = None
+    described_words: Ints32 | None = None
+
+    def __repr__(self) -> str:
+        codes = ", ".join(self.countries) or "none"
+        n_descriptions, n_instances = len(self.described_mentions), len(self.instances)
+        return f"MentionMatches(countries: {codes}; {n_descriptions} descriptions, {n_instances} instances)"
 
     @property
     def possible(self) -> bool:
-        """Whether any clustering could hold an event."""
+        """Whether an event is possible in some clustering."""
         return bool(len(self.countries) and len(self.instances))
 
     def _compared(self) -> tuple[object, ...]:
@@ -61,7 +66,7 @@ class MentionMatches:
         return self.countries, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
 
     def agrees(self, other: MentionMatches) -> bool:
-        """Whether the other matches come to the same events: equal, or no event possible in either."""
+        """Whether both give the same events: they are equal, or no event is possible in either."""
         return not (self.possible or other.possible) or self._compared() == other._compared()
 
 
@@ -91,7 +96,7 @@ def _misfits(labels: list[str]) -> str:
 
 def match_document(
     tokens: Tokens,
-    mentions: npt.NDArray[np.int32],
+    mentions: Ints32,
     rule: Rule,
     lexicon: Lexicon,
     date: datetime.date | None,
@@ -128,17 +133,17 @@ def match_document(
     matches = [reading.matches(found) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
         names = " and ".join(reading.scheme for reading in readings)
+        found_labels = f"labels that fit {names}, which see different events"
         raise InputError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {names}, which see different events "
-            "(scheme chooses)"
+            f"tokens.dep must tell the dependency scheme, got {found_labels}", hint=ParameterHint("scheme", "chooses")
         )
     return matches[0]
 
 
 class _Reading:
-    """A parse as one scheme reads it, and the instances of the rule's event in it."""
+    """A parse in one scheme, with the instances of the rule's event."""
 
-    def __init__(self, tokens: Tokens, mentions: npt.NDArray[np.int32], rule: Rule, scheme: str) -> None:
+    def __init__(self, tokens: Tokens, mentions: Ints32, rule: Rule, scheme: str) -> None:
         self.scheme = scheme
         self.view = ParseView(tokens, SCHEMES[scheme])
         self._rule = rule
@@ -148,7 +153,7 @@ class _Reading:
         self.instances, self._triggers = _instances(self.view, self._by_head, rule, scheme)
 
     def matches(self, found: LexiconMatches) -> MentionMatches:
-        """Add which mentions are described as a country, given the countries' words in the text."""
+        """Add the mentions that are described as a country, given the names of countries in the text."""
         words = _described(self.view, self._by_head, self._rule.described[self.scheme], found.codes)
         described = sorted(words)
         countries = tuple(sorted({code for _, code in described}))
@@ -167,11 +172,11 @@ class _Reading:
 def _described(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
-    """Pairs of a mention and a country that a description path of its head leads to, each with the first such word."""
-    # Paths that only go down lead to a country's word from the word itself and from what is above it.
-    near = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
+    """Mentions and the countries to which a description path of their head leads, with the first such token."""
+    # Paths that only go down lead to a name of a country from its own token and from the tokens above.
+    candidates = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
     words: dict[tuple[int, str], int] = {}
-    for head in near & by_head.keys():
+    for head in candidates & by_head.keys():
         tokens = {token for path in paths for token in follow(path, view, head) if token in codes}
         for token in sorted(tokens, reverse=True):
             words |= {(mention, codes[token]): token for mention in by_head[head]}
@@ -191,7 +196,7 @@ def _with_all_above(view: ParseView, tokens: Iterable[int]) -> set[int]:
 def _instances(
     view: ParseView, by_head: Mapping[int, list[int]], rule: Rule, scheme: str
 ) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Every way to fill the event's roles at every trigger, each once, in the order of the text."""
+    """All ways to fill the roles of the event at each trigger, each once, in the order of the text."""
     instances, triggers = [], []
     lemmas = {lemma for lemma in set(view.lemma) if lemma.lower() in rule.lemmas}
     for token in [t for t, lemma in enumerate(view.lemma) if lemma in lemmas]:

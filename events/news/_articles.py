@@ -1,15 +1,13 @@
-"""Readers of dated news: JSON Lines, CSV, Parquet, and NITF XML as the New York Times Annotated Corpus has it."""
+"""Streams of dated news articles from JSON Lines, CSV, Parquet, and NITF XML (New York Times Annotated Corpus)."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from corefsample.documents import Rejected
-from corefsample.errors import InputError
+from corefsample.files import PathLike, ReadProgress, SeenIds, total_size
 from events.news._fields import Article, ArticleFault, FieldRules, Record
-from events.news._files import ARCHIVES, MARKUP, PathLike, Progress, corpus_paths, ending
+from events.news._files import ARCHIVES, MARKUP, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records
 from events.news._tables import Columns, csv_records, json_records, parquet_records
 
@@ -19,32 +17,32 @@ __all__ = ["Article", "ArticleStream", "read_articles"]
 class ArticleStream:
     """The articles of several files, one after another, in their order.
 
-    Memory stays flat however many there are: of an article read, 16 bytes of its doc_id are kept, nothing more.
+    Memory stays constant however many articles there are, except for 16 bytes for each doc_id.
 
     Parameters
     ----------
     inputs
-        Files, folders, globs, or "-" for JSON Lines on standard input. The ending of a name tells the format:
+        Files, folders, globs, or "-" for JSON Lines on standard input. The ending of a name gives the format:
         .jsonl, .csv, .xml (these also with .gz), .parquet, and .tgz, .tar.gz, .tar for archives of XML, which may
-        hold archives once more. Of a folder every such file counts, at any depth, in the order of paths.
-    text, date, doc_id, title
-        Columns of a table. `doc_id` None: articles are numbered in their file, "news.csv#1", or have the name of
-        their XML file or member. A table may lack `title`. NITF has its own places for all of them.
+        contain archives once. A folder stands for all such files in it, at any depth, sorted by path.
+    text_column, date_column, id_column, title_column
+        Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
+        after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
     metadata
-        Columns to keep beside these, None for all others.
+        Further columns to keep; None for all others.
     date_format
-        Of dates in tables, as `datetime.datetime.strptime` has it. None: ISO dates; what is said of the hour is left
-        aside, whatever the time zone.
+        Format of the dates in tables, for `datetime.datetime.strptime`; None for ISO dates. The time of day and the
+        time zone are ignored.
     max_chars
-        Longest text allowed; spaCy's parsers refuse more than a million characters.
+        Longest text allowed, in characters; spaCy's parsers reject texts of more than a million.
     on_rejected
         Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
-        A file that cannot be read on (broken gzip data or archive, no CSV, no Parquet) always raises.
+        A file that is damaged (gzip data, archive, CSV, Parquet) always raises.
 
     Attributes
     ----------
     paths
-        The files, folders and globs expanded.
+        The files, after expansion of folders and globs.
     total_bytes
         Size of all files; standard input counts 0.
 
@@ -53,30 +51,29 @@ class ArticleStream:
     ParameterError
         If an option breaks its rule.
     InputError
-        If a file is missing or has another ending; at once.
+        If a file is missing or has another ending.
     """
 
     def __init__(
         self,
         inputs: PathLike | Iterable[PathLike],
         *,
-        text: str = "text",
-        date: str = "date",
-        doc_id: str | None = "doc_id",
-        title: str = "title",
+        text_column: str = "text",
+        date_column: str = "date",
+        id_column: str | None = "doc_id",
+        title_column: str = "title",
         metadata: Sequence[str] | None = None,
         date_format: str | None = None,
         max_chars: int = 1_000_000,
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
-        self._columns = Columns(text, date, doc_id, title, metadata)
+        self._columns = Columns(text_column, date_column, id_column, title_column, metadata)
         self._rules = FieldRules(date_format, max_chars)
-        self._iso_rules = FieldRules(None, max_chars)
         self._on_rejected = on_rejected
         self.paths = corpus_paths(inputs)
-        self.total_bytes = sum(os.path.getsize(path) for path in self.paths if path != "-")
+        self.total_bytes = total_size(self.paths)
         self._bytes_before = 0
-        self._progress = Progress()
+        self._progress = ReadProgress()
 
     @property
     def bytes_read(self) -> int:
@@ -86,88 +83,79 @@ class ArticleStream:
     def __iter__(self) -> Iterator[Article]:
         """Read the files from the beginning; standard input can be read once."""
         self._bytes_before = 0
-        seen: set[bytes] = set()
+        doc_ids = SeenIds()
         for path in self.paths:
-            self._progress = Progress()
-            # The date of NITF is the standard's, whatever that of tables.
-            rules = self._iso_rules if ending(path) in (*MARKUP, *ARCHIVES) else self._rules
+            self._progress = ReadProgress()
             for record in self._records(path):
                 try:
-                    article = rules.article(record)
-                    _require_new(article.doc_id, seen)
+                    article = self._rules.article(record)
+                    if not doc_ids.add(article.doc_id):
+                        raise ArticleFault("doc_id must be unique in the corpus, got it again", article.doc_id)
                 except ArticleFault as fault:
                     self._reject(path, record, fault)
                 else:
                     yield article
-            self._bytes_before += 0 if path == "-" else os.path.getsize(path)
-            self._progress = Progress()
+            self._bytes_before += total_size([path])
+            self._progress = ReadProgress()
 
     def _records(self, path: str) -> Iterator[Record]:
-        kind = ending(path)
-        if kind in ARCHIVES:
+        suffix = news_suffix(path)
+        if suffix in ARCHIVES:
             return archive_records(path, self._progress, by_name=self._columns.doc_id is None)
-        if kind in MARKUP:
+        if suffix in MARKUP:
             return xml_records(path, self._progress, by_name=self._columns.doc_id is None)
-        if kind == ".parquet":
+        if suffix == ".parquet":
             return parquet_records(path, self._columns, self._progress)
-        if kind in (".csv", ".csv.gz"):
+        if suffix in (".csv", ".csv.gz"):
             return csv_records(path, self._columns, self._progress)
         return json_records(path, self._columns, self._progress)
 
     def _reject(self, path: str, record: Record, fault: ArticleFault) -> None:
-        bad = Rejected(path, record.place, fault.doc_id, str(fault), record.original())
+        rejected = Rejected(path, record.place, None, fault.doc_id, str(fault), record.original(), fault.hint)
         if self._on_rejected is None:
-            raise InputError(bad.message()) from None
-        self._on_rejected(bad)
-
-
-def _require_new(doc_id: str, seen: set[bytes]) -> None:
-    digest = hashlib.blake2b(doc_id.encode(), digest_size=16).digest()
-    if digest in seen:
-        raise ArticleFault("doc_id must be unique in the corpus, got it again", doc_id)
-    seen.add(digest)
+            raise rejected.error() from None
+        self._on_rejected(rejected)
 
 
 def read_articles(
     inputs: PathLike | Iterable[PathLike],
     *,
-    text: str = "text",
-    date: str = "date",
-    doc_id: str | None = "doc_id",
-    title: str = "title",
+    text_column: str = "text",
+    date_column: str = "date",
+    id_column: str | None = "doc_id",
+    title_column: str = "title",
     metadata: Sequence[str] | None = None,
     date_format: str | None = None,
     max_chars: int = 1_000_000,
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> Iterator[Article]:
-    """Read dated news articles one after another; memory stays flat however many there are.
+    """Read dated news articles one after another, in constant memory.
 
     Parameters
     ----------
-    inputs, text, date, doc_id, title, metadata, date_format, max_chars, on_rejected
-        As of `ArticleStream`, which tells its progress besides.
+    inputs, text_column, date_column, id_column, title_column, metadata, date_format, max_chars, on_rejected
+        As of `ArticleStream`, which also reports its progress.
 
     Yields
     ------
     Article
-        doc_id, date, text, title, metadata. An article without a word is one too; one without a date is refused, or
-        set aside.
+        An article may have an empty text, but must have a date.
 
     Raises
     ------
     ParameterError
         If an option breaks its rule; at once.
     InputError
-        If a file is missing or has another ending, at once. One line of file, place, doc_id, field, rule and value,
-        at the first article that breaks a rule.
+        If a file is missing or has another ending, at once; at the first article that breaks a rule, with file,
+        place, doc_id, field, rule and value.
     """
     return iter(
         ArticleStream(
             inputs,
-            text=text,
-            date=date,
-            doc_id=doc_id,
-            title=title,
+            text_column=text_column,
+            date_column=date_column,
+            id_column=id_column,
+            title_column=title_column,
             metadata=metadata,
             date_format=date_format,
             max_chars=max_chars,

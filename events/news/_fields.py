@@ -1,4 +1,4 @@
-"""What a dated article is, and the rules that each of its fields keeps, whatever file it came from."""
+"""Dated articles, and the rules for each of their fields, whatever the file format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any
 import msgspec
 
 from corefsample._checks import shown, whole
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
 
 __all__ = ["Article", "ArticleFault", "FieldRules", "Record"]
 
+_DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Article:
     """One dated news article.
 
@@ -28,11 +30,11 @@ class Article:
     date
         Day of publication.
     text
-        As the file has it, headline apart; may be empty.
+        As in the file, without the headline; may be empty.
     title
-        Headline, empty where there is none.
+        Headline, or empty.
     metadata
-        Everything else the file says of the article: values of JSON. What is null or empty there is not here.
+        Everything else that the file says about the article, as JSON values, without null and empty values.
     """
 
     doc_id: str
@@ -41,14 +43,18 @@ class Article:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Article({self.doc_id!r}, {self.date}, {shown(self.title)}, {len(self.text)} characters)"
+
 
 class ArticleFault(Exception):  # noqa: N818 - never reaches a user
     """A record cannot become an article; the text is field, rule and value, in one line."""
 
-    def __init__(self, reason: str, doc_id: str = "") -> None:
-        # Names of fields come from the file, and may hold what would break a line.
+    def __init__(self, reason: str, doc_id: str = "", *, hint: str | ParameterHint | None = None) -> None:
+        # Names of fields come from the file and may contain line breaks.
         super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason))
         self.doc_id = doc_id
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +64,15 @@ class Record:
     Attributes
     ----------
     place
-        Where in its file: "line 12", "row 7", "member 01/0001.xml, line 3".
+        Place in its file: "line 12", "row 7", "member 01/0001.xml, line 3".
     original
-        Gives the record's text, for who sets it aside.
+        Returns the text of the record, for a quarantine file.
     fault
-        Why there are no fields, or empty.
+        Why the record has no fields, or None.
     names
-        How this file calls text, date and doc_id, for messages.
+        Names of text, date and doc_id in this file, for messages.
+    in_table
+        Whether the record is a row of a table, whose dates are in the chosen format; NITF has ISO dates.
     """
 
     place: str
@@ -74,22 +82,23 @@ class Record:
     doc_id: Any = None
     title: Any = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    fault: str = ""
+    fault: ArticleFault | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    in_table: bool = False
 
     def name(self, part: str) -> str:
-        """What the file calls a field."""
+        """Name of a field in the file."""
         return self.names.get(part, part)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRules:
-    """Options under which records become articles.
+    """Options for turning records into articles.
 
     Attributes
     ----------
     date_format
-        As `datetime.datetime.strptime` has it; None: ISO dates.
+        Format of dates in tables, for `datetime.datetime.strptime`; None for ISO dates.
     max_chars
         Longest text allowed, in characters.
     """
@@ -100,48 +109,52 @@ class FieldRules:
     def __post_init__(self) -> None:
         whole("max_chars", self.max_chars, 1)
         if self.date_format is not None and (not isinstance(self.date_format, str) or "%" not in self.date_format):
-            raise ParameterError(f"date_format must be a format such as '%d.%m.%Y', got {shown(self.date_format)}")
+            found = shown(self.date_format)
+            raise ParameterError(f"must be a format such as '%d.%m.%Y', got {found}", parameter="date_format")
 
     def article(self, record: Record) -> Article:
-        """Check a record's fields.
+        """Check the fields of a record.
 
         Raises
         ------
         ArticleFault
-            If one breaks its rule.
+            If a field breaks its rule.
         """
-        doc_id = _doc_id(record) if not record.fault else ""
+        if record.fault is not None:
+            raise record.fault
+        doc_id = _doc_id(record)
         try:
-            if record.fault:
-                raise ArticleFault(record.fault)
-            return Article(
-                doc_id, self._date(record), self._text(record), _title(record), _json_values(dict(record.metadata))
-            )
+            date, text = self._date(record), self._text(record)
+            title = "" if record.title is None else _unicode(record.name("title"), record.title)
+            return Article(doc_id, date, text, title, _json_values(record.metadata))
         except ArticleFault as fault:
-            raise ArticleFault(str(fault), doc_id) from None
+            fault.doc_id = doc_id
+            raise
 
     def _date(self, record: Record) -> datetime.date:
         name, value = record.name("date"), record.date
         if value is None or value == "":
-            raise ArticleFault(f"{name} must be there, got none")
+            raise ArticleFault(f"{name} is missing")
         if isinstance(value, datetime.datetime):
             return value.date()
         if isinstance(value, datetime.date):
             return value
-        kind = "an ISO date" if self.date_format is None else f"a date such as {self.date_format!r} says"
+        date_format = self.date_format if record.in_table else None
+        kind = "an ISO date" if date_format is None else f"a date in the format {date_format!r}"
         if not isinstance(value, str):
             raise ArticleFault(f"{name} must be {kind}, got {shown(value)}")
         try:
-            if self.date_format is not None:
-                return datetime.datetime.strptime(value.strip(), self.date_format).date()
+            if date_format is not None:
+                return datetime.datetime.strptime(value.strip(), date_format).date()
             return datetime.datetime.fromisoformat(value.strip()).date()
         except ValueError:
-            raise ArticleFault(f"{name} must be {kind}, got {shown(value)}") from None
+            hint = _DATE_HINT if record.in_table and date_format is None else None
+            raise ArticleFault(f"{name} must be {kind}, got {shown(value)}", hint=hint) from None
 
     def _text(self, record: Record) -> str:
         name = record.name("text")
         if record.text is None:
-            raise ArticleFault(f"{name} must be there, got none")
+            raise ArticleFault(f"{name} is missing")
         text = _unicode(name, record.text)
         if len(text) > self.max_chars:
             raise ArticleFault(f"{name} must be at most {self.max_chars} characters, got {len(text)}")
@@ -151,18 +164,14 @@ class FieldRules:
 def _doc_id(record: Record) -> str:
     name, value = record.name("doc_id"), record.doc_id
     if value is None or value == "":
-        raise ArticleFault(f"{name} must be there, got none")
+        raise ArticleFault(f"{name} is missing")
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
     return _unicode(name, value)
 
 
-def _title(record: Record) -> str:
-    return "" if record.title is None else _unicode(record.name("title"), record.title)
-
-
 def _unicode(name: str, value: Any) -> str:
-    """Return a string that can be written again; JSON can spell half a surrogate pair."""
+    """Return a string that UTF-8 can encode; JSON can contain half of a surrogate pair."""
     if not isinstance(value, str):
         raise ArticleFault(f"{name} must be a string, got {shown(value)}")
     try:
@@ -172,15 +181,15 @@ def _unicode(name: str, value: Any) -> str:
     return value
 
 
-def _json_values(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is null or empty, and turn the rest into values of JSON."""
-    kept = {name: _json_value(value) for name, value in metadata.items()}
-    kept = {name: value for name, value in kept.items() if value is not None and value != ""}
+def _json_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out null and empty values, and turn the others into JSON values."""
+    values = {name: _json_value(value) for name, value in metadata.items()}
+    values = {name: value for name, value in values.items() if value is not None and value != ""}
     try:
-        msgspec.json.encode(kept)
+        msgspec.json.encode(values)
     except (UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        raise ArticleFault(f"metadata must be what JSON can hold, got: {error}") from None
-    return kept
+        raise ArticleFault(f"metadata must be JSON values, got: {error}") from None
+    return values
 
 
 def _json_value(value: Any) -> Any:
@@ -195,5 +204,5 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_json_value(inner) for inner in value]
     if isinstance(value, (bytes, bytearray)):
-        raise ArticleFault(f"metadata must be what JSON can hold, got bytes {shown(value)}")
-    return str(value)  # a Decimal, a duration
+        raise ArticleFault(f"metadata must be JSON values, got bytes {shown(value)}")
+    return str(value)  # a Decimal or a duration

@@ -1,4 +1,4 @@
-"""Articles in NITF XML, one a file: plain, gzip, or members of tar archives, which are read and never extracted."""
+"""Articles in NITF XML, one in each file: plain, gzip, or members of tar archives, which are read as streams."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from corefsample.errors import InputError
-from events.news._fields import Record
-from events.news._files import ARCHIVES, MARKUP, Progress, ending, opened
+from corefsample.files import ReadProgress, open_bytes
+from events.news._fields import ArticleFault, Record
+from events.news._files import ARCHIVES, MARKUP, news_suffix
 from events.news._nitf import NitfDocument, NitfError
 
 __all__ = ["archive_records", "xml_records"]
@@ -21,47 +22,47 @@ _CHUNK = 2**16
 _BLOCK = 512  # bytes of a tar header
 
 
-def xml_records(path: str, progress: Progress, *, by_name: bool) -> Iterator[Record]:
-    """Read the article of one file; `by_name`, its doc_id is the name of the file."""
-    with opened(path, progress) as stream:
+def xml_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
+    """Read the article of one file; with `by_name` its doc_id is the name of the file."""
+    with open_bytes(path, progress) as stream:
         content = stream.read(XML_LIMIT + 1)
     yield _record(content, os.path.basename(path), "", by_name=by_name)
 
 
-def archive_records(path: str, progress: Progress, *, by_name: bool) -> Iterator[Record]:
-    """Read the XML files of a tar archive, and of archives in it, in their order; other members do not count.
+def archive_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
+    """Read the XML files of a tar archive, and of archives in it, in their order; other members are ignored.
 
-    `by_name`, a doc_id is the path of the member.
+    With `by_name` a doc_id is the path of the member.
 
     Raises
     ------
     InputError
-        If the archive is broken: what comes after the fault cannot be trusted.
+        If the archive is damaged: its content after the fault cannot be trusted.
     """
-    with opened(path, progress) as stream:
+    with open_bytes(path, progress) as stream:
         yield from _members(stream, path, "", by_name=by_name)
 
 
 def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[Record]:
-    inside = f"member {outer}: " if outer else ""
+    place = f"{path}: member {outer}" if outer else path
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             while (member := archive.next()) is not None:
-                archive.members = []  # type: ignore[attr-defined]  # else it keeps every member's header
-                kind = ending(member.name)
+                archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
+                suffix = news_suffix(member.name)
                 if not member.isfile() or os.path.basename(member.name).startswith("."):
                     continue
-                if kind in MARKUP:
+                if suffix in MARKUP:
                     yield _member(archive, member, outer, by_name=by_name)
-                elif kind in ARCHIVES:
+                elif suffix in ARCHIVES:
                     yield from _inner_archive(archive, member, path, outer, by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: {inside}archive must be whole, got: {error}") from None
+        raise InputError(f"archive must be complete, got: {error}", place=place) from None
 
 
 def _require_end(archive: tarfile.TarFile) -> None:
-    """Refuse an archive that ends early or goes on with something else: tarfile takes either for its end."""
+    """Raise if an archive is truncated or continues with something else: tarfile takes either for its end."""
     stream: Any = archive.fileobj
     if stream.tell() < archive.offset + _BLOCK:
         raise tarfile.ReadError("no end of archive")
@@ -77,7 +78,7 @@ def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, outer: str, *, by
         try:
             content = gzip.GzipFile(fileobj=file).read(XML_LIMIT + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            return Record(f"member {name}", str, fault=f"gzip data must be whole, got: {error}")
+            return Record(f"member {name}", str, fault=ArticleFault(f"gzip data must be complete, got: {error}"))
     else:
         content = file.read(XML_LIMIT + 1)
     return _record(content, name, f"member {name}, ", by_name=by_name)
@@ -87,7 +88,8 @@ def _inner_archive(
     archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, outer: str, *, by_name: bool
 ) -> Iterator[Record]:
     if outer:
-        raise InputError(f"{path}: member {outer}: archives must be nested once at most, got {member.name!r} in it")
+        place = f"{path}: member {outer}"
+        raise InputError(f"archives must be nested once at most, got {member.name!r} in it", place=place)
     file: Any = archive.extractfile(member)
     stream = file if member.name.endswith(".tar") else gzip.GzipFile(fileobj=file)
     yield from _members(stream, path, member.name, by_name=by_name)
@@ -95,7 +97,7 @@ def _inner_archive(
 
 def _record(content: bytes, name: str, within: str, *, by_name: bool) -> Record:
     if len(content) > XML_LIMIT:
-        fault = f"a document must be at most {XML_LIMIT} bytes, got more"
+        fault = ArticleFault(f"a document must be at most {XML_LIMIT} bytes, got more")
         return Record(f"{within}line 1", lambda: content[:1000].decode("utf-8", "replace"), fault=fault)
 
     def original() -> str:
@@ -104,7 +106,7 @@ def _record(content: bytes, name: str, within: str, *, by_name: bool) -> Record:
     try:
         document = NitfDocument(content[i : i + _CHUNK] for i in range(0, len(content), _CHUNK))
     except NitfError as error:
-        return Record(f"{within}line {error.line}", original, fault=str(error))
+        return Record(f"{within}line {error.line}", original, fault=ArticleFault(str(error)))
     return Record(
         f"{within}line {document.line}",
         original,

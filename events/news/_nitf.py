@@ -1,15 +1,15 @@
-"""One article of NITF XML, as the New York Times Annotated Corpus has it.
+"""One article of NITF XML, in the layout of the New York Times Annotated Corpus.
 
-What counts as the text: the paragraphs of the block `full_text`; where there is none those of `lead_paragraph`; where
-the body has no blocks of these classes, all its paragraphs but those of captions, notes, tables and corrections.
-Of these paragraphs are left out:
+The text consists of the paragraphs of the block `full_text`; if it is missing, of those of `lead_paragraph`; if both
+are missing, of all paragraphs of the body except captions, notes, tables and corrections. Two kinds of paragraphs are
+left out:
 
-- one that begins "LEAD:" and whose words the paragraphs after it repeat (the corpus's early years print the lead so
-  twice); one that nothing repeats stays, without that word;
-- one that the block `correction_text` holds as well: a correction is metadata.
+- a paragraph that begins with "LEAD:" and is repeated by the paragraphs after it (the early years of the corpus print
+  the lead twice); one that is not repeated is kept, without that word;
+- a paragraph that is also in the block `correction_text`: a correction is metadata.
 
-The document type may be declared, as the corpus does; nothing is fetched for it, and a document that declares entities
-of its own is refused, so that neither external entities nor entity bombs reach the parser.
+A document type may be declared, as in the corpus, but is never fetched. A document that declares entities is rejected,
+so that neither external entities nor entity bombs reach the parser.
 
 References
 ----------
@@ -47,13 +47,13 @@ _HEAD_TEXTS = {
     ("tagline", "author_info"): "author_info",
 }
 _INDEXED = ("classifier", "location", "object.title", "org", "person")
-# A LEAD may differ from what repeats it in a few words.
+# A LEAD may differ in a few words from the paragraphs that repeat it.
 _SAME_WORDS = 0.9
 _COMPARED_WORDS = 400
 
 
 class NitfError(Exception):
-    """The XML breaks a rule: the text says which, `line` where."""
+    """The XML breaks a rule, at `line`."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -61,7 +61,7 @@ class NitfError(Exception):
 
 
 class NitfDocument:
-    """What one document says, taken in as its XML is read.
+    """The content of one document, collected while its XML is parsed.
 
     Parameters
     ----------
@@ -72,21 +72,21 @@ class NitfDocument:
     ----------
     doc_id, date
         `id-string` of the first doc-id; publication date of the first pubdata, else year-month-day of the meta
-        elements, as text yet to be checked. None where it is not there.
+        elements, as unchecked text. None if missing.
     line
-        Where the date was found, else 1.
+        Line of the date, or 1.
     title, text
-        Headline; paragraphs of the text, parted by an empty line.
+        Headline; paragraphs of the text, separated by an empty line.
     metadata
-        The meta elements by their names, but for the parts of the date; url, word_count, credit, kicker, byline,
-        normalized_byline, dateline, abstract, online_headline, author_info, online_lead_paragraph, correction_text; of
-        the indexing, lists by kind: descriptor, names, person, org, location, object_title ..., those of the online
-        producers after "online_".
+        The meta elements by name, without the parts of the date; url, word_count, credit, kicker, byline,
+        normalized_byline, dateline, abstract, online_headline, author_info, online_lead_paragraph, correction_text;
+        lists of index terms by kind: descriptor, names, person, org, location, object_title ..., with the prefix
+        "online_" for those of the online producers.
 
     Raises
     ------
     NitfError
-        If the XML is not well-formed, declares entities, is no NITF, or is nested too deep.
+        If the XML is not well-formed, declares entities, is not NITF, or is nested too deep.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -100,7 +100,7 @@ class NitfDocument:
         self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
         self._open: list[tuple[str, str]] = []
         self._pieces: list[str] = []
-        self._taking = 0  # depth of the element whose text is being taken, 0: none
+        self._collected_depth = 0  # depth of the element whose text is being collected, 0 for none
         self._type = ""  # of that element
         self._line: Callable[[], int] = lambda: 1
         self._read(chunks)
@@ -112,7 +112,7 @@ class NitfDocument:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
-        parser.EntityDeclHandler = self._refuse_entity
+        parser.EntityDeclHandler = self._reject_entity
         parser.SkippedEntityHandler = self._named_character
         try:
             for chunk in chunks:
@@ -121,21 +121,21 @@ class NitfDocument:
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None
-        except (LookupError, ValueError) as error:  # of an encoding that expat leaves to Python
+        except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
             raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
         finally:
-            self._line = lambda: 1  # the parser and this object hold each other no longer
+            self._line = lambda: 1  # breaks the reference cycle of the parser and this object
 
-    # --- what the parser meets ---
+    # --- handlers of the parser ---
 
     def _fail(self, reason: str) -> NitfError:
         return NitfError(reason, self._line())
 
-    def _refuse_entity(self, name: str, *_: object) -> None:
+    def _reject_entity(self, name: str, *_: object) -> None:
         raise self._fail(f"XML must declare no entities, got {name!r}")
 
     def _named_character(self, name: str, is_parameter: bool) -> None:
-        """Stand in for the document type, which is not fetched: it knows HTML's names of characters."""
+        """Resolve HTML's character names, which the document type (not fetched) declares."""
         if is_parameter:
             return
         character = html5.get(f"{name};")
@@ -157,28 +157,28 @@ class NitfDocument:
             self._note_pubdata(attributes)
         elif tag == "series" and attributes.get("series.name"):
             self._texts.setdefault("kicker", attributes["series.name"])
-        if self._taking:
+        if self._collected_depth:
             self._pieces.append(" " if tag in ("br", *_PARAGRAPHS) else "")
-        elif self._is_taken(tag, attributes.get("class", "")):
-            self._taking = len(self._open)
+        elif self._is_collected(tag, attributes.get("class", "")):
+            self._collected_depth = len(self._open)
             self._type = attributes.get("type", "")
 
     def _text(self, text: str) -> None:
-        if self._taking:
+        if self._collected_depth:
             self._pieces.append(text)
 
     def _end(self, tag: str) -> None:
-        if self._taking and len(self._open) > self._taking and tag in _PARAGRAPHS:
+        if self._collected_depth and len(self._open) > self._collected_depth and tag in _PARAGRAPHS:
             self._pieces.append(" ")
-        if self._taking == len(self._open):
+        if self._collected_depth == len(self._open):
             text = " ".join("".join(self._pieces).split())
-            self._pieces, self._taking = [], 0
-            self._take(tag, self._open[-1][1], text)
+            self._pieces, self._collected_depth = [], 0
+            self._collect(tag, self._open[-1][1], text)
         self._open.pop()
 
-    # --- where it goes ---
+    # --- collecting ---
 
-    def _is_taken(self, tag: str, kind: str) -> bool:
+    def _is_collected(self, tag: str, kind: str) -> bool:
         """Whether the text of an element just opened is wanted."""
         above = {name for name, _ in self._open[:-1]}
         if "body.content" in above:
@@ -192,7 +192,7 @@ class NitfDocument:
         blocks = [kind for name, kind in self._open[:-1] if name == "block" and kind]
         return blocks[-1] if blocks else ""
 
-    def _take(self, tag: str, kind: str, text: str) -> None:
+    def _collect(self, tag: str, kind: str, text: str) -> None:
         if not text:
             return
         if any(name == "body.content" for name, _ in self._open[:-1]):
@@ -218,11 +218,11 @@ class NitfDocument:
             if attributes.get(attribute):
                 self._texts.setdefault(name, attributes[attribute])
 
-    # --- what came of it ---
+    # --- results ---
 
     @property
     def date(self) -> str | None:
-        """The date as text, to be checked."""
+        """The date as unchecked text."""
         if self._published is not None or not self._parts:
             return self._published
         year, month, day = (self._parts.get(part, "") for part in _DATE_PARTS)
@@ -230,7 +230,7 @@ class NitfDocument:
 
     @property
     def title(self) -> str:
-        """The headline; where there is none, the title of the file's head."""
+        """The headline, or else the title in the head of the file."""
         return self._texts.get("title") or self._texts.get("head_title", "")
 
     @property
@@ -251,7 +251,7 @@ class NitfDocument:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What else is known: the meta elements, overridden by the named texts, overridden by the indexing."""
+        """Everything else: meta elements, overridden by named texts, overridden by index terms."""
         texts = {name: text for name, text in self._texts.items() if name not in ("title", "head_title")}
         for kind in (_CORRECTION, _ONLINE_LEAD):
             if found := self._of_block(kind):
@@ -264,7 +264,7 @@ def _words(paragraph: str) -> tuple[str, ...]:
 
 
 def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
-    """Leave out each paragraph marked LEAD that is repeated, and the mark of one that is not."""
+    """Leave out each repeated paragraph marked LEAD, and the mark of one that is not repeated."""
     for i, paragraph in enumerate(paragraphs):
         mark = _LEAD.match(paragraph)
         if mark is None:
@@ -276,7 +276,7 @@ def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
 
 
 def _is_repeated(lead: tuple[str, ...], following: Sequence[str]) -> bool:
-    """Whether the paragraphs that follow begin with (nearly) these words; they may be parted otherwise there."""
+    """Whether the following paragraphs begin with (nearly) these words, however they are split into paragraphs."""
     start: list[str] = []
     for paragraph in following:
         if len(start) >= len(lead):

@@ -1,7 +1,4 @@
-"""Pictures of event counts; they draw finished tables and results and compute nothing.
-
-The manner is that of `corefsample.plots`.
-"""
+"""Plots of event counts in the style of `corefsample.plots`; they draw finished results and compute nothing."""
 
 import lazy_loader
 

@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["NO_EVENT", "date_axis", "draw_band", "event_band", "event_bands", "starts_of"]
+__all__ = [
+    "NO_EVENT",
+    "country_title",
+    "date_axis",
+    "draw_band",
+    "event_band",
+    "event_bands",
+    "scale_counts",
+    "starts_of",
+]
 
 NO_EVENT = "No document holds an event."
 BAND, ONE_BEST = COLOURS[:2]
 _MOST_PANELS = 10
-_FEW = 6  # periods that are labelled one by one
+_HEIGHTS = ("upper", "mean", "one_best")
+_FEW = 6  # periods that have a label each
 
 
 def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
@@ -32,7 +42,7 @@ def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
 
 
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
-    """Label the periods of a table below: each of a few by name, of many the years or months between."""
+    """Label the x axis: a few periods by name, many by years or months."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
     x = starts_of(table)
@@ -53,20 +63,21 @@ def draw_band(
     colour: str,
     style: Any,
     mean: str,
-    interval: str,
     edge: float = 0.0,
-    lone: tuple[str, float] = (".", 9.0),
+    single: tuple[str, float] = (".", 9.0),
 ) -> list[Artist]:
-    """Draw the mean, and shade the interval, an edge about it; `mean` and `interval` name them in the legend.
+    """Draw the mean as a line and the credible interval as a band; `mean` is the legend of the line.
 
-    `lone` has the marker of a period that no line shows, and the width of its interval, in points.
+    `edge` is the line width of the band's edge. `single` is the marker of a period without neighbours and the line
+    width of its interval, in points.
     """
+    interval = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
     x = starts_of(counts)
     lower, upper = counts["lower"].to_numpy(), counts["upper"].to_numpy()
-    marker: dict[str, Any] = {"marker": lone[0]} if len(x) < 3 else {}
+    marker: dict[str, Any] = {"marker": single[0]} if len(x) < 3 else {}
     band: Artist
-    if len(x) == 1:  # a band of no width
-        band = ax.vlines(x, lower, upper, color=colour, alpha=0.3, linewidth=lone[1], label=interval)
+    if len(x) == 1:  # a band would have no width
+        band = ax.vlines(x, lower, upper, color=colour, alpha=0.3, linewidth=single[1], label=interval)
     else:
         shade: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": colour, "linestyle": style}
         band = ax.fill_between(x, lower, upper, **shade, linewidth=edge, label=interval)
@@ -75,43 +86,49 @@ def draw_band(
 
 
 def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
-    """Draw one country's counts: credible interval shaded, posterior mean, one best as a thin dashed line.
+    """Draw the counts of one country: shaded credible interval, posterior mean, and one best as a thin dashed line.
 
     Parameters
     ----------
     ax
-        Where to draw.
+        Axes to draw on.
     counts
-        Rows of one country of `events.counting.EventCounts.to_frame`, or of counts.csv; without a row, the axes say so.
+        Rows of one country of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
-        Above the panel.
+        Title of the panel.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The one given.
+        The axes `ax`.
     """
     ax.set_title(legible(title), loc="left", fontsize=10)
     if counts.empty:
         return say_instead(ax, NO_EVENT)
-    covered = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
-    draw_band(ax, counts, colour=BAND, style="-", mean="posterior mean", interval=covered)
+    draw_band(ax, counts, colour=BAND, style="-", mean="posterior mean")
     marker: dict[str, Any] = {"marker": "x"} if len(counts) < 3 else {}
     x = starts_of(counts)
     ax.plot(x, counts["one_best"], color=ONE_BEST, linewidth=0.9, linestyle=(0, (4, 1.5)), label="one best", **marker)
-    _finish(ax, counts, highest=float(counts[["upper", "mean", "one_best"]].max().max()))
-    return ax
-
-
-def _finish(ax: Axes, counts: pd.DataFrame, highest: float) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    # At least up to 1, so that a mean of .01 does not look like a war.
-    ax.set_ylim(min(0.0, float(counts["lower"].min())), 1.05 * max(1.0, highest))
+    scale_counts(ax, [counts])
     ax.margins(x=0.01 if len(counts) > _FEW else 0.05)
     date_axis(ax, counts)
     bare_spines(ax)
+    return ax
+
+
+def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str] = _HEIGHTS) -> None:
+    """Scale the y axis for the counts of several tables, at least from 0 to 1, so that a mean of .01 looks small."""
+    from matplotlib.ticker import MaxNLocator
+
+    highest = max(float(rows[list(columns)].max().max()) for rows in tables)
+    ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in tables)), 1.05 * max(1.0, highest))
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+
+
+def country_title(country: str, names: Mapping[str, str] | None) -> str:
+    """Name and code of a country, or its code."""
+    name = (names or {}).get(country)
+    return f"{name} ({country})" if name else country
 
 
 def event_bands(
@@ -130,29 +147,29 @@ def event_bands(
     Parameters
     ----------
     counts
-        As `events.counting.EventCounts.to_frame` returns them, or counts.csv.
+        From `events.counting.EventCounts.to_frame`, or counts.csv.
     countries
-        Which to draw, in this order; by default a page of all, those with most documents first.
+        Countries to draw, in this order; by default one page of all, those with most documents first.
     names
         Names for the panels' titles, by code.
     most, page
-        Countries on a page, and which page, from 1, where `countries` does not say.
+        Countries per page, and the page, from 1; not used with `countries`.
     columns
-        Panels side by side, at least 1.
+        Panels in a row, at least 1.
     share_y
-        Whether all panels have one scale, to compare heights; by default each has its own.
+        Whether all panels have the same scale; by default each has its own.
     fig
-        Where to draw; by default a new figure.
+        Figure to draw on; by default a new one.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The one given, or the new one.
+        The figure `fig`, or the new one.
 
     Raises
     ------
     ParameterError
-        If a country is not in the table, or a number lies outside its range.
+        If a country is not in the table, or a number is outside its range.
     """
     columns = _checks.whole("columns", columns, 1)
     chosen, left_out = _chosen(counts, countries, most, page)
@@ -165,11 +182,10 @@ def event_bands(
         return figure
     panels = []
     for ax, country in zip(axes, chosen, strict=False):
-        name = (names or {}).get(country)
         panels.append(counts[counts["country"] == country])
-        event_band(ax, panels[-1], f"{name} ({country})" if name else country)
+        event_band(ax, panels[-1], country_title(country, names))
     if share_y:
-        _one_scale(axes[0], panels)
+        scale_counts(axes[0], panels)
     for ax in axes[len(chosen) :]:
         ax.set_visible(False)
     for ax in axes[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest panel of each column
@@ -183,11 +199,11 @@ def event_bands(
 
 
 def _chosen(counts: pd.DataFrame, countries: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
-    """The countries to draw, and a word on those left out."""
+    """The countries to draw, and a note on the others."""
     if countries is not None:
         absent = set(countries) - set(counts["country"])
         if absent:
-            raise ParameterError(f"countries must be in the table, got {', '.join(sorted(absent))}")
+            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter="countries")
         return list(countries), ""
     most, page = _checks.whole("most", most, 1), _checks.whole("page", page, 1)
     totals = counts.groupby("country")["mean"].sum().sort_values(ascending=False, kind="stable")
@@ -198,8 +214,3 @@ def _chosen(counts: pd.DataFrame, countries: Sequence[str] | None, most: int, pa
     if n_pages == 1:
         return chosen, ""
     return chosen, f"countries {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
-
-
-def _one_scale(ax: Axes, panels: Sequence[pd.DataFrame]) -> None:
-    highest = max(float(rows[["upper", "mean", "one_best"]].max().max()) for rows in panels)
-    ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in panels)), 1.05 * max(1.0, highest))

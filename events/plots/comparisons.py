@@ -1,4 +1,4 @@
-"""Two countries compared: their counts above, and beneath which is likely the greater."""
+"""Comparison of two countries: their counts, and the probabilities that each has more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
-from events.plots.bands import NO_EVENT, date_axis, draw_band, starts_of
+from events.plots.bands import NO_EVENT, country_title, date_axis, draw_band, scale_counts, starts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ __all__ = ["country_comparison"]
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])
 _HATCHES = (None, "////")
-_LONE = (("o", 12.0), ("s", 5.0))
+_SINGLE = (("o", 12.0), ("s", 5.0))
 
 
 def country_comparison(
@@ -32,26 +32,26 @@ def country_comparison(
     names: Mapping[str, str] | None = None,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw the counts of two countries, and beneath by period the probability that each has more.
+    """Draw the counts of two countries, and below for each period the probability that each has more.
 
-    Beneath, the first country's share of 1 stands on the floor and the second's hangs from the top; the gap between
-    them is the probability that both have as many.
+    In the lower panel, the first country's probability is drawn from the bottom and the second's from the top; the gap
+    is the probability that both have the same count.
 
     Parameters
     ----------
     counts
-        As `events.counting.EventCounts.to_frame` returns them, or counts.csv.
+        From `events.counting.EventCounts.to_frame`, or counts.csv.
     comparison
-        As `events.counting.EventCounts.compare` returns it, or comparisons.csv.
+        From `events.counting.EventCounts.compare`, or comparisons.csv.
     names
         Names for the legend, by code.
     fig
-        Where to draw; by default a new figure.
+        Figure to draw on; by default a new one.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The one given, or the new one, with two axes.
+        The figure `fig`, or the new one, with two axes.
 
     Raises
     ------
@@ -60,54 +60,42 @@ def country_comparison(
 
     References
     ----------
-    Nguyen & O'Connor (2015), section 6.2, who ask it of Yugoslavia and NATO.
+    Nguyen & O'Connor (2015), section 6.2, which compares Yugoslavia and NATO.
     """
     figure = figure_of(fig, (7.2, 5.0))
-    above, beneath = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     if comparison.empty:
-        beneath.set_axis_off()
+        below.set_axis_off()
         say_instead(above, "No period to compare.")
         return figure
     pairs = comparison[["first", "second"]].drop_duplicates()
     if len(pairs) > 1:
-        raise ParameterError(f"comparison must be of one pair of countries, got {len(pairs)}")
+        raise ParameterError(f"must be of one pair of countries, got {len(pairs)}", parameter="comparison")
     first, second = (str(country) for country in pairs.iloc[0])
-    titles = [_title(country, names) for country in (first, second)]
+    titles = [legible(country_title(country, names)) for country in (first, second)]
     _draw_counts(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles)
-    _draw_probabilities(beneath, comparison, titles)
-    date_axis(beneath, comparison)
+    _draw_probabilities(below, comparison, titles)
+    date_axis(below, comparison)
     return figure
 
 
-def _title(country: str, names: Mapping[str, str] | None) -> str:
-    name = (names or {}).get(country)
-    return legible(f"{name} ({country})" if name else country)
-
-
 def _draw_counts(ax: Axes, counts: pd.DataFrame, countries: tuple[str, str], titles: list[str]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     drawn: list[pd.DataFrame] = []
     handles: list[Artist] = []
     for c, (country, title) in enumerate(zip(countries, titles, strict=True)):
         rows = counts[counts["country"] == country]
         if rows.empty:
-            # Two entries, so that each country keeps its column.
+            # Two entries, so that each country has a column of the legend.
             handles += ax.plot([], [], color=COLOURS[c], linestyle=_STYLES[c], label=f"{title}: no event")
             handles += ax.plot([], [], linestyle="none", label=" ")
             continue
-        covered = f"{100.0 * float(rows['level'].iloc[0]):g}% credible interval"
-        look: dict[str, Any] = {"colour": COLOURS[c], "style": _STYLES[c], "edge": 0.6, "lone": _LONE[c]}
-        handles += draw_band(ax, rows, mean=title, interval=covered, **look)
+        look: dict[str, Any] = {"colour": COLOURS[c], "style": _STYLES[c], "edge": 0.6, "single": _SINGLE[c]}
+        handles += draw_band(ax, rows, mean=title, **look)
         drawn.append(rows)
     if not drawn:
         say_instead(ax, NO_EVENT)
         return
-    ax.set_ylim(
-        min(0.0, *(float(rows["lower"].min()) for rows in drawn)),
-        1.05 * max(1.0, *(float(rows[["upper", "mean"]].max().max()) for rows in drawn)),
-    )
-    ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+    scale_counts(ax, drawn, ("upper", "mean"))
     ax.set_ylabel("documents with an event")
     ax.legend(
         handles=handles,
@@ -151,7 +139,7 @@ def _draw_probabilities(ax: Axes, comparison: pd.DataFrame, titles: list[str]) -
 
 
 def _edges(starts: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
-    """Ends of the bars about the periods' starts, where the points above stand: days, float64 (n + 1,)."""
+    """Ends of the bars around the first days of the periods, in days: float64 (n + 1,)."""
     from matplotlib.dates import date2num
 
     days = np.asarray(date2num(starts), np.float64)  # type: ignore[no-untyped-call]

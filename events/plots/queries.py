@@ -1,4 +1,4 @@
-"""How often intervals of counts hold the true count, over annotated queries."""
+"""Plot of the coverage of count intervals over annotated queries."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def query_coverage(
     level: float = 0.95,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw how often the true count lies in its interval, by number of documents of the query.
+    """Draw how often an interval contains the true count, by number of documents of the query.
 
     Parameters
     ----------
     coverage
-        As `events.queries.QueryStudy.coverage` returns it.
+        From `events.queries.QueryStudy.coverage`.
     interval, level
         Of the intervals to draw.
     fig
-        Where to draw; by default a new figure.
+        Figure to draw on; by default a new one.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The one given, or the new one.
+        The figure `fig`, or the new one.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def query_coverage(
 
     rows = coverage[(coverage["interval"] == interval) & (coverage["level"] == level)]
     if rows.empty:
-        raise ParameterError(f"level and interval must be in the table, got {level} and {interval!r}")
+        raise ParameterError(f"must be in the table, got {level} and {interval!r}", parameter="level and interval")
     figure = figure_of(fig, (6.4, 4.2))
     ax = figure.subplots()
     sizes = list(dict.fromkeys(rows["documents"]))

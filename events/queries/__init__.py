@@ -1,4 +1,4 @@
-"""Entity queries: questions put to annotated documents, to test whether intervals of counts cover the truth."""
+"""Entity queries of annotated documents, which test whether intervals of counts cover the truth."""
 
 import lazy_loader
 

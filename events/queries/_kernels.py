@@ -8,19 +8,16 @@ Legend of dimensions and names
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Ints, Ints32
 from corefsample._jit import kernel
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
 
 
 @kernel
 def query_hits(
-    labels: Labels, typed_mentions: Labels, types: Labels, pronouns: Labels, verbs: Labels, hits: Ints
+    labels: Ints32, typed_mentions: Ints32, types: Ints32, pronouns: Ints32, verbs: Ints32, hits: Ints
 ) -> None:
-    """hits[v, m]: samples in which an entity has a mention of type m and a pronoun in its role at verb v.
+    """Count in hits[v, m] the samples in which an entity has a mention of type m and a pronoun in its role at verb v.
 
     labels is (mentions, samples); hits is zero at first. An entity may have mentions of several types.
     """

@@ -1,12 +1,12 @@
-"""Entity queries that a corpus brings along, for asking whether event probabilities and counts can be trusted.
+"""Entity queries of annotated documents, which test whether event probabilities and counts can be trusted.
 
 A query is a type of mention and the lemma of a verb: "some entity has a name among its mentions, and a pronoun that is
-subject of *say*". A document holds the query if it has a mention of that type and such a pronoun; the two then may or
-may not belong together, as with "some entity of the country attacks" in the events layer. P comes from samples of the
+subject of *say*". A document contains the query if it has a mention of that type and such a pronoun. The two may or may
+not belong to one entity, as with "some entity of the country attacks" in events. P comes from samples of the
 clustering, truth from gold entities.
 
-Mentions without a gold entity are left out of the query itself, of P as of truth: then both are about the same
-mentions, and whether a document is asked cannot depend on the answer.
+Mentions without a gold entity are excluded from the query, for P as for truth. Then both are about the same mentions,
+and whether a document contains a query does not depend on its truth.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import Recalibration
 from corefsample.syntax import SCHEMES, ParseView, follow
+from events.counting import first_mentions
 from events.matching import readable_schemes
-from events.queries import _kernels as _query_kernels
+from events.queries import _kernels
 
 __all__ = ["MENTION_TYPES", "ROLES", "DocumentQueries", "match_queries", "mention_types"]
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
 
 MENTION_TYPES = ("name", "plural noun", "singular noun")
 NAME, PLURAL, SINGULAR = range(3)
@@ -40,11 +39,11 @@ ROLES = ("subject", "object", "passive_subject", "passive_agent")
 _PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 
 
-def mention_types(tokens: Tokens, mentions: Labels) -> Labels:
-    """Type of each mention by its head: int32 (n_mentions,), an index in MENTION_TYPES, or -1 for none of them.
+def mention_types(tokens: Tokens, mentions: Ints32) -> Ints32:
+    """Type of each mention by its head: int32 (n_mentions,), an index into MENTION_TYPES, or -1.
 
-    A name's head is a PROPN, a noun's a NOUN. A noun is plural if the file's feats or xpos say so; where it has
-    neither, if the word is not its own lemma.
+    The head of a name is a PROPN, that of a noun a NOUN. A noun is plural by the file's feats or xpos; without both, if
+    the word differs from its lemma.
     """
     types = np.full(len(mentions), NO_TYPE, np.int32)
     for i, head in enumerate(mentions[:, 2].tolist()):
@@ -64,9 +63,9 @@ def _is_plural(tokens: Tokens, token: int) -> bool:
     return tokens.text[token].lower() != tokens.lemma[token].lower()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentQueries:
-    """The queries that one document holds, and what decides them.
+    """The queries of one document, and the mentions that decide them.
 
     Attributes
     ----------
@@ -74,35 +73,38 @@ class DocumentQueries:
         The document.
     verbs
         Lemmas of the verbs that have a pronoun in the role, sorted.
-    held_types
-        bool (n_types,): types of which the document has a mention; its queries are these x verbs.
+    present_types
+        bool (n_types,): types of which the document has a mention; its queries are their combinations with the verbs.
     typed_mentions, types
-        int32 (n_typed,): mentions of some type, and its index in MENTION_TYPES.
+        int32 (n_typed,): mentions with a type, and its index into MENTION_TYPES.
     pronouns, pronoun_verbs
         int32 (n_instances,): pronouns in the role, and the index of their verb.
     antecedents
-        Distribution up to the last of these mentions: later ones change nothing.
+        Distribution up to the last of these mentions; later ones do not change the result.
     n_left_out
-        Mentions that would decide, but have no gold entity.
+        Mentions that would decide a query but have no gold entity.
     truth
-        bool (n_verbs, n_types): by gold; None without.
+        bool (n_verbs, n_types): truth by gold entities, or None.
     """
 
     doc_id: str
     verbs: tuple[str, ...]
-    held_types: npt.NDArray[np.bool_]
-    typed_mentions: Labels
-    types: Labels
-    pronouns: Labels
-    pronoun_verbs: Labels
+    present_types: Bools
+    typed_mentions: Ints32
+    types: Ints32
+    pronouns: Ints32
+    pronoun_verbs: Ints32
     antecedents: AntecedentDistribution
     n_left_out: int = 0
-    truth: npt.NDArray[np.bool_] | None = None
+    truth: Bools | None = None
+
+    def __repr__(self) -> str:
+        return f"DocumentQueries({self.doc_id!r}, {self.n_queries} queries of {len(self.verbs)} verbs)"
 
     @property
     def n_queries(self) -> int:
-        """Number of queries held."""
-        return len(self.verbs) * int(self.held_types.sum())
+        """Number of queries of the document."""
+        return len(self.verbs) * int(self.present_types.sum())
 
     def hits(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Ints:
         """Count the samples in which each query is true: int64 (n_verbs, n_types).
@@ -120,12 +122,12 @@ class DocumentQueries:
         )
         return self._hits(samples.labels.T)
 
-    def _hits(self, labels: Labels) -> Ints:
+    def _hits(self, labels: Ints32) -> Ints:
         counts = np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
-        _query_kernels.query_hits(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, counts)
+        _kernels.query_hits(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, counts)
         return counts
 
-    def true_in(self, labels: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def true_in(self, labels: npt.ArrayLike) -> Bools:
         """Which queries are true in one clustering: bool (n_verbs, n_types).
 
         Parameters
@@ -133,8 +135,7 @@ class DocumentQueries:
         labels
             int (n_mentions,): mentions with the same label form an entity.
         """
-        given = _checks.integers("labels", labels)
-        _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(_checks.integers("labels", labels), return_index=True, return_inverse=True)
         return self._hits(first[inverse].astype(np.int32)[:, None]) > 0
 
 
@@ -156,11 +157,12 @@ def match_queries(
         The pronoun's role at the verb, as `corefsample.syntax` names them: subject, object, passive_subject or
         passive_agent.
     scheme
-        Name of the dependency scheme, or None to tell it from the labels.
+        Name of the dependency scheme, or None to recognise it from the labels.
     with_gold
-        Whether to leave out mentions without a gold entity, and to say what is true.
+        Whether to exclude mentions without a gold entity, and to find the truth of the queries.
     unannotated
-        "skip", or "single" where a mention without a gold entity is one of its own: see `corefsample.links.gold_codes`.
+        "skip", or "single": a mention without a gold entity is an entity of its own; see
+        `corefsample.links.gold_codes`.
 
     Raises
     ------
@@ -171,22 +173,20 @@ def match_queries(
     """
     _checks.choice("role", role, ROLES)
     if document.tokens is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: tokens must be there for queries, got none")
+        raise ParameterError("tokens are required for queries", place=f"doc_id {document.doc_id!r}")
     if with_gold and document.gold is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: gold must be there for the truth of queries, got none")
+        raise ParameterError("gold is required for the truth of queries", place=f"doc_id {document.doc_id!r}")
     names = readable_schemes(document.tokens.dep, scheme)
     readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
-        raise InputError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}, which see "
-            "different queries (choose with --scheme)"
-        )
+        rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}"
+        raise InputError(f"{rule}, which see different queries", hint=ParameterHint("scheme", "chooses"))
     entities = gold_codes(document, unannotated) if with_gold else None
     return _queries(document, mention_types(document.tokens, document.mentions), instances, entities)
 
 
-def _role_fillers(tokens: Tokens, mentions: Labels, role: str, scheme: str) -> list[tuple[int, str]]:
+def _role_fillers(tokens: Tokens, mentions: Ints32, role: str, scheme: str) -> list[tuple[int, str]]:
     """Pairs of a pronoun and the lemma of a verb whose role it fills, in the order of the text."""
     view = ParseView(tokens, SCHEMES[scheme])
     by_head: dict[int, list[int]] = {}
@@ -204,35 +204,28 @@ def _role_fillers(tokens: Tokens, mentions: Labels, role: str, scheme: str) -> l
 
 
 def _queries(
-    document: ScoredDocument, types: Labels, instances: list[tuple[int, str]], entities: Ints | None
+    document: ScoredDocument, types: Ints32, instances: list[tuple[int, str]], entities: Ints | None
 ) -> DocumentQueries:
     known = np.ones(document.n_mentions, np.bool_) if entities is None else entities >= 0
     typed = np.flatnonzero((types != NO_TYPE) & known).astype(np.int32)
-    asked = [(mention, verb) for mention, verb in instances if known[mention]]
-    verbs = tuple(sorted({verb for _, verb in asked}))
+    used = [(mention, verb) for mention, verb in instances if known[mention]]
+    verbs = tuple(sorted({verb for _, verb in used}))
     number = {verb: v for v, verb in enumerate(verbs)}
-    pronouns = np.array([mention for mention, _ in asked], np.int32)
+    pronouns = np.array([mention for mention, _ in used], np.int32)
     last = max(int(typed.max(initial=-1)), int(pronouns.max(initial=-1)))
     unknown_pronouns = {mention for mention, _ in instances if not known[mention]}
     queries = DocumentQueries(
         doc_id=document.doc_id,
         verbs=verbs,
-        held_types=np.bincount(types[typed], minlength=len(MENTION_TYPES)) > 0,
+        present_types=np.bincount(types[typed], minlength=len(MENTION_TYPES)) > 0,
         typed_mentions=typed,
         types=types[typed],
         pronouns=pronouns,
-        pronoun_verbs=np.array([number[verb] for _, verb in asked], np.int32),
-        antecedents=_first_mentions(document.antecedents, last + 1),
+        pronoun_verbs=np.array([number[verb] for _, verb in used], np.int32),
+        antecedents=first_mentions(document.antecedents, last + 1),
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
     if entities is None:
         return queries
-    # A mention without an entity is not asked about: any label of its own will do.
+    # A mention without an entity decides no query: any unique label will do.
     return dataclasses.replace(queries, truth=queries.true_in(np.where(known, entities, -1 - np.arange(len(known)))))
-
-
-def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
-    end = antecedents.indptr[n_mentions]
-    return AntecedentDistribution.from_csr(
-        antecedents.indptr[: n_mentions + 1], antecedents.antecedents[:end], antecedents.scores[:end]
-    )

@@ -1,13 +1,13 @@
-"""Targets of structured recalibration by name, the proper score of entity queries among them."""
+"""Objectives of recalibration by name, including the proper score of entity queries."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated
 from corefsample.recalibration import DocumentObjective, LinkScore, Objective, Recalibration
@@ -15,16 +15,13 @@ from events.queries._queries import DocumentQueries, match_queries
 
 __all__ = ["OBJECTIVES", "QueryScore", "named_objective"]
 
-FloatArray = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
 
 
 class QueryScore(DocumentObjective):
     """Proper score of a document's queries, as an objective of recalibration.
 
-    The same samples are drawn at every recalibration, so that the score is nearly smooth in it.
+    The same random numbers are used for every recalibration, so the score is nearly smooth in it.
 
     Parameters
     ----------
@@ -36,7 +33,7 @@ class QueryScore(DocumentObjective):
     seed
         In [0, 2**64).
     role, scheme, unannotated
-        As of `match_queries`.
+        As in `match_queries`.
     """
 
     parallel = True
@@ -57,39 +54,39 @@ class QueryScore(DocumentObjective):
         self._n_samples = _checks.whole("n_samples", n_samples, 2)
         self._seed = _checks.seed(seed)
         self._options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
-        self._known: dict[str, tuple[ScoredDocument, DocumentQueries]] = {}
+        self._matched: dict[str, tuple[ScoredDocument, DocumentQueries]] = {}
 
     def queries(self, document: ScoredDocument) -> DocumentQueries:
         """Queries of a document, matched once."""
-        known = self._known.get(document.doc_id)
-        if known is None or known[0] is not document:
-            known = document, match_queries(document, **self._options)
-            self._known[document.doc_id] = known
-        return known[1]
+        matched = self._matched.get(document.doc_id)
+        if matched is None or matched[0] is not document:
+            matched = document, match_queries(document, **self._options)
+            self._matched[document.doc_id] = matched
+        return matched[1]
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed score of the document's queries."""
         queries = self.queries(document)
         if not queries.n_queries or queries.truth is None:
             return 0.0
-        hits = queries.hits(recalibration, n_samples=self._n_samples, seed=self._seed)[:, queries.held_types]
-        return float(self._losses(hits, queries.truth[:, queries.held_types]).sum())
+        hits = queries.hits(recalibration, n_samples=self._n_samples, seed=self._seed)[:, queries.present_types]
+        return float(self._losses(hits, queries.truth[:, queries.present_types]).sum())
 
-    def _losses(self, hits: Ints, truth: npt.NDArray[np.bool_]) -> FloatArray:
+    def _losses(self, hits: Ints, truth: Bools) -> Floats:
         n = self._n_samples
         if self._log:
             smoothed = (hits + 0.5) / (n + 1)
-            losses: FloatArray = -np.log(np.where(truth, smoothed, 1.0 - smoothed))
+            losses: Floats = -np.log(np.where(truth, smoothed, 1.0 - smoothed))
             return losses
         return (hits / n - truth) ** 2 - hits * (n - hits) / (n**2 * (n - 1))
 
     def n_terms(self, document: ScoredDocument) -> float:
-        """Number of queries that the document holds."""
+        """Number of queries of the document."""
         return self.queries(document).n_queries
 
 
 def named_objective(name: str, query_score: dict[str, Any]) -> Objective:
-    """Objective by one of the names in OBJECTIVES; `query_score` holds the options of a `QueryScore`."""
+    """Objective with one of the names in OBJECTIVES; `query_score` has the options of a `QueryScore`."""
     _checks.choice("objective", name, OBJECTIVES)
     if name.startswith("queries"):
         return QueryScore("log" if name.endswith("log") else "brier", **query_score)

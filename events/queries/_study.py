@@ -1,7 +1,7 @@
-"""Do the intervals hold on real gold? Queries of a corpus before and after recalibration, every figure held out.
+"""A study of interval coverage on annotated documents: queries of a corpus before and after recalibration.
 
-The documents are dealt to folds. Each one's probabilities come from a recalibration that was fitted without it, so
-that what is reported of a recalibration is what it does for documents it has not seen.
+Recalibrations are cross-validated: the probabilities of each document come from a recalibration that was fitted
+without it, so the results of a recalibration are those for documents outside its training data.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
@@ -28,38 +28,36 @@ if TYPE_CHECKING:
 
 __all__ = ["AS_SCORED", "QueryStudy", "QueryVariant", "study_queries"]
 
-FloatArray = npt.NDArray[np.float64]
-
 AS_SCORED = "as scored"
-GIVEN, UNCERTAIN = "given", "uncertain"  # the recalibration, in an interval
-_DRAW_SAMPLES = 200  # for each draw of a recalibration; their noise averages out over the draws
+GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
+_DRAW_SAMPLES = 200  # per draw of a recalibration; their noise averages out over the draws
 N_BINS = 20
 _NONE = Recalibration()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QueryVariant:
-    """The queries' probabilities under one way to recalibrate.
+    """Probabilities of the queries with one kind of recalibration.
 
     Attributes
     ----------
     name
         "as scored", or the objective.
     fit
-        The cross-validated recalibration; None as scored.
+        The cross-validated recalibration; None for "as scored".
     probabilities
         float64 (n_pairs,): P by the recalibration fitted without the document.
     draws
-        float64 (n_draws, n_pairs): P by each refit on bootstrapped documents; None where there are none.
+        float64 (n_draws, n_pairs): P by each refit on bootstrapped documents, or None.
     """
 
     name: str
     fit: CrossFit | None
-    probabilities: FloatArray
-    draws: FloatArray | None
+    probabilities: Floats
+    draws: Floats | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QueryStudy:
     """Queries of a corpus, with their probabilities before and after recalibration.
 
@@ -72,11 +70,11 @@ class QueryStudy:
     n_samples
         Samples behind each probability.
     levels, sizes
-        Of the intervals, and the least numbers of documents of each group.
+        Of the intervals, and the smallest number of documents of each group.
     n_without_gold
-        Documents left out, as they have no gold.
+        Documents without gold, which are not used.
     n_left_out
-        Mentions without a gold entity that would otherwise have decided a query.
+        Mentions without a gold entity that would otherwise decide a query.
     """
 
     table: QueryTable
@@ -87,15 +85,19 @@ class QueryStudy:
     n_without_gold: int
     n_left_out: int
 
+    def __repr__(self) -> str:
+        names = ", ".join(each.name for each in self.variants)
+        return f"QueryStudy({self.table!r}, {self.n_samples:,} samples per document)\n  variants: {names}"
+
     def variant(self, name: str) -> QueryVariant:
         """One variant by name."""
         names = [each.name for each in self.variants]
         if name not in names:
-            raise ParameterError(f"name must be one of {', '.join(names)}, got {name!r}")
+            raise ParameterError(f"must be one of {', '.join(names)}, got {name!r}", parameter="name")
         return self.variants[names.index(name)]
 
     def pairs(self) -> pd.DataFrame:
-        """One row a document and query: as `QueryTable.to_frame`, and P by each variant in a column of its name."""
+        """Table of all pairs: as `QueryTable.to_frame`, with P by each variant in a column of its name."""
         return self.table.to_frame().assign(**{each.name: each.probabilities for each in self.variants})
 
     def reliability(self, *, n_bins: int = N_BINS) -> dict[str, ReliabilityCurve]:
@@ -109,7 +111,7 @@ class QueryStudy:
         }
 
     def scores(self, *, n_bins: int = N_BINS) -> pd.DataFrame:
-        """One row a variant: how P fares over all pairs.
+        """Table of scores of P over all pairs, one row for each variant.
 
         Returns
         -------
@@ -141,13 +143,13 @@ class QueryStudy:
         return pd.DataFrame(rows)
 
     def intervals(self) -> pd.DataFrame:
-        """Intervals of each query's count: as `count_intervals`, and variant, recalibration ("given", "uncertain")."""
+        """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""
         import pandas as pd
 
         parts = []
         for each in self.variants:
-            laws = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
-            for recalibration, probs in laws.items():
+            probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
+            for recalibration, probs in probabilities.items():
                 part = count_intervals(self.table, probs, levels=self.levels, min_documents=self.sizes[0])
                 part.insert(0, "variant", each.name)
                 part.insert(1, "recalibration", recalibration)
@@ -155,39 +157,42 @@ class QueryStudy:
         return pd.concat(parts, ignore_index=True)
 
     def coverage(self, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Share of the intervals that hold the true count.
+        """Share of the intervals that contain the true count.
 
         Parameters
         ----------
         intervals
-            What `intervals` gave, where it is there already.
+            Result of `intervals`, if it is already known.
 
         Returns
         -------
         pandas.DataFrame
-            One row a variant, recalibration, group of queries, interval and level: variant; recalibration ("given":
-            the fitted one taken as true; "uncertain": its refits on bootstrapped documents); and the columns of
-            `events.queries.count_coverage`.
+            One row for each variant, recalibration, group of queries, interval and level: variant; recalibration
+            ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
+            of `events.queries.count_coverage`.
         """
         import pandas as pd
 
-        told = self.intervals() if intervals is None else intervals
+        intervals = self.intervals() if intervals is None else intervals
+        names = ["variant", "recalibration"]
+        groups = list(intervals.groupby(names, sort=False)) or [(("", ""), intervals)]
         parts = []
-        for names, part in told.groupby(["variant", "recalibration"], sort=False) if len(told) else [(("", ""), told)]:
+        for values, part in groups:
             table = count_coverage(part, sizes=self.sizes)
-            for column, (title, name) in enumerate(zip(("variant", "recalibration"), names, strict=True)):
-                table.insert(column, title, str(name))
+            for column, (name, value) in enumerate(zip(names, values, strict=True)):
+                table.insert(column, name, str(value))
             parts.append(table)
         return pd.concat(parts, ignore_index=True)
 
     def recalibrations(self) -> pd.DataFrame:
-        """One row a variant and fold: temperature and new_bias, their sd over the draws, held-out score before, after.
+        """Table of the fitted recalibrations, one row for each variant and fold.
 
         Returns
         -------
         pandas.DataFrame
-            variant, fold, n_documents (held out), temperature, temperature_sd, new_bias, new_bias_sd, score_before,
-            score_after (mean loss a term of the held-out documents, by the variant's own objective).
+            variant, fold, n_documents (held out), temperature and new_bias with temperature_sd and new_bias_sd (over
+            the draws), score_before, score_after (mean loss per term of the held-out documents, by the variant's own
+            objective).
         """
         import pandas as pd
 
@@ -232,64 +237,65 @@ def study_queries(
     missing: str = "skip",
     on_step: Callable[[int, int], None] | None = None,
 ) -> QueryStudy:
-    """Ask a corpus its own queries, before and after cross-validated recalibration by each objective.
+    """Evaluate the queries of a corpus, before and after cross-validated recalibration by each objective.
 
     Parameters
     ----------
     documents
-        With tokens; those without gold are counted and left out.
+        With tokens; those without gold are counted and not used.
     objectives
-        Of "likelihood", "links" (Brier score), "links-log", "queries" (Brier score), "queries-log".
+        Any of "likelihood", "links" (Brier score), "links-log", "queries" (Brier score), "queries-log".
     n_folds
         From 2 to the number of documents with gold.
     n_samples
-        Clusterings a document, for probabilities and for fitting by queries; at least 2.
+        Sampled clusterings per document, for probabilities and for fitting by queries; at least 2.
     n_boot
-        Refits on bootstrapped documents, for intervals that carry the recalibration's uncertainty; 0 for none.
+        Refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
     levels, sizes
-        As of `events.queries.count_intervals` and `count_coverage`.
+        As in `events.queries.count_intervals` and `count_coverage`.
     role, scheme
-        As of `events.queries.match_queries`.
+        As in `events.queries.match_queries`.
     unannotated, missing
-        As of `corefsample.recalibration.RecalibrationFitter`.
+        As in `corefsample.recalibration.RecalibrationFitter`.
     on_step
-        Called with the number of variants that are done, and of all.
+        Called with the number of finished variants, and the number of all.
 
     Raises
     ------
     ParameterError, InputError
-        If no document has gold or holds a query, a document has no tokens or labels that fit no scheme, or an option
-        is outside its range.
+        If no document has gold or a query, a document has no tokens or labels that fit no scheme, or an option is
+        outside its range.
 
     References
     ----------
-    Nguyen & O'Connor (2015), section 7, which asks in what sense the intervals are good.
+    Nguyen & O'Connor (2015), section 7, on the coverage of the intervals.
     """
     options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
     options |= {"n_samples": n_samples, "seed": seed}
-    made = {name: named_objective(name, options) for name in objectives}
-    given = tuple(documents)
-    with_gold = [document for document in given if document.gold is not None]
+    objective_of = {name: named_objective(name, options) for name in objectives}
+    all_documents = tuple(documents)
+    with_gold = [document for document in all_documents if document.gold is not None]
     if not with_gold:
-        raise ParameterError(f"gold must be there for queries, got none in {len(given)} documents")
+        rule = "must have gold for queries"
+        raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
     variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
-    for name, objective in made.items():
+    for name, objective in objective_of.items():
         fitter = RecalibrationFitter(with_gold, objective=objective, missing=missing, unannotated=unannotated)
         fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
         variants.append(_variant(name, fit, table, n_samples, seed))
         if on_step is not None:
-            on_step(len(variants), 1 + len(made))
+            on_step(len(variants), 1 + len(objective_of))
     return QueryStudy(
         table=table,
         variants=tuple(variants),
         n_samples=n_samples,
         levels=tuple(levels),
         sizes=tuple(sizes),
-        n_without_gold=len(given) - len(with_gold),
+        n_without_gold=len(all_documents) - len(with_gold),
         n_left_out=sum(queries.n_left_out for queries in matched),
     )
 

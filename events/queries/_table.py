@@ -1,8 +1,7 @@
-"""The queries of a corpus as prediction-label pairs: P from samples, truth from gold entities."""
+"""The queries of a corpus as pairs of a probability (from samples) and a truth (from gold entities)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._processors import processors
 from corefsample.errors import ParameterError
 from corefsample.recalibration import Recalibration
 from events.queries._queries import MENTION_TYPES, DocumentQueries
@@ -20,32 +21,30 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryTable"]
 
-FloatArray = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int32]
 Number = TypeVar("Number", np.float64, np.bool_)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QueryTable:
-    """Every query of every document that holds it, with its truth.
+    """Every query of every document that contains it, with its truth.
 
     Attributes
     ----------
     documents
-        Those that hold a query, with gold.
+        Documents with gold and at least one query.
     queries
         Type of mention and verb of each query, sorted.
     pair_documents, pair_queries
-        int32 (n_pairs,), read-only: indices of the two.
+        int32 (n_pairs,), read-only: index of the document and of the query of each pair.
     truth
         bool (n_pairs,), read-only: whether the query is true of the document by gold.
     """
 
     documents: tuple[DocumentQueries, ...]
     queries: tuple[tuple[str, str], ...]
-    pair_documents: Labels
-    pair_queries: Labels
-    truth: npt.NDArray[np.bool_]
+    pair_documents: Ints32
+    pair_queries: Ints32
+    truth: Bools
 
     def __post_init__(self) -> None:
         for array in (self.pair_documents, self.pair_queries, self.truth):
@@ -58,30 +57,35 @@ class QueryTable:
         Raises
         ------
         ParameterError
-            If a document has no gold, or none holds a query.
+            If a document has no gold, or no document has a query.
         """
-        kept = []
+        with_queries = []
         for document in documents:
             if document.truth is None:
-                raise ParameterError(f"doc_id {document.doc_id!r}: gold must be there for a query table, got none")
+                raise ParameterError("gold is required for a query table", place=f"doc_id {document.doc_id!r}")
             if document.n_queries:
-                kept.append(document)
-        if not kept:
-            raise ParameterError("documents must hold a query (a typed mention and a pronoun in its role), got none")
-        named = [[(MENTION_TYPES[m], each.verbs[v]) for v, m in _held(each)] for each in kept]
+                with_queries.append(document)
+        if not with_queries:
+            rule = "must contain a query (a mention with a type, and a pronoun in the role)"
+            raise ParameterError(f"{rule}, got none", parameter="documents")
+        named = [[(MENTION_TYPES[m], each.verbs[v]) for v, m in _pairs(each)] for each in with_queries]
         queries = tuple(sorted({name for names in named for name in names}))
         number = {name: n for n, name in enumerate(queries)}
         return cls(
-            documents=tuple(kept),
+            documents=tuple(with_queries),
             queries=queries,
-            pair_documents=np.repeat(np.arange(len(kept), dtype=np.int32), [len(names) for names in named]),
+            pair_documents=np.repeat(np.arange(len(with_queries), dtype=np.int32), [len(names) for names in named]),
             pair_queries=np.array([number[name] for names in named for name in names], np.int32),
-            truth=np.concatenate([_flat(each, np.asarray(each.truth)) for each in kept]),
+            truth=np.concatenate([_flat(each, np.asarray(each.truth)) for each in with_queries]),
         )
+
+    def __repr__(self) -> str:
+        n_documents, n_queries = len(self.documents), len(self.queries)
+        return f"QueryTable({self.n_pairs:,} pairs of {n_documents:,} documents and {n_queries:,} queries)"
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs of a document and a query it holds."""
+        """Number of pairs of a document and one of its queries."""
         return int(self.truth.shape[0])
 
     @property
@@ -96,31 +100,32 @@ class QueryTable:
         n_samples: int = 1000,
         seed: int = 0,
         first_sample: int = 0,
-    ) -> FloatArray:
-        """Share of samples in which each query is true of the document: float64 (n_pairs,), whole multiples of 1/S.
+    ) -> Floats:
+        """Share of samples in which each query is true of the document: float64 (n_pairs,), multiples of 1/S.
 
         Parameters
         ----------
         recalibrations
-            One for all documents, or one for each.
+            One for all documents, or one per document.
         n_samples
             S, at least 1.
         seed, first_sample
-            As of `corefsample.coreference.sample_clusterings`.
+            As in `corefsample.coreference.sample_clusterings`.
         """
         each = [recalibrations] * len(self.documents) if isinstance(recalibrations, Recalibration) else recalibrations
         if len(each) != len(self.documents):
-            raise ParameterError(f"recalibrations must be one a document ({len(self.documents)}), got {len(each)}")
+            rule = f"must be one per document ({len(self.documents)})"
+            raise ParameterError(f"{rule}, got {len(each)}", parameter="recalibrations")
 
-        def shares(document: DocumentQueries, recalibration: Recalibration) -> FloatArray:
+        def shares(document: DocumentQueries, recalibration: Recalibration) -> Floats:
             hits = document.hits(recalibration, n_samples=n_samples, seed=seed, first_sample=first_sample)
             return _flat(document, hits / n_samples)
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(processors()) as pool:
             return np.concatenate(list(pool.map(shares, self.documents, each)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a pair: doc_id, mention_type, verb, n_documents (that hold the query), truth."""
+        """Tidy table, one row for each pair: doc_id, mention_type, verb, n_documents (with the query), truth."""
         import pandas as pd
 
         names = [self.queries[q] for q in self.pair_queries.tolist()]
@@ -135,11 +140,11 @@ class QueryTable:
         )
 
 
-def _held(document: DocumentQueries) -> list[tuple[int, int]]:
+def _pairs(document: DocumentQueries) -> list[tuple[int, int]]:
     """Verb and type of each query of a document, in the order of its pairs."""
-    return [(v, int(m)) for v in range(len(document.verbs)) for m in np.flatnonzero(document.held_types)]
+    return [(v, int(m)) for v in range(len(document.verbs)) for m in np.flatnonzero(document.present_types)]
 
 
 def _flat(document: DocumentQueries, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Values (n_verbs, n_types) of the queries that the document holds."""
-    return values[:, document.held_types].ravel()
+    """Flatten values (n_verbs, n_types) to those of the document's queries."""
+    return values[:, document.present_types].ravel()

@@ -1,17 +1,17 @@
-"""Event rules: what triggers an event, how a mention is described, and which mentions fill its roles."""
+"""Event rules: the triggers of an event, the descriptions of mentions, and the roles that mentions fill."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import msgspec
 
-from corefsample._checks import shown
+from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES, Scheme, path_labels
 from events._yaml_file import read_yaml, typed
@@ -28,40 +28,39 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Words = Annotated[list[Annotated[str, msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An inline example of a rule: a parsed sentence and what each preset must find in it.
 
     Attributes
     ----------
     parse
-        A line a token: number, word, lemma, part of speech, number of the head (0: root), label.
-    scheme
-        The dependency scheme of its labels.
+        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
     expect
         For each preset the codes of the countries with an event ("AAA>BBB" for two roles).
+    scheme
+        The dependency scheme of the labels.
     coreferent
-        Groups of token numbers whose mentions (the token with all below it) belong to one entity. Every other noun,
+        Groups of token numbers whose mentions (the token with its subtree) belong to one entity. Every other noun,
         name and pronoun is an entity of its own.
     words
-        Country words of the example (word: code), instead of the shipped lexicon.
+        Country words of the example (word: code), used instead of the shipped lexicon.
     """
 
     parse: str
-    scheme: str
-    expect: Mapping[str, tuple[str, ...]]
+    expect: dict[str, tuple[str, ...]]
+    scheme: str = "ud2"
     coreferent: tuple[tuple[int, ...], ...] = ()
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rule:
     """One preset of one rule file.
 
     Attributes
     ----------
     name, preset, source
-        Which rule, which preset, and the file it came from.
+        Name of the rule, name of the preset, and the file of both.
     lemmas, upos
         A trigger is a token with one of these lemmas (lower case) and one of these parts of speech.
     described
@@ -69,9 +68,9 @@ class Rule:
     roles
         For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
     event
-        The role whose entity is counted, or two roles whose pair is.
+        The role whose entity is counted, or the two roles whose pair is counted.
     examples
-        Inline examples of the rule file, all presets.
+        Inline examples of the rule file, for all presets.
     """
 
     name: str
@@ -84,8 +83,12 @@ class Rule:
     event: tuple[str, ...]
     examples: tuple[Example, ...] = ()
 
+    def __repr__(self) -> str:
+        event, lemmas = " > ".join(self.event), ", ".join(sorted(self.lemmas))
+        return f"Rule({self.name!r}, preset {self.preset!r}, event: {event}, triggers: {_checks.shown(lemmas)})"
+
     def serves(self, scheme: str) -> bool:
-        """Whether the rule has a path for each thing it looks for in documents of a scheme."""
+        """Whether the rule has paths in a scheme for the descriptions and for every role of its event."""
         return bool(self.described[scheme]) and all(self.roles[role][scheme] for role in self.event)
 
 
@@ -99,25 +102,15 @@ class _Preset(msgspec.Struct, forbid_unknown_fields=True):
     roles: dict[Name, Words]
 
 
-class _Example(msgspec.Struct, forbid_unknown_fields=True):
-    parse: str
-    expect: dict[str, list[str]]
-    scheme: str = "ud2"
-    coreferent: list[list[int]] = msgspec.field(default_factory=list)
-    words: dict[str, str] = msgspec.field(default_factory=dict)
-
-
 class _RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     name: Name
     trigger: _Trigger
     presets: Annotated[dict[Name, _Preset], msgspec.Meta(min_length=1)]
     version: int = 1
     description: str = ""
-    event: Annotated[list[str], msgspec.Meta(min_length=1, max_length=2)] = msgspec.field(
-        default_factory=lambda: ["agent"]
-    )
+    event: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=2)] = ("agent",)
     paths: dict[Name, dict[str, Words]] = msgspec.field(default_factory=dict)
-    examples: list[_Example] = msgspec.field(default_factory=list)
+    examples: tuple[Example, ...] = ()
 
 
 def shipped_rules() -> tuple[str, ...]:
@@ -126,60 +119,59 @@ def shipped_rules() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
-def load_rules(source: str | os.PathLike[str] = "attack", preset: str = DEFAULT_PRESET) -> Rule:
+def load_rules(rule: str | os.PathLike[str] = "attack", preset: str = DEFAULT_PRESET) -> Rule:
     """Load one preset of a rule.
 
     Parameters
     ----------
-    source
-        Name of a shipped rule, or path of a YAML file (anything with a separator or a .yaml or .yml ending).
+    rule
+        Name of a shipped rule, or path of a YAML file (with a path separator or the ending .yaml or .yml).
     preset
         Name of one of the file's presets.
 
     Raises
     ------
     InputError
-        If the file is missing or breaks the format: place, rule, value found.
+        If the file cannot be read or breaks the format; the place is the file and the path to the value.
     ParameterError
-        If there is no shipped rule or no preset of this name.
+        If no shipped rule or no preset has this name.
 
     Notes
     -----
-    The file's inline examples are carried along, and checked by `events.counting.check_examples`.
+    The rule contains the file's inline examples; `events.counting.check_examples` checks them.
     """
-    file, name = _file(source)
-    return _rule(file, preset, name)
+    file, source = _file(rule)
+    return _rule(file, preset, source)
 
 
-def load_presets(source: str | os.PathLike[str]) -> list[Rule]:
-    """Load all presets of a rule; raises as `load_rules` does."""
-    file, name = _file(source)
-    return [_rule(file, preset, name) for preset in file.presets]
+def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
+    """Load all presets of a rule; parameters and errors as in `load_rules`."""
+    file, source = _file(rule)
+    return [_rule(file, preset, source) for preset in file.presets]
 
 
-def _file(source: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
-    if not isinstance(source, (str, os.PathLike)):
-        raise ParameterError(f"rule must be a name or a path, got {shown(source)}")
-    name = os.fspath(source)
-    if Path(name).suffix in (".yaml", ".yml") or os.sep in name:
+def _file(rule: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
+    if not isinstance(rule, (str, os.PathLike)):
+        raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
+    source = os.fspath(rule)
+    if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
         try:
-            data = Path(name).read_bytes()
+            data = Path(source).read_bytes()
         except OSError as error:
-            raise InputError(f"{name}: file must be readable, got: {error.strerror}") from None
-    elif name in shipped_rules():
-        data = (resources.files("events") / _FOLDER / f"{name}.yaml").read_bytes()
+            raise InputError(f"file must be readable, got: {error.strerror}", place=source) from None
+    elif source in shipped_rules():
+        data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
-        raise ParameterError(
-            f"rule must be one of {', '.join(shipped_rules())}, or a path to a YAML file, got {name!r}"
-        )
-    file = typed(name, read_yaml(name, data), _RuleFile)
-    _validate(file, name)
-    return file, name
+        names = ", ".join(shipped_rules())
+        raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
+    file = typed(source, read_yaml(source, data), _RuleFile)
+    _validate(file, source)
+    return file, source
 
 
 def _rule(file: _RuleFile, preset: str, source: str) -> Rule:
     if preset not in file.presets:
-        raise ParameterError(f"preset must be one of {', '.join(file.presets)} ({source}), got {preset!r}")
+        raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {preset!r}", parameter="preset")
     chosen = file.presets[preset]
     return Rule(
         name=file.name,
@@ -189,66 +181,65 @@ def _rule(file: _RuleFile, preset: str, source: str) -> Rule:
         upos=frozenset(file.trigger.upos),
         described=_paths(file, chosen.described),
         roles={role: _paths(file, names) for role, names in chosen.roles.items()},
-        event=tuple(file.event),
-        examples=tuple(
-            Example(
-                parse=example.parse,
-                scheme=example.scheme,
-                expect={name: tuple(codes) for name, codes in example.expect.items()},
-                coreferent=tuple(tuple(group) for group in example.coreferent),
-                words=example.words,
-            )
-            for example in file.examples
-        ),
+        event=file.event,
+        examples=file.examples,
     )
 
 
 def _validate(file: _RuleFile, source: str) -> None:
-    """Refuse what the types alone cannot: unknown schemes, paths, roles and presets."""
-
-    def refuse(reason: str) -> NoReturn:
-        raise InputError(f"{source}: {reason}")
-
+    """Check what the types alone cannot: versions, parts of speech, and names of schemes, paths, roles and presets."""
     if file.version != 1:
-        refuse(f"version must be 1, got {file.version}")
+        raise InputError(f"version must be 1, got {file.version}", place=source)
+    for upos in file.trigger.upos:
+        if upos not in _UPOS:
+            rule = f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))})"
+            raise InputError(f"{rule}, got {upos!r}", place=source)
+    _validate_paths(file, source)
+    known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
+    for preset, content in file.presets.items():
+        place = f"{source}: presets.{preset}"
+        for role in file.event:
+            if role not in content.roles:
+                raise InputError(
+                    f"roles must include the role of the event, {role!r}, got {[*content.roles]}", place=place
+                )
+        for name in (*content.described, *(name for names in content.roles.values() for name in names)):
+            if name not in known:
+                raise InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
+    for number, example in enumerate(file.examples):
+        place = f"{source}: examples[{number}]"
+        if example.scheme not in SCHEMES:
+            raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
+        for name in example.expect:
+            if name not in file.presets:
+                raise InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
+
+
+def _validate_paths(file: _RuleFile, source: str) -> None:
+    """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
     for name, by_scheme in file.paths.items():
         for scheme, paths in by_scheme.items():
             if scheme not in SCHEMES:
-                refuse(f"paths.{name}: scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
+                rule = f"scheme must be one of {', '.join(SCHEMES)}"
+                raise InputError(f"{rule}, got {scheme!r}", place=f"{source}: paths.{name}")
+            place = f"{source}: paths.{name}.{scheme}"
             for path in paths:
                 try:
                     labels = path_labels(path)
                 except ParameterError as error:
-                    refuse(f"paths.{name}.{scheme}: {error}")
+                    raise error.as_input_error(place) from None
                 for label in labels:
                     if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
-                        refuse(f"paths.{name}.{scheme}: labels must be of the scheme, got {label!r} in {path!r}")
-    for upos in file.trigger.upos:
-        if upos not in _UPOS:
-            refuse(f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))}), got {upos!r}")
-    known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
-    for preset, content in file.presets.items():
-        for role in file.event:
-            if role not in content.roles:
-                refuse(f"presets.{preset}.roles must hold the role of the event, {role!r}, got {list(content.roles)}")
-        for name in (*content.described, *(name for names in content.roles.values() for name in names)):
-            if name not in known:
-                refuse(f"presets.{preset}: path must be one of {', '.join(sorted(known))}, got {name!r}")
-    for number, example in enumerate(file.examples):
-        if example.scheme not in SCHEMES:
-            refuse(f"examples[{number}].scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}")
-        for name in example.expect:
-            if name not in file.presets:
-                refuse(f"examples[{number}].expect must name presets ({', '.join(file.presets)}), got {name!r}")
+                        raise InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)
 
 
 def _paths(file: _RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Paths of several names in each scheme; the file's own names come before the scheme's."""
+    """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
 
-    def of(name: str, scheme: Scheme) -> Sequence[str]:
+    def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
         return file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.paths.get(name, ())
 
     return {
-        scheme.name: tuple(dict.fromkeys(path for name in names for path in of(name, scheme)))
+        scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))
         for scheme in SCHEMES.values()
     }

@@ -1,14 +1,14 @@
-"""A small notation for parsed phrases with slots, and how phrases are put together.
+"""A small notation for parsed phrases with slots, and functions that read it and fill the slots.
 
-Items stand apart by blanks:
+Items are separated by blanks:
 
 ==========================  ==========================================================================
 ``attacked=attack/V``       word=lemma/part of speech; without a label it is the root
-``held=hold/V/ccomp``       with a label; attached to the root
-``heavy/J/amod/fighting``   attached to the item of that word or slot; each word comes once a template
-``the``, ``of``, ``had``    function words know their label, and find their head to the right
-``{A}/nsubj``               a slot; ``{A's}`` is possessive, ``{A!}`` never a pronoun, ``{A?}`` if it can be
-``[a bridge/N/obj]``        a mention that no slot makes
+``held=hold/V/ccomp``       with a label: attached to the root
+``heavy/J/amod/fighting``   attached to the item of that word or slot, which must be unique
+``the``, ``of``, ``had``    function words have a known label and a head to the right
+``{A}/nsubj``               a slot; ``{A's}`` is possessive, ``{A!}`` never a pronoun, ``{A?}`` if possible
+``[a bridge/N/obj]``        a mention without a slot
 ==========================  ==========================================================================
 """
 
@@ -34,7 +34,7 @@ _UPOS = {
     "S": "SCONJ",
     "#": "NUM",
 }
-# Words (with their lemma if it is another), part of speech, label, and what to their right is their head.
+# Words (=lemma if it differs), part of speech, label, and kind of the head to their right.
 _FUNCTION_WORDS_BY_KIND = """
 the,a,some,these=this DET det noun
 of,in,on,from,near,over,with,by,for,against,after,before,toward,until,to ADP case noun
@@ -52,10 +52,10 @@ _ITEM = re.compile(r"(\[*)(.+?)(\]*)")
 
 
 class Traits(NamedTuple):
-    """What a mention shows to whoever asks which earlier mention it may go back to.
+    """Properties of a mention on which its antecedent scores depend.
 
-    `entity` is what the author means; `agreement` the pronoun for it; `definiteness` 1 for a definite noun phrase or
-    name, -1 after "a", else 0; `country` the code of the country in its words.
+    `entity` is the true entity; `agreement` its pronoun; `definiteness` 1 for a definite noun phrase or name, -1 after
+    "a", else 0; `country` the code of the country in its words.
     """
 
     entity: str
@@ -72,7 +72,7 @@ Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a ment
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One place of a template: a word, or a slot if `slot` is not empty. `head` is an item, -1 for the root."""
+    """One place of a template: a word, or a slot if `slot` is not empty. `head` is an item, or -1 at the root."""
 
     text: str
     lemma: str
@@ -85,7 +85,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Items, and the mentions that no slot makes: first, last and head item of each."""
+    """Items, and the first, last and head item of each mention without a slot."""
 
     items: tuple[Item, ...]
     mentions: tuple[tuple[int, int, int], ...]
@@ -93,7 +93,7 @@ class Template:
 
 @dataclass(slots=True)
 class Phrase:
-    """Words with their parse, heads counted from the phrase's first word, -1 for its root."""
+    """Words with their parse; heads are relative to the first word, -1 at the root."""
 
     text: list[str] = field(default_factory=list)
     lemma: list[str] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Phrase:
         self.head.append(head)
 
     def append(self, other: Phrase) -> None:
-        """Add all words and mentions of another phrase, which stays as it is."""
+        """Add all words and mentions of another phrase, which is not changed."""
         start = len(self.text)
         self.text += other.text
         self.lemma += other.lemma
@@ -122,7 +122,7 @@ class Phrase:
         self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in other.marks]
 
     def definiteness(self, start: int = 0) -> int:
-        """Of the noun phrase that begins at a word: see `Traits`."""
+        """Definiteness of the noun phrase that begins at a word: see `Traits`."""
         if self.lemma[start] == "a":
             return -1
         return int(self.upos[start] in ("PROPN", "PRON") or self.text[start] in ("the", "these"))
@@ -138,7 +138,7 @@ def parsed(notation: str) -> Template:
     Raises
     ------
     ValueError
-        If a head is not there, or there twice, or there is not one root.
+        If a head is missing or ambiguous, or there is not exactly one root.
     """
     pieces, opened, brackets = [], [], []
     for place, piece in enumerate(notation.split()):
@@ -173,7 +173,7 @@ def _function_words() -> dict[str, tuple[str, str, str, str]]:
     return words
 
 
-_Raw = tuple[str, str, str, str, str]  # text, lemma, part of speech, label, what its head is
+_Raw = tuple[str, str, str, str, str]  # text, lemma, part of speech, label, kind of the head
 
 
 def _fields(pieces: Sequence[str], place: int) -> _Raw:
@@ -211,11 +211,11 @@ def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, r
     else:
         found = [p for p, name in enumerate(names) if name == towards]
     if len(found) != 1:
-        raise ValueError(f"head {towards!r} must be there once, got {len(found)}: {notation}")
+        raise ValueError(f"head {towards!r} must be unique, got {len(found)}: {notation}")
     return found[0]
 
 
-# --- putting together --------------------------------------------------------------------------------------
+# --- filling --------------------------------------------------------------------------------------
 
 
 def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -> Phrase:
@@ -228,7 +228,7 @@ def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -
     fillers
         A phrase for each item that is a slot.
     scene
-        Tells apart what mentions of the template itself mean: "the bridge" of one scene is not that of another.
+        Distinguishes mentions of the template itself: "the bridge" of one scene is not that of another.
     """
     phrase = Phrase()
     starts, places = [], []
@@ -249,7 +249,7 @@ def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -
         else:
             phrase.head[place] = places[item.head]
         if item.slot:
-            # A name in an adjective's place is a compound.
+            # A name in the place of an adjective is a compound.
             phrase.dep[place] = "compound" if item.dep == "amod" and phrase.upos[place] == "PROPN" else item.dep
         elif item.text == "a" and phrase.text[place + 1][0] in "AEIOaeio":
             phrase.text[place] = "an"

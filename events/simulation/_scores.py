@@ -1,4 +1,4 @@
-"""Antecedent scores of simulated mentions, made to look like a model's."""
+"""Antecedent scores of simulated mentions, similar to those of a model."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from events.simulation._notation import NO_COUNTRY, Traits
 
 __all__ = ["CandidateScores", "candidate_scores"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
 MIN_PROB = 1e-4  # candidates below are left out
-_HOPELESS = -13.0  # no noise lifts such a score to where it counts
+_HOPELESS = -13.0  # noise cannot lift such a score to a probability of MIN_PROB
 _NOISE_OF_PAIR = 0.8
 _NOISE_OF_MENTION = 1.0
 
@@ -33,25 +29,26 @@ class CandidateScores:
     antecedents
         int32 (n_candidates,), ascending in each row.
     scores
-        float64 (n_candidates,): natural logarithms, NEW having 0.
+        float64 (n_candidates,): natural logarithms; NEW has 0.
     """
 
     indptr: Ints
-    antecedents: npt.NDArray[np.int32]
+    antecedents: Ints32
     scores: Floats
 
 
 def candidate_scores(
     traits: Sequence[Traits],
-    mentions: npt.NDArray[np.int32],
-    sentences: npt.NDArray[np.int32],
+    mentions: Ints32,
+    sentences: Ints32,
     subjects: Bools,
     rng: np.random.Generator,
 ) -> CandidateScores:
     """Score the earlier mentions as antecedents of each, and leave out those of probability below `MIN_PROB`.
 
-    Nouns and names go by words, pronouns by agreement and nearness, so that a pronoun's probability spreads over all
-    that it could stand for. What the author meant counts too, less than it should: that is the uncertainty.
+    Scores of nouns and names depend on their words, those of pronouns on agreement and distance, so that the
+    probability of a pronoun is spread over all entities that it could refer to. The true entity has less influence
+    than it should; this makes the uncertainty.
 
     Parameters
     ----------
@@ -73,7 +70,7 @@ def candidate_scores(
     nouns, others = np.flatnonzero(~pronouns), np.flatnonzero(pronouns)
     scores[nouns] = features.scores_of_nouns(nouns)
     scores[others] = features.scores_of_pronouns(others)
-    # Antecedents end before their mention begins: a phrase is no antecedent of its own parts.
+    # Antecedents end before their mention begins: a phrase is not an antecedent of its own parts.
     scores[mentions[:, 1][None, :] > mentions[:, 0][:, None]] = -np.inf
     scores += rng.normal(0.0, _NOISE_OF_MENTION, n_mentions)[:, None]
     rows, columns = np.nonzero(scores > _HOPELESS)
@@ -86,7 +83,7 @@ def candidate_scores(
 
 
 class _Features:
-    """What is compared, as one array over mentions a feature; all scores are (rows asked for, all mentions)."""
+    """Features of all mentions; scores have the shape (rows, n_mentions)."""
 
     def __init__(self, traits: Sequence[Traits], sentence: Floats, subjects: Bools, pronouns: Bools) -> None:
         self.entity = _numbered(each.entity for each in traits)
@@ -97,43 +94,39 @@ class _Features:
         self.country = np.where([each.country != NO_COUNTRY for each in traits], countries, -1)
         self.definiteness = np.array([each.definiteness for each in traits], np.float64)
         self.sentence = sentence
-        self.subject_bonus = 0.8 * subjects
+        self.subjects = subjects
         self.pronouns = pronouns
 
-    def _same(self, feature: Ints, rows: Ints) -> Bools:
-        same: Bools = feature[rows][:, None] == feature[None, :]
-        return same
-
-    def _sentences_between(self, rows: Ints) -> Floats:
-        between: Floats = self.sentence[rows][:, None] - self.sentence[None, :]
-        return between
-
     def scores_of_nouns(self, rows: Ints) -> Floats:
-        """Scores of mentions that are nouns or names: same words, same country, same entity; an "a" speaks for NEW."""
+        """Scores of nouns and names: same words, same country, same entity; "a" favours NEW."""
         scores = np.full((rows.size, self.pronouns.size), -10.3)
-        scores += 3.2 * self._same(self.agreement, rows)
-        same_text = self._same(self.text, rows)
-        same_text &= ~self.pronouns
-        scores += 3.8 * self._same(self.lemma, rows) + 0.8 * same_text
-        scores += 3.8 * self._same(self.entity, rows)
+        scores += 3.2 * _same(self.agreement, rows)
+        same_text = _same(self.text, rows) & ~self.pronouns
+        scores += 3.8 * _same(self.lemma, rows) + 0.8 * same_text
+        scores += 3.8 * _same(self.entity, rows)
         country = self.country[rows][:, None]
         both = (country >= 0) & (self.country >= 0)
         scores += np.where(both, np.where(country == self.country, 1.2, -2.5), 0.0)
-        scores -= 0.08 * self._sentences_between(rows)
+        scores -= 0.08 * (self.sentence[rows][:, None] - self.sentence)
         scores += 1.2 * self.definiteness[rows][:, None]
         return scores
 
     def scores_of_pronouns(self, rows: Ints) -> Floats:
-        """Scores of pronouns: agreement first, then nearness, subjects, other pronouns, and what was meant."""
+        """Scores of pronouns: agreement first, then distance, subjects, other pronouns, and the true entity."""
         scores = np.full((rows.size, self.pronouns.size), -8.0)
-        scores += 9.8 * self._same(self.agreement, rows)
-        scores += 1.3 * self._same(self.entity, rows)
-        scores -= 0.9 * self._sentences_between(rows)
-        scores += self.subject_bonus + 0.7 * self.pronouns
+        scores += 9.8 * _same(self.agreement, rows)
+        scores += 1.3 * _same(self.entity, rows)
+        scores -= 0.9 * (self.sentence[rows][:, None] - self.sentence)
+        scores += 0.8 * self.subjects + 0.7 * self.pronouns
         return scores
 
 
+def _same(feature: Ints, rows: Ints) -> Bools:
+    same: Bools = feature[rows][:, None] == feature
+    return same
+
+
 def _numbered(values: Iterable[Hashable]) -> Ints:
-    """Equal values as equal numbers, in the order in which they come."""
+    """Number distinct values in the order of their first occurrence."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)

@@ -1,17 +1,18 @@
-"""Articles of simulated news: who is in them, and sentence after sentence about them."""
+"""Articles of simulated news: their entities, and sentences about them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeVar
 
 from events.simulation._countries import SimulatedCountry
-from events.simulation._notation import NO_COUNTRY, Item, Mark, Phrase, Template, Traits, joined, parsed
-from events.simulation._text import KINDS, TOPICS
+from events.simulation._notation import NO_COUNTRY, Item, Phrase, Template, Traits, joined, parsed
+from events.simulation._text import news_texts
 
-__all__ = ["PhraseBook", "Story", "Uniform", "pick", "written"]
+__all__ = ["Story", "Uniform", "pick", "written"]
 
 Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
@@ -24,11 +25,11 @@ _PRONOUNS = {
     "she": ("she", "her", "her"),
 }
 _CAN_BE_PRONOUNS = frozenset({"nsubj", "nsubj:pass", "obj", "obl", "obl:agent", "nmod"})
-_RECENT = 2  # sentences over which a pronoun reaches
-_PRONOUN_OF_SUBJECT, _PRONOUN_OF_OTHERS, _PRONOUN_WHERE_LIKED = 0.6, 0.25, 0.75
+_RECENT = 2  # most sentences between a pronoun and the mention before
+_PRONOUN_OF_SUBJECT, _PRONOUN_OF_OTHERS, _PRONOUN_IF_POSSIBLE = 0.6, 0.25, 0.75
 _FIRST_COUNTRY = re.compile(r"\{(name|adj|people|abbr)[}']")
-_SCENE = 10  # sentences before some of those spoken of change
-_CHANGE = 0.5  # share that does
+_SCENE = 10  # sentences before some roles go to other entities
+_CHANGE = 0.5  # share of roles that do
 
 
 def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
@@ -36,41 +37,24 @@ def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
     return choices[int(uniform() * len(choices))]
 
 
-# --- countries' words --------------------------------------------------------------------------------------
+# --- words of countries ------------------------------------------------------------------------------------
 
 
-class PhraseBook:
-    """Noun phrases with the words of countries, each put together once.
-
-    Countries' codes are the key: one book serves one set of countries.
-    """
-
-    def __init__(self) -> None:
-        self._phrases: dict[tuple[str, ...], Phrase] = {}
-
-    def phrase(self, notation: str, countries: tuple[SimulatedCountry, ...]) -> Phrase:
-        """Phrase of a template about an entity of these countries."""
-        said = countries if "2" in notation else countries[:1]
-        key = (notation, *(country.code for country in said))
-        found = self._phrases.get(key)
-        if found is None:
-            template = parsed(notation)
-            fillers = {
-                i: _country_words(item, countries[item.slot.endswith("2")])
-                for i, item in enumerate(template.items)
-                if item.slot
-            }
-            found = self._phrases[key] = joined(template, fillers)
-        return found
+@lru_cache(maxsize=2**15)
+def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> Phrase:
+    """Return the phrase of a template about an entity of these countries; callers must not change it."""
+    items = enumerate(parsed(notation).items)
+    fillers = {i: _country_words(item, countries[item.slot.endswith("2")]) for i, item in items if item.slot}
+    return joined(parsed(notation), fillers)
 
 
 def _country_words(item: Item, country: SimulatedCountry) -> Phrase:
-    """Words of a country for a slot, its name where it has no such words. A name is a mention, an adjective is not."""
+    """Return the words of a country for a slot, by default its name. A name is a mention, an adjective is not."""
     slot = item.slot.rstrip("2")
     words = {"adj": country.adjective, "people": country.people, "abbr": country.abbreviation}.get(slot, country.name)
     named = slot in ("name", "abbr") or not words
     parts = (words or country.name).split()
-    if item.dep in ("amod", "compound", "conj"):  # before a noun, which has an article of its own or none
+    if item.dep in ("amod", "compound", "conj"):  # before a noun with its own article or none
         parts = [part for part in parts if part != "the"]
     phrase = Phrase(root=len(parts) - 1)
     for part in parts[:-1]:
@@ -101,20 +85,15 @@ class _Entity:
     first: list[str]
     later: list[str]
     last_sentence: int | None = None
-    named: dict[tuple[str, str], Phrase] = field(default_factory=dict)  # phrases said of it before
+    phrases: dict[tuple[str, str], Phrase] = field(default_factory=dict)  # by notation and manner
 
 
 @dataclass(slots=True)
 class Story:
-    """The text of an article and its mentions, in no particular order."""
+    """The text of an article; its mentions are in `words.marks`, in no particular order."""
 
     words: Phrase = field(default_factory=Phrase)
     sent: list[int] = field(default_factory=list)
-
-    @property
-    def marks(self) -> list[Mark]:
-        """Mentions so far."""
-        return self.words.marks
 
     def add(self, sentence: Phrase) -> None:
         """Add a sentence."""
@@ -127,11 +106,10 @@ class Story:
 
 
 class _Cast:
-    """Who fills which role, and how each is spoken of next."""
+    """Entities by role, and their next mentions."""
 
-    def __init__(self, roles: str, countries: Sequence[SimulatedCountry], book: PhraseBook, uniform: Uniform) -> None:
+    def __init__(self, roles: str, countries: Sequence[SimulatedCountry], uniform: Uniform) -> None:
         self._countries = countries
-        self._book = book
         self._uniform = uniform
         self._choices = {role: kinds.split(",") for role, _, kinds in (each.partition(":") for each in roles.split())}
         self._entities: dict[str, _Entity] = {}
@@ -141,21 +119,21 @@ class _Cast:
         self.change(1.0)
 
     def change(self, share: float = _CHANGE) -> None:
-        """Give some roles to somebody else."""
+        """Give some roles to other entities."""
         for role, choices in self._choices.items():
             if self._uniform() < share:
                 self._entities[role] = self._entity(pick(self._uniform, choices))
 
     def _entity(self, spec: str) -> _Entity:
         name = spec.rstrip("123")
-        kind = KINDS[name]
+        kind = news_texts().kinds[name]
         countries = tuple(self._countries[int(digit) - 1] for digit in spec[len(name) :])
         if name == "country" and countries[0].code in self._by_country:
             return self._by_country[countries[0].code]
         noun = pick(self._uniform, kind.nouns.split())
         agreement = pick(self._uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
         first, later = (
-            [each.replace("@", noun) for each in phrases.split("|") if _sayable(each, len(countries))]
+            [each.replace("@", noun) for each in phrases if _is_usable(each, len(countries))]
             for phrases in (kind.first, kind.later)
         )
         self._n_entities += 1
@@ -166,73 +144,74 @@ class _Cast:
         return entity
 
     def recent(self, role: str) -> bool:
-        """Whether a pronoun could reach whoever has a role."""
-        before = self._entities[role].last_sentence
-        return before is not None and self.sentence - before <= _RECENT
+        """Whether a pronoun could refer to the entity in a role."""
+        last_sentence = self._entities[role].last_sentence
+        return last_sentence is not None and self.sentence - last_sentence <= _RECENT
 
     def sentence_from(self, template: Template) -> Phrase:
-        """Fill a sentence's slots."""
-        fillers = {i: self._spoken(item) for i, item in enumerate(template.items) if item.slot}
+        """Fill the slots of a sentence."""
+        fillers = {i: self._mention(item) for i, item in enumerate(template.items) if item.slot}
         scene = str(self.sentence // _SCENE)
         self.sentence += 1
         return joined(template, fillers, scene)
 
-    def _spoken(self, item: Item) -> Phrase:
+    def _mention(self, item: Item) -> Phrase:
         entity = self._entities[item.slot]
-        before, entity.last_sentence = entity.last_sentence, self.sentence
-        ago = None if before is None else self.sentence - before
-        if ago is not None and entity.agreement and self._says_pronoun(item, entity.agreement, ago):
+        age = None if entity.last_sentence is None else self.sentence - entity.last_sentence
+        entity.last_sentence = self.sentence
+        if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
             return _pronoun(entity, item)
-        notation = pick(self._uniform, entity.first if ago is None else entity.later)
-        found = entity.named.get((notation, item.manner))
-        if found is None:
-            found = self._named(entity, notation, possessive=item.manner == "'s")
-            entity.named[notation, item.manner] = found
-        return found
+        notation = pick(self._uniform, entity.first if age is None else entity.later)
+        key = (notation, item.manner)
+        if key not in entity.phrases:
+            entity.phrases[key] = _noun_phrase(entity, notation, possessive=item.manner == "'s")
+        return entity.phrases[key]
 
-    def _says_pronoun(self, item: Item, agreement: str, ago: int) -> bool:
+    def _is_pronoun(self, item: Item, agreement: str, age: int) -> bool:
         if item.manner == "!" or (item.dep not in _CAN_BE_PRONOUNS and item.manner != "'s"):
             return False
-        if ago == 0:
+        if age == 0:
             return item.manner == "'s"
         likely = _PRONOUN_OF_SUBJECT if item.dep.startswith("nsubj") or item.manner == "'s" else _PRONOUN_OF_OTHERS
         if agreement == "it":
             likely /= 3.0
         if item.manner == "?":
-            likely = _PRONOUN_WHERE_LIKED
-        return ago <= _RECENT and self._uniform() < likely
+            likely = _PRONOUN_IF_POSSIBLE
+        return age <= _RECENT and self._uniform() < likely
 
-    def _named(self, entity: _Entity, notation: str, *, possessive: bool) -> Phrase:
-        """Noun phrase for an entity, with the mention that it is."""
-        known = self._book.phrase(notation, entity.countries)
-        phrase = Phrase(root=known.root)
-        phrase.append(known)
-        end = len(phrase.text)
-        if possessive:
-            _make_possessive(phrase)
-        if phrase.marks and phrase.marks[0][:2] == (0, end):
-            # the country itself: its name is the mention already
-            start, _, head, traits = phrase.marks[0]
-            phrase.marks[0] = (start, len(phrase.text), head, traits)
-            return phrase
-        traits = Traits(
-            entity.key,
-            entity.agreement,
-            phrase.lemma[phrase.root],
-            " ".join(phrase.text[:end]).lower(),
-            phrase.definiteness(),
-            _country_of(notation, entity.countries),
-        )
-        phrase.marks.append((0, len(phrase.text), phrase.root, traits))
+
+def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> Phrase:
+    """Return a noun phrase for an entity, with its mention."""
+    bare = _country_phrase(notation, entity.countries if "2" in notation else entity.countries[:1])
+    phrase = Phrase(root=bare.root)
+    phrase.append(bare)
+    end = len(phrase.text)
+    if possessive:
+        _make_possessive(phrase)
+    if phrase.marks and phrase.marks[0][:2] == (0, end):
+        # The name of the country itself is already a mention.
+        start, _, head, traits = phrase.marks[0]
+        phrase.marks[0] = (start, len(phrase.text), head, traits)
         return phrase
+    traits = Traits(
+        entity.key,
+        entity.agreement,
+        phrase.lemma[phrase.root],
+        " ".join(phrase.text[:end]).lower(),
+        phrase.definiteness(),
+        _country_of(notation, entity.countries),
+    )
+    phrase.marks.append((0, len(phrase.text), phrase.root, traits))
+    return phrase
 
 
-def _sayable(notation: str, n_countries: int) -> bool:
+def _is_usable(notation: str, n_countries: int) -> bool:
+    """Whether an entity of so many countries has words for all slots."""
     return n_countries > 1 if "2" in notation else n_countries > 0 or "{" not in notation
 
 
 def _country_of(notation: str, countries: tuple[SimulatedCountry, ...]) -> str:
-    """Countries that a noun phrase describes its entity as; one where it only is (name2) does not count."""
+    """Return the countries that describe an entity; the country of its location (name2) does not count."""
     first = countries[0].code if _FIRST_COUNTRY.search(notation) else NO_COUNTRY
     return f"{first}+{countries[1].code}" if "{adj2}" in notation else first
 
@@ -255,7 +234,6 @@ def written(
     countries: Sequence[SimulatedCountry],
     attacks: Sequence[str],
     n_mentions: int,
-    book: PhraseBook,
     uniform: Uniform,
 ) -> Story:
     """Write an article.
@@ -263,28 +241,29 @@ def written(
     Parameters
     ----------
     topic
-        A key of `TOPICS`.
+        Name of a topic.
     countries
-        Three countries: the one that matters most, one against it, one beside it.
+        Three countries: the main one, its opponent, its ally.
     attacks
-        Sentences to bring in besides the topic's own, in this order, at places that `uniform` chooses.
+        Sentences to insert between those of the topic, in this order, at random places.
     n_mentions
-        The article ends near this many mentions, and not before all attacks are in.
-    book, uniform
-        Phrases of these countries; the source of all choices.
+        The article ends near this number of mentions, after all attacks.
+    uniform
+        Source of all random choices.
     """
-    cast = _Cast(TOPICS[topic].roles, countries, book, uniform)
-    sentences = TOPICS[topic].sentences.strip().splitlines()
-    waiting = sorted((0.9 * n_mentions * uniform() for _ in attacks), reverse=True)
-    coming = list(reversed(attacks))
+    cast = _Cast(news_texts().topics[topic].roles, countries, uniform)
+    sentences = news_texts().topics[topic].sentences.splitlines()
+    # Last first: the number of mentions before each attack, and the attacks.
+    thresholds = sorted((0.9 * n_mentions * uniform() for _ in attacks), reverse=True)
+    waiting = list(reversed(attacks))
     story = Story()
     deck: list[str] = []
-    while coming or len(story.marks) < n_mentions - 1:
+    while waiting or len(story.words.marks) < n_mentions - 1:
         if cast.sentence and cast.sentence % _SCENE == 0:
             cast.change()
-        if coming and len(story.marks) >= waiting[-1] and cast.recent("A"):
-            waiting.pop()
-            sentence = coming.pop()
+        if waiting and len(story.words.marks) >= thresholds[-1] and cast.recent("A"):
+            thresholds.pop()
+            sentence = waiting.pop()
         else:
             deck = deck or list(sentences)
             sentence = deck.pop(int(uniform() * len(deck)))

@@ -149,8 +149,7 @@ def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:
         return False
     return (
         (found.doc_id, found.date, found.metadata) == (expected.doc_id, expected.date, expected.metadata)
-        and (None if found.gold is None else list(found.gold))
-        == (None if expected.gold is None else list(expected.gold))
+        and found.gold == expected.gold
         and found.mentions.tolist() == expected.mentions.tolist()
         and found.antecedents.antecedents.tolist() == expected.antecedents.antecedents.tolist()
         and found.antecedents.indptr.tolist() == expected.antecedents.indptr.tolist()
@@ -159,7 +158,3 @@ def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:
         and (ours.head.tolist(), ours.sent.tolist()) == (theirs.head.tolist(), theirs.sent.tolist())
         and {n: list(c) for n, c in ours.extra.items()} == {n: list(c) for n, c in theirs.extra.items()}
     )
-
-
-def _listed(gold: Any) -> list[Any] | None:
-    return None if gold is None else list(gold)

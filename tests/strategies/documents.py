@@ -242,20 +242,20 @@ put_at("gold", ["e1"], "array", name="gold_element_list")
 def field_missing(document: Document, pick: Pick) -> Fragments:
     field = pick(["mentions", "antecedents", "scores"])
     del document[field]
-    return (f"{field} must be there", "got none")
+    return (f"{field} is missing",)
 
 
 @breakage
 def doc_id_missing(document: Document, pick: Pick) -> Fragments:
     del document["doc_id"]
-    return ("doc_id must be there", "got none")
+    return ("doc_id is missing",)
 
 
 @breakage
 def token_column_missing(document: Document, pick: Pick) -> Fragments:
     column = pick(["text", "lemma", "upos", "dep", "head", "sent"])
     del document["tokens"][column]
-    return (f"tokens.{column} must be there", "got none")
+    return (f"tokens.{column} is missing",)
 
 
 @breakage

@@ -1,9 +1,10 @@
 from ._brackets import OnFault as OnFault
-from ._brackets import kept_mentions as kept_mentions
 from ._conll2012 import read_conll2012 as read_conll2012
 from ._conll2012 import write_conll2012 as write_conll2012
 from ._corefud import DATE_KEYS as DATE_KEYS
 from ._corefud import read_corefud as read_corefud
 from ._corefud import write_corefud as write_corefud
 from ._corefud_reading import fault_of_fields as fault_of_fields
-from ._stream import Written as Written
+from ._corefud_reading import require_fields as require_fields
+from ._writing import Written as Written
+from ._writing import kept_mentions as kept_mentions

@@ -1,17 +1,17 @@
 """CoNLL-2012 (and 2011): a word a row, columns between blanks, coreference in the last one.
 
-``(12|(3)|12)``: entity 12 opens, entity 3 is one word, entity 12 closes. Each part of a document is a document of its
-own, called by name and number of the part (``bc/cctv/00/cctv_0000_0``).
+``(12|(3)|12)``: entity 12 opens, entity 3 is one word, entity 12 closes. Each part of a document is read as a document,
+with name and number of the part as its doc_id (``bc/cctv/00/cctv_0000_0``).
 
-Columns 5 to 11 are kept as the tokens' further columns xpos, parse_bit, predicate_lemma, frameset, sense, speaker and
-named_entity, those of predicates' arguments as `arguments`, blanks between them. Files with fewer columns are read as
-well: name, part, number, word, any of those in order, and coreference. A lemma is the predicate's where there is one,
-otherwise the word as it is written; a universal part of speech is that of the English Penn tag. There are no
-dependencies: every head is -1 and every label "_", which no dependency scheme has, so that rules over a parse refuse
-such a document and never count it as one without events.
+Columns 5 to 11 become the tokens' further columns xpos, parse_bit, predicate_lemma, frameset, sense, speaker and
+named_entity, those of predicates' arguments become `arguments`, with blanks between them. Files with fewer columns are
+read as well: name, part, number, word, any of those in order, and coreference. The lemma is the predicate's if there is
+one, otherwise the word itself; the universal part of speech is that of the English Penn tag. The format has no
+dependencies: every head is -1 and every label "_", which no dependency scheme has, so that rules over a parse reject
+such a document instead of counting it as one without events.
 
-The head of a mention is found in the parse bits: the last noun before what modifies it from behind, of coordinated ones
-in the first part (`_penn_trees.head_of`). Without parse bits it is the last word of the mention.
+The head of a mention comes from the parse bits: the last noun before its postmodifiers, for coordinated nouns that of
+the first part (`_penn_trees.head_of`). Without parse bits it is the last word of the mention.
 
 References
 ----------
@@ -25,12 +25,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
+from corefsample._checks import choice
 from corefsample.documents import AnnotatedDocument, Rejected
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, new_text_file
-from corefsample.formats.annotated._brackets import OnFault, checked_on_fault, kept_mentions, layout
+from corefsample.files import PathLike
+from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 from corefsample.formats.annotated._conll2012_reading import COLUMNS, document_name, split_conll2012
-from corefsample.formats.annotated._stream import AnnotatedStream, Written
+from corefsample.formats.annotated._stream import AnnotatedStream
+from corefsample.formats.annotated._writing import Written, layout, write_annotated
 
 __all__ = ["read_conll2012", "write_conll2012"]
 
@@ -43,7 +45,7 @@ def read_conll2012(
     on_crossing_sentences: OnFault = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
-    """Read documents one after another; memory stays flat however many there are.
+    """Read documents one after another, in constant memory.
 
     Parameters
     ----------
@@ -51,18 +53,18 @@ def read_conll2012(
         Files, plain or gzip, globs, or "-" for standard input.
     on_crossing_sentences
         A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`,
-        "refuse" refuses the document.
+        "refuse" rejects the document.
     on_rejected
         Called with each bad document, which is then left out. By default the first one raises.
 
     Raises
     ------
     ParameterError
-        If an option is none of those above.
+        If an option has another value.
     InputError
-        One line of file, line, doc_id, sentence, rule and value, at the first bad document: brackets that do not
-        match, rows of one sentence that differ in columns, parse bits that are no tree, a document that does not end,
-        rows outside of any, a doc_id a second time; or a file that is missing, is broken off, or holds no document.
+        At the first bad document, with file, line, doc_id and sentence: brackets that do not match, rows of one
+        sentence that differ in columns, parse bits that are no tree, a document without an end, rows outside of
+        documents, a repeated doc_id; or if a file is missing, incomplete, or without documents.
 
     Examples
     --------
@@ -70,7 +72,8 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    on_fault = {"crossing_sentences": checked_on_fault("on_crossing_sentences", on_crossing_sentences)}
+    choice("on_crossing_sentences", on_crossing_sentences, ON_FAULT)
+    on_fault = {"crossing_sentences": on_crossing_sentences}
     return AnnotatedStream(inputs, partial(split_conll2012, on_fault=on_fault), on_rejected)
 
 
@@ -82,12 +85,12 @@ def write_conll2012(
     on_unwritable: OnFault = "refuse",
     overwrite: bool = False,
 ) -> Written:
-    """Write documents to a new file, which the field's scorers read.
+    """Write documents to a new file, which the usual scorers of coreference read.
 
-    Read back, documents that came from such a file are equal. Of others the format has no place for dependencies,
-    lemmas, the date and metadata; heads are then found anew. Entities keep their names where all of a document's are
-    whole numbers, as scorers ask for; else they are numbered from 0 by first mention. A blank within a word becomes
-    ``_``.
+    Documents that came from such a file are equal when they are read back. For others the format has no place for
+    dependencies, lemmas, the date and metadata; heads are then derived again when read. Entities keep their names if
+    all of a document's are whole numbers, as scorers require; otherwise they are numbered from 0 by first mention. A
+    blank within a word becomes ``_``.
 
     Parameters
     ----------
@@ -95,40 +98,34 @@ def write_conll2012(
         Any iterable; it is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored` make
         documents of any clustering.
     path
-        Gzip if it ends in .gz. The file appears when it is whole.
+        Gzip if it ends in .gz. The file appears when it is complete.
     singletons
         Whether entities of one mention are written; OntoNotes has none.
     on_unwritable
-        What the format cannot hold, mentions that cross a sentence's bounds, and mentions of one entity that cross
-        each other: "refuse", or "skip" (the later of two), counted in the result.
+        Mentions that the format cannot represent, because they cross the bounds of a sentence or another mention of
+        their entity: "refuse" raises, "skip" leaves them out (the later of two) and counts them in the result.
     overwrite
         Whether an existing file may be replaced.
 
     Raises
     ------
     ParameterError
-        If an option is none of those above, or a document holds what the format cannot.
+        If an option has another value, the file exists and `overwrite` is false, or the format cannot represent a
+        document.
     OutputError
-        If the file exists, or cannot be written.
+        If the file cannot be written.
     """
-    checked_on_fault("on_unwritable", on_unwritable)
-    written = Written()
-    with new_text_file(path, overwrite=overwrite) as write:
-        for document in documents:
-            kept = kept_mentions(
-                document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
-            )
-            write("\n".join(_lines(document, kept)) + "\n")
-            written = written.plus(len(kept))
-    return written
+    return write_annotated(
+        documents, path, _lines, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
+    )
 
 
 def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
     """Lines of one document with the mentions `kept`."""
     name, part = _name_and_part(document)
     if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
-        rule = "must be one line without blanks at its ends to be written"
-        raise ParameterError(f"doc_id {document.doc_id!r}: name {rule}, got {name!r}")
+        rule = "name must be one line without blanks at its ends to be written"
+        raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
     yield f"#begin document ({name});" + ("" if part is None else f" part {part}")
     tokens = document.tokens
     given = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
@@ -151,7 +148,7 @@ def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
 
 
 def _name_and_part(document: AnnotatedDocument) -> tuple[str, str | None]:
-    """Name and part as they were read, where they still make the doc_id; else the doc_id, and no part."""
+    """Name and part as they were read, if they still make the doc_id; otherwise the doc_id, and no part."""
     name, part = document.metadata.get("document"), document.metadata.get("part")
     numbered = isinstance(part, str) and re.fullmatch("[0-9]+", part)
     if isinstance(name, str) and numbered and document_name(name, part) == document.doc_id:

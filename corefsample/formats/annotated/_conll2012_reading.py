@@ -27,14 +27,14 @@ _PIECE = re.compile(r"(\()?([^()|]+)(\))?")
 
 
 def document_name(name: str, part: str | None) -> str:
-    """doc_id of a part of a document: its name and the number of the part, as systems' outputs call it."""
+    """doc_id of a part of a document: its name and the number of the part, as in the outputs of systems."""
     return name if part is None else f"{name}_{int(part)}"
 
 
 def split_conll2012(
     path: str, lines: Iterable[tuple[int, str]], on_fault: Mapping[str, OnFault]
 ) -> Iterator[_RawDocument]:
-    """Yield the documents of a file; rows outside of any make one that is refused."""
+    """Yield the documents of a file; rows outside of all documents make one that is invalid."""
     raw: _RawDocument | None = None
     for number, text in lines:
         begin = _BEGIN.fullmatch(text)
@@ -70,10 +70,10 @@ class _RawDocument:
         return document_name(self.name, self.part)
 
     def document(self) -> AnnotatedDocument:
-        """Read it."""
+        """Parse the lines."""
         number, text = self.lines[0]
         if not self.name:
-            rule = "a row must stand between #begin document (name); and #end document"
+            rule = "a row must be between #begin document (name); and #end document"
             raise DocumentFaultError(number, "", f"{rule}, got {shown(text)}")
         names: list[str] = []
         rows = _Rows(MentionCollector("coreference", self.on_fault, names), names)
@@ -109,7 +109,7 @@ class _Rows:
     """The words of a document, read sentence by sentence."""
 
     collector: MentionCollector
-    names: list[str]  # each sentence in words, for messages
+    names: list[str]  # of the sentences, for messages
     _text: list[str] = field(default_factory=list)
     _columns: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in (*COLUMNS, "arguments")})
     _sent: list[int] = field(default_factory=list)
@@ -123,9 +123,9 @@ class _Rows:
         width = len(rows[0][1])
         for number, row in rows:
             if len(row) != width or width < _FEWEST:
-                wanted = (
-                    f"{_FEWEST} columns or more" if width < _FEWEST else f"{width} columns, as the sentence's first"
-                )
+                wanted = f"{_FEWEST} columns or more"
+                if width >= _FEWEST:
+                    wanted = f"{width} columns, as the sentence's first"
                 raise DocumentFaultError(number, self.names[-1], f"a row must have {wanted}, got {len(row)}")
             self._annotate(row[-1], number)
             self._text.append(row[_WORD])
@@ -148,7 +148,7 @@ class _Rows:
         return first + head_of(tree, start - first, end - first)
 
     def tokens(self) -> Tokens:
-        """Return all words; a corpus of constituents has no dependencies."""
+        """Return all words; the format has no dependencies."""
         n_tokens = len(self._text)
         lemmas = zip(self._columns["predicate_lemma"], self._text, strict=True)
         return Tokens(

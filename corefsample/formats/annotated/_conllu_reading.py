@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences as columns of words, with what is said of them kept beside."""
+"""CoNLL-U: sentences as columns of words, with their comments and further rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENTITY = "Entity="
 
 
 def metadata_name(key: str) -> str:
-    """Name in a document's metadata of what a comment calls `key`: without meta::, save where a field has the name."""
+    """Name in the metadata of a comment's key: without meta::, unless a field of documents has that name."""
     bare = key.removeprefix(META)
     return key if bare in FIELDS else bare
 
@@ -47,13 +47,13 @@ def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
 
 @dataclass
 class _Sentence:
-    """How far a sentence is read."""
+    """State of a sentence that is being read."""
 
     first: int  # its first word, as an offset in the document
     numbers: list[int] = field(default_factory=list)  # line of each word
     further: list[tuple[int, str]] = field(default_factory=list)
-    within: int = 0  # the last word of the multiword token that came last
-    spaced: bool = True  # whether a blank follows that token
+    within: int = 0  # last word of the latest multiword token
+    spaced: bool = True  # whether a blank follows that multiword token
     n_empty: int = 0  # empty nodes since the last word
 
 
@@ -64,9 +64,9 @@ class ConlluRows:
     Attributes
     ----------
     sentences
-        Each sentence in words, for messages.
+        Name of each sentence, for messages.
     notes
-        What else is said of each sentence.
+        Comments and further rows of each sentence.
     annotations
         Values of Entity= in MISC with their places, in order.
     words
@@ -83,7 +83,7 @@ class ConlluRows:
     _space_after: list[bool] = field(default_factory=list)
 
     def add(self, block: Lines, comments: tuple[str, ...], name: str) -> None:
-        """Read one sentence; `comments` are those to keep, `name` is the sentence in words."""
+        """Read one sentence; `comments` are those to keep, `name` is for messages."""
         self.sentences.append(name)
         sentence = _Sentence(len(self._sent))
         for number, line in block:
@@ -133,7 +133,7 @@ class ConlluRows:
                 rule = f"a multiword token must start at the next word ({n_words + 1}), after the one before it"
                 raise self._fault(number, f"ID: {rule}, got {columns[_ID]}")
             if any(part.startswith(_ENTITY) for part in columns[_MISC].split("|")):
-                raise self._fault(number, f"Entity: must not stand on a multiword token, got it on {columns[_ID]}")
+                raise self._fault(number, f"Entity: must not be on a multiword token, got it on {columns[_ID]}")
             sentence.within, sentence.spaced = end, _is_spaced(columns)
             sentence.further.append((n_words, line))
         elif match := _EMPTY.fullmatch(columns[_ID]):
@@ -165,14 +165,14 @@ class ConlluRows:
         parts = columns[_MISC].split("|")
         values = [part.removeprefix(_ENTITY) for part in parts if part.startswith(_ENTITY)]
         if len(values) > 1:
-            raise self._fault(number, f"Entity: must be there once, got it {len(values)} times")
+            raise self._fault(number, f"Entity: must appear once, got it {len(values)} times")
         if values:
             place = Place(token, token + is_word, node, len(self.sentences) - 1, number)
             self.annotations.append((values[0], place))
             columns[_MISC] = "|".join(part for part in parts if not part.startswith(_ENTITY)) or "_"
 
     def _add_heads(self, sentence: _Sentence) -> None:
-        """Turn heads within the sentence into token offsets; they must form trees."""
+        """Turn heads within the sentence into token offsets, which must form trees."""
         first, numbers = sentence.first, sentence.numbers
         n_words = len(numbers)
         offsets = {str(i + 1): first + i for i in range(n_words)} | {"0": -1}

@@ -1,16 +1,16 @@
 """CorefUD: CoNLL-U files with entities in MISC, ``Entity=``, by the fields that ``# global.Entity`` declares.
 
-An opening bracket holds the fields, hyphens between them: ``(e5-person-2-``. What is more than the fields asked for
-belongs to the last one, and trailing fields may be missing. A closing bracket holds the id alone: ``e5)``. The id is
-the field ``eid`` or ``GRP``; a part of a discontinuous mention carries its number, ``e5[1/2]``. In an id, a character
-that means something to the format is written as its percent code (``-`` as ``%2D``).
+An opening bracket holds the fields, with hyphens between them: ``(e5-person-2-``. Further hyphens belong to the last
+field, and trailing fields may be missing. A closing bracket holds only the id: ``e5)``. The id is the field ``eid`` or
+``GRP``; a part of a discontinuous mention has its number in brackets, ``e5[1/2]``. In an id, a character with a meaning
+in the format is written as its percent code (``-`` as ``%2D``).
 
-The head of a mention is the word that the field ``head`` names by its number in the span. Where that field is not
+The head of a mention is the word that the field ``head`` names by its number in the span. If that field is not
 declared, is missing, or names an empty node, the head is the first word of the span whose syntactic head lies outside
-it (the head of a sentence's root does). A ``minspan`` stays an attribute: it holds the words that a system must find,
-which may be several, and where a span has no single head it often ends in another word.
+it (as that of a sentence's root does). A ``minspan`` stays an attribute: it holds the words that a system must find,
+which may be several, and in a span without a single head it often ends in another word.
 
-Words are the tokens; empty nodes and multiword tokens are kept aside, to be written back. Tokens carry the further
+Words are the tokens; empty nodes and multiword tokens are kept separately, to be written back. Tokens carry the further
 columns xpos, feats, deps, misc (without Entity) and space_after, which is false within a multiword token.
 
 References
@@ -23,18 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from corefsample._checks import choice
 from corefsample.documents import AnnotatedDocument, Rejected
-from corefsample.errors import ParameterError
-from corefsample.files import PathLike, new_text_file
-from corefsample.formats.annotated._brackets import OnFault, checked_on_fault, kept_mentions
-from corefsample.formats.annotated._corefud_reading import (
-    DEFAULT_FIELDS,
-    CorefudOptions,
-    fault_of_fields,
-    split_corefud,
-)
-from corefsample.formats.annotated._corefud_writing import EntityIds, corefud_lines
-from corefsample.formats.annotated._stream import AnnotatedStream, Written
+from corefsample.files import PathLike
+from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
+from corefsample.formats.annotated._corefud_reading import CorefudOptions, require_fields, split_corefud
+from corefsample.formats.annotated._corefud_writing import CorefudLines
+from corefsample.formats.annotated._stream import AnnotatedStream
+from corefsample.formats.annotated._writing import Written, write_annotated
 
 __all__ = ["DATE_KEYS", "read_corefud", "write_corefud"]
 
@@ -51,37 +47,36 @@ def read_corefud(
     on_empty_nodes_only: OnFault = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
-    """Read documents one after another; memory stays flat however many there are.
+    """Read documents one after another, in constant memory.
 
-    A document begins at ``# newdoc id``. One without an id is called by the file and its number in it, and a file
-    without ``# newdoc`` is one document, called by the file.
+    A document begins at ``# newdoc id``. A document without an id is named after the file and its number in it, and a
+    file without ``# newdoc`` is one document, named after the file.
 
     Parameters
     ----------
     inputs
         Files, plain or gzip, globs, or "-" for standard input.
     entity_fields
-        Fields of ``Entity=`` where a file does not declare them; by custom "eid-etype-head-other". None: such a file
-        is refused.
+        Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". None: such a file
+        is rejected.
     date_keys
-        Comments of a document's first sentence that hold its date; the first that is there counts, and must be an
-        ISO date. A document that has none has no date.
+        Comments of a document's first sentence that hold its date; the first one present is used, and must be an ISO
+        date. A document without any has no date.
     on_discontinuous, on_crossing_sentences, on_empty_nodes_only
         A mention in parts that do not adjoin; one that closes in another sentence than it opens; one without a word:
-        "skip" counts it in `AnnotatedDocument.skipped`, "refuse" refuses the document. Where a mention holds words
-        and empty nodes, its span is the words.
+        "skip" counts it in `AnnotatedDocument.skipped`, "refuse" rejects the document. The span of a mention of words
+        and empty nodes is the words.
     on_rejected
         Called with each bad document, which is then left out. By default the first one raises.
 
     Raises
     ------
     ParameterError
-        If an option is none of those above.
+        If an option has another value.
     InputError
-        One line of file, line, doc_id, sentence, rule and value, at the first bad document: brackets that do not
-        match, a row without ten columns, ids out of order, heads that are no words of the sentence or form a cycle,
-        ``Entity=`` without a declaration, a doc_id a second time; or a file that is missing, is broken off, or holds
-        no document.
+        At the first bad document, with file, line, doc_id and sentence: brackets that do not match, a row without ten
+        columns, ids out of order, heads that are no words of the sentence or form a cycle, ``Entity=`` without a
+        declaration, a repeated doc_id; or if a file is missing, incomplete, or without documents.
 
     Examples
     --------
@@ -90,12 +85,14 @@ def read_corefud(
     ('Introduction', '1')
     """
     on_fault = {
-        "discontinuous": checked_on_fault("on_discontinuous", on_discontinuous),
-        "crossing_sentences": checked_on_fault("on_crossing_sentences", on_crossing_sentences),
-        "empty_nodes_only": checked_on_fault("on_empty_nodes_only", on_empty_nodes_only),
+        "discontinuous": on_discontinuous,
+        "crossing_sentences": on_crossing_sentences,
+        "empty_nodes_only": on_empty_nodes_only,
     }
+    for fault, value in on_fault.items():
+        choice(f"on_{fault}", value, ON_FAULT)
     if entity_fields is not None:
-        _check_fields(entity_fields)
+        require_fields(entity_fields)
     options = CorefudOptions(entity_fields, tuple(date_keys), on_fault)
     return AnnotatedStream(inputs, partial(split_corefud, options=options), on_rejected)
 
@@ -110,14 +107,14 @@ def write_corefud(
     date_keys: Sequence[str] = DATE_KEYS,
     overwrite: bool = False,
 ) -> Written:
-    """Write documents to a new file; read back, they are equal.
+    """Write documents to a new file; they are equal when they are read back.
 
-    An ``eid`` is one entity throughout a file, as scorers read it, so one that an earlier document has taken gets the
-    number of its document added (``e1.2``); a ``GRP`` is one in its document, and stays as it is.
+    An ``eid`` denotes one entity throughout a file, as scorers read it, so an id that an earlier document uses gets the
+    number of its document added (``e1.2``); a ``GRP`` is unique only in its document, and stays unchanged.
 
-    Comments, multiword tokens and empty nodes that came with a document are written where they stood, bridging and
-    split antecedents as far as their entities are written. Where a sentence came without, it gets a sent_id and its
-    text. What is no one-line string in the metadata is written as JSON. Empty words and labels become ``_``.
+    Comments, multiword tokens and empty nodes that came with a document are written in their places, bridging and
+    split antecedents if their entities are written. A sentence without comments gets a sent_id and its text. Metadata
+    that is not a one-line string is written as JSON. Empty words and labels become ``_``.
 
     Parameters
     ----------
@@ -125,52 +122,31 @@ def write_corefud(
         Any iterable; it is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored` make
         documents of any clustering.
     path
-        Gzip if it ends in .gz. The file appears when it is whole.
+        Gzip if it ends in .gz. The file appears when it is complete.
     entity_fields
         Fields of ``Entity=``: eid or GRP for the entity, head for the head's number in the span, others for
-        attributes. None: those that the documents came with, or "eid-etype-head-other". All documents of a file have
-        the same. Without head among them, a reader finds heads by its own rule.
+        attributes. None: those of the documents, or "eid-etype-head-other". They are the same in a whole file. Without
+        head among them, a reader finds heads by its own rule.
     singletons
         Whether entities of one mention are written.
     on_unwritable
-        What the format cannot hold, mentions that cross a sentence's bounds, and mentions of one entity that cross
-        each other: "refuse", or "skip" (the later of two), counted in the result.
+        As of `write_conll2012`.
     date_keys
-        The first of these comments that a document came with takes its date; where there is none, the first is added.
+        The first of these comments that a document has gets its date; if it has none, the first is added.
     overwrite
         Whether an existing file may be replaced.
 
     Raises
     ------
     ParameterError
-        If an option is none of those above, or a document holds what the format cannot.
+        If an option has another value, the file exists and `overwrite` is false, or the format cannot represent a
+        document.
     OutputError
-        If the file exists, or cannot be written.
+        If the file cannot be written.
     """
-    checked_on_fault("on_unwritable", on_unwritable)
     if entity_fields is not None:
-        _check_fields(entity_fields)
-    fields = entity_fields
-    ids = EntityIds()
-    written = Written()
-    with new_text_file(path, overwrite=overwrite) as write:
-        for document in documents:
-            own = "-".join(document.entity_fields) if document.entity_fields else DEFAULT_FIELDS
-            _check_fields(own)
-            fields = fields or own
-            if entity_fields is None and own != fields:
-                rule = f"fields of Entity= must be the same in a file ({fields}; entity_fields can choose)"
-                raise ParameterError(f"doc_id {document.doc_id!r}: {rule}, got {own}")
-            kept = kept_mentions(
-                document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
-            )
-            names = ids.of(document, kept, unique="GRP" not in fields.split("-"))
-            write("\n".join(corefud_lines(document, fields, kept, names, date_keys)) + "\n")
-            written = written.plus(len(kept))
-    return written
-
-
-def _check_fields(entity_fields: str) -> None:
-    fault = fault_of_fields(entity_fields)
-    if fault is not None:
-        raise ParameterError(f"entity_fields {fault}")
+        require_fields(entity_fields)
+    lines = CorefudLines(entity_fields, date_keys)
+    return write_annotated(
+        documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
+    )

@@ -12,12 +12,21 @@ from typing import NoReturn
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import AnnotatedDocument
+from corefsample.documents import AnnotatedDocument, iso_date
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
 from corefsample.formats.annotated._stream import Lines
 
-__all__ = ["DEFAULT_FIELDS", "IDS", "CorefudOptions", "attribute_name", "fault_of_fields", "split_corefud"]
+__all__ = [
+    "DEFAULT_FIELDS",
+    "IDS",
+    "CorefudOptions",
+    "attribute_name",
+    "fault_of_fields",
+    "require_fields",
+    "split_corefud",
+]
 
 DEFAULT_FIELDS = "eid-etype-head-other"
 IDS = ("eid", "GRP")
@@ -25,12 +34,11 @@ _DECLARATION = "global.Entity"
 _CHUNK = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"(.+)\[([0-9]+)/([0-9]+)\]", re.DOTALL)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class CorefudOptions:
-    """How to read: fields where the file declares none, comments that hold the date, what to refuse."""
+    """Fields for files that declare none, comments that hold the date, and which faults reject a document."""
 
     entity_fields: str | None
     date_keys: Sequence[str]
@@ -39,7 +47,7 @@ class CorefudOptions:
 
 @dataclass
 class _RawDocument:
-    """The blocks of one document, and what the file said before them."""
+    """The blocks of one document, and the declaration of fields before them."""
 
     doc_id: str
     declared: str | None
@@ -52,7 +60,7 @@ class _RawDocument:
         return [numbered for block in self.blocks for numbered in [*block, (block[-1][0] + 1, "")]]
 
     def document(self) -> AnnotatedDocument:
-        """Read it."""
+        """Parse the lines."""
         comments = _Comments(self.options.date_keys, self.declared)
         rows = ConlluRows()
         for k, block in enumerate(self.blocks):
@@ -82,14 +90,15 @@ class _RawDocument:
         )
 
     def _fields(self, comments: _Comments, rows: ConlluRows) -> tuple[str, ...]:
-        """Fields of Entity= in order, none where the document has neither them nor a declaration."""
+        """Return the fields of Entity= in order; none if the document has neither Entity= nor a declaration."""
         declared = comments.declared or self.options.entity_fields
         if declared is None and not rows.annotations:
             return ()
         if declared is None:
             place = rows.annotations[0][1]
-            rule = f"must be declared where there is Entity= (entity_fields={DEFAULT_FIELDS!r} does it, the custom)"
-            raise DocumentFaultError(place.line, rows.sentences[place.sentence], f"{_DECLARATION}: {rule}, got none")
+            reason = f"{_DECLARATION}: must be declared in a document with Entity=, got none"
+            hint = ParameterHint("entity_fields", f"declares the fields, usually {DEFAULT_FIELDS!r}")
+            raise DocumentFaultError(place.line, rows.sentences[place.sentence], reason, hint)
         fault = fault_of_fields(declared)
         if fault is not None:
             raise DocumentFaultError(comments.declared_line or self.lines[0][0], "", f"{_DECLARATION}: {fault}")
@@ -97,7 +106,7 @@ class _RawDocument:
 
 
 def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudOptions) -> Iterator[_RawDocument]:
-    """Yield the documents of a file: each begins at ``# newdoc``, the first one at the latest with the file."""
+    """Yield the documents of a file: each begins at ``# newdoc``, the first one at the first sentence."""
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".conllu") if path != "-" else "stdin"
     raw: _RawDocument | None = None
     declared: str | None = None
@@ -126,7 +135,7 @@ def attribute_name(name: str) -> str:
 
 @dataclass
 class _Comments:
-    """What comments say of a document."""
+    """Information that the comments of a document hold."""
 
     date_keys: Sequence[str]
     declared: str | None
@@ -135,7 +144,7 @@ class _Comments:
     date: datetime.date | None = None
 
     def of_sentence(self, k: int, block: Lines) -> tuple[str, tuple[str, ...]]:
-        """Take in the comments of sentence `k`; return its name in words, and the comments that are its own."""
+        """Read the comments of sentence `k`; return its name for messages, and the comments that belong to it."""
         own: list[str] = []
         name = f"sentence {k + 1}"
         dates: dict[str, tuple[int, str]] = {}
@@ -154,25 +163,19 @@ class _Comments:
                 own.append(text)
             if k == 0 and key in self.date_keys:
                 dates.setdefault(key, (number, value.strip()))
-        for key in self.date_keys:
-            if key in dates and self.date is None:
-                self.date = _date(key, *dates[key])
+        key = next((key for key in self.date_keys if key in dates), None)
+        if key is not None:
+            number, value = dates[key]
+            self.date = iso_date(value)
+            if self.date is None:
+                raise DocumentFaultError(number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(value)}")
         return name, tuple(own)
 
     def _declare(self, value: str, k: int, number: int, name: str) -> None:
         if k > 0 and value != self.declared:
-            rule = f"must stay what it is within a document ({self.declared or 'not there'})"
+            rule = f"must not change within a document ({self.declared or 'none before'})"
             raise DocumentFaultError(number, name, f"{_DECLARATION}: {rule}, got {shown(value)}")
         self.declared, self.declared_line = value, number
-
-
-def _date(key: str, number: int, value: str) -> datetime.date:
-    try:
-        if _ISO_DATE.fullmatch(value):
-            return datetime.date.fromisoformat(value)
-    except ValueError:
-        pass
-    raise DocumentFaultError(number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(value)}")
 
 
 def fault_of_fields(declared: str) -> str | None:
@@ -181,6 +184,13 @@ def fault_of_fields(declared: str) -> str | None:
     if len(set(names)) == len(names) and sum(name in IDS for name in names) == 1 and "" not in names:
         return None
     return f"must be distinct fields, hyphens between them, one of them eid or GRP, got {shown(declared)}"
+
+
+def require_fields(entity_fields: str) -> None:
+    """Raise ParameterError unless given a valid declaration of fields."""
+    fault = fault_of_fields(entity_fields)
+    if fault is not None:
+        raise ParameterError(fault, parameter="entity_fields")
 
 
 def _mentions(
@@ -192,7 +202,7 @@ def _mentions(
     for value, place in rows.annotations:
         chunks = _CHUNK.findall(value)
         if not value or "".join(chunks) != value:
-            _refuse(rows, place, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
+            _raise_fault(rows, place, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
         for chunk in chunks:
             if chunk[0] != "(":
                 collector.close(chunk[:-1], place, chunk)
@@ -203,7 +213,7 @@ def _mentions(
             entity, i, n = (part[1], int(part[2]), int(part[3])) if part else (name, 1, 1)
             if not entity or not 1 <= i <= n:
                 rule = f"an opening bracket must hold an id in field {id_field + 1}, parts as [1/2]"
-                _refuse(rows, place, f"{rule}, got {shown(chunk)}")
+                _raise_fault(rows, place, f"{rule}, got {shown(chunk)}")
             collector.open(name, Bracket(entity, place, chunk, values, i, n))
             if chunk.endswith(")"):
                 collector.close(name, place, chunk)
@@ -211,26 +221,26 @@ def _mentions(
 
 
 def _head(found: Found, fields: Sequence[str], rows: ConlluRows, heads: Sequence[int]) -> int:
-    """The token that the field head names, or else the first whose syntactic head lies outside the span."""
+    """Return the token that the field head names, or the first whose syntactic head lies outside the span."""
     values = dict(zip(fields, found.bracket.values, strict=False))
     written = values.get("head")
     if written:
         number = int(written) if re.fullmatch("[0-9]{1,9}", written) else 0
         if not 1 <= number <= len(found.nodes):
             rule = f"head must be a word of the mention (1 to {len(found.nodes)})"
-            _refuse(rows, found.bracket.place, f"{rule}, got {shown(written)} in {shown(found.bracket.text)}")
+            _raise_fault(rows, found.bracket.place, f"{rule}, got {shown(written)} in {shown(found.bracket.text)}")
         token = rows.words[found.nodes[number - 1]]
         if token >= 0:
             return token
     return next(t for t in range(found.start, found.end) if not found.start <= heads[t] < found.end)
 
 
-def _refuse(rows: ConlluRows, place: Place, reason: str) -> NoReturn:
+def _raise_fault(rows: ConlluRows, place: Place, reason: str) -> NoReturn:
     raise DocumentFaultError(place.line, rows.sentences[place.sentence], f"Entity: {reason}")
 
 
 def _decoded(name: str) -> str:
-    """An id without its percent codes; what is no code stays."""
+    """Replace the percent codes of an id; invalid ones stay."""
     if "%" not in name:
         return name
 

@@ -9,27 +9,67 @@ from typing import Any
 
 from corefsample._checks import shown
 from corefsample.documents import REFERENCES, AnnotatedDocument
-from corefsample.errors import ParameterError
-from corefsample.formats.annotated._brackets import layout
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
 from corefsample.formats.annotated._conllu_writing import conllu_lines, node_numbers
-from corefsample.formats.annotated._corefud_reading import IDS, attribute_name
+from corefsample.formats.annotated._corefud_reading import DEFAULT_FIELDS, IDS, attribute_name, require_fields
+from corefsample.formats.annotated._writing import layout
 
-__all__ = ["EntityIds", "corefud_lines"]
+__all__ = ["CorefudLines"]
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
-_MEANT = frozenset("%-=|()[]<>,: \t")  # characters of an id that mean something to the format
+_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
 
 
-class EntityIds:
-    """Ids of entities: eid is known throughout a file, GRP in its document."""
+class CorefudLines:
+    """Lines of the documents of one file, which share the fields of ``Entity=`` and the ids of entities.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    entity_fields
+        Fields of ``Entity=``; None: those of the first document.
+    date_keys
+        Comments that may hold the date.
+    """
+
+    def __init__(self, entity_fields: str | None, date_keys: Sequence[str]) -> None:
+        self._fields = entity_fields or ""
+        self._is_chosen = entity_fields is not None
+        self._date_keys = date_keys
         self._used: set[str] = set()
         self._n_documents = 0
 
-    def of(self, document: AnnotatedDocument, kept: Sequence[int], *, unique: bool) -> dict[str, str]:
-        """Id of each entity of a document that has one of the mentions `kept`."""
+    def of(self, document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of one document with the mentions `kept`."""
+        own = "-".join(document.entity_fields or ()) or DEFAULT_FIELDS
+        require_fields(own)
+        self._fields = self._fields or own
+        if not self._is_chosen and own != self._fields:
+            raise ParameterError(
+                f"fields of Entity= must be the same in a file ({self._fields}), got {own}",
+                place=f"doc_id {document.doc_id!r}",
+                hint=ParameterHint("entity_fields", "can choose"),
+            )
+        fields = self._fields.split("-")
+        ids = self._ids(document, kept, unique="GRP" not in fields)
+        dated, header = _dated(document, self._date_keys)
+        extra = dict(document.tokens.extra)
+        if "misc" in extra:
+            written = {_encoded(entity): name for entity, name in ids.items()}
+            extra["misc"] = [_with_references(written, misc) for misc in extra["misc"]]
+            dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
+        opened = _opened(document, fields, ids, kept)
+        entities = [""] * len(document.tokens)
+        for token, brackets in layout(document.mentions[list(kept)]).items():
+            closing = "".join(f"{ids[document.entities[kept[i]]]})" for i in brackets.closing)
+            opening = "".join(f"({opened[i]}" for i in brackets.opening)
+            single = "".join(f"({opened[i]})" for i in brackets.single)
+            # The order that validators require.
+            entities[token] = closing + opening + single if opening else single + closing
+        return conllu_lines(dated, self._fields, entities, header)
+
+    def _ids(self, document: AnnotatedDocument, kept: Sequence[int], *, unique: bool) -> dict[str, str]:
+        """Id of each entity with one of the mentions `kept`: an eid is unique in a file, a GRP in its document."""
         self._n_documents += 1
         ids: dict[str, str] = {}
         for entity in dict.fromkeys(document.entities[i] for i in kept):
@@ -39,27 +79,6 @@ class EntityIds:
             if unique:
                 self._used.add(ids[entity])
         return ids
-
-
-def corefud_lines(
-    document: AnnotatedDocument, fields: str, kept: Sequence[int], ids: Mapping[str, str], date_keys: Sequence[str]
-) -> Iterator[str]:
-    """Lines of one document with the mentions `kept`."""
-    dated, header = _dated(document, date_keys)
-    extra = dict(document.tokens.extra)
-    if "misc" in extra:
-        written = {_encoded(entity): name for entity, name in ids.items()}
-        extra["misc"] = [_with_references(written, misc) for misc in extra["misc"]]
-        dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
-    opened = _opened(document, fields.split("-"), ids, kept)
-    entities = [""] * len(document.tokens)
-    for token, brackets in layout(document.mentions[list(kept)]).items():
-        closing = "".join(f"{ids[document.entities[kept[i]]]})" for i in brackets.closing)
-        opening = "".join(f"({opened[i]}" for i in brackets.opening)
-        single = "".join(f"({opened[i]})" for i in brackets.single)
-        # The order that validators ask for.
-        entities[token] = closing + opening + single if opening else single + closing
-    return conllu_lines(dated, fields, entities, header)
 
 
 def _opened(
@@ -80,7 +99,8 @@ def _opened(
                 values[k] = str(numbers[head] - numbers[start] + 1)
             elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
                 rule = "must hold no bracket, bar, tab or line break, and no hyphen except in the last field"
-                raise ParameterError(f"doc_id {document.doc_id!r}: {name}[{i}] {rule}, got {shown(values[k])}")
+                place = f"doc_id {document.doc_id!r}"
+                raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=place)
         while values[-1] == "":
             values.pop()
         texts.append("-".join(values))
@@ -88,7 +108,7 @@ def _opened(
 
 
 def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
-    """Bring the comment that holds the date up to date; where there is none, return a new one."""
+    """Return the document with its date in the comment that holds it, or a new comment if there is none."""
     if document.date is None or not date_keys:
         return document, []
     iso = document.date.isoformat()
@@ -111,7 +131,7 @@ def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[Annot
 
 
 def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
-    """MISC whose bridging and split antecedents name entities that are written, by the ids that they are given."""
+    """MISC with only the bridging and split antecedents whose entities are written, by their ids in the file."""
     if not isinstance(misc, str) or ("Bridge=" not in misc and "Split" not in misc):
         return misc
     parts = []
@@ -125,14 +145,14 @@ def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
 
 
 def _reference(ids: Mapping[str, str], pair: str) -> str:
-    """``e173<e188:part`` by the ids given, "" where one of the two is not written."""
+    """``e173<e188:part`` by the ids in the file, "" if one of the two is not written."""
     entities, colon, relation = pair.partition(":")
     names = entities.split("<")
     return "<".join(ids[name] for name in names) + colon + relation if all(name in ids for name in names) else ""
 
 
 def _encoded(name: str) -> str:
-    """An id with percent codes for what means something to the format."""
+    """An id with percent codes for characters that have a meaning in the format."""
     return "".join(
         "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or c.isspace() or not c.isprintable() else c
         for c in name

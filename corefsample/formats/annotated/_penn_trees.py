@@ -16,7 +16,7 @@ _LATER = (
     (True, frozenset({"PRP$", "WP$", "$", "ADJP", "PRN"})),
     (True, frozenset({"CD"})),
     (True, frozenset({"JJ", "JJR", "JJS", "RB", "QP", "DT", "WDT"})),
-)  # whether from the right, and the children sought, where there is no noun
+)  # whether to search from the right, and for which children, if there is no noun
 
 _UNIVERSAL = {
     tag: upos
@@ -43,9 +43,9 @@ _UNIVERSAL = {
 
 
 def universal_tag(tag: str) -> str:
-    """Universal part of speech of an English Penn tag, "X" for a tag that is none, "_" where there is none.
+    """Universal part of speech of an English Penn tag, "X" for an unknown tag, "_" if the tag is missing.
 
-    A verb is VERB, auxiliary or not, save for modals; IN is ADP, also where it joins clauses.
+    Verbs are VERB, auxiliaries included, except modals; IN is ADP, also as a conjunction.
     """
     return "_" if tag == "-" else _UNIVERSAL.get(tag, "X")
 
@@ -61,7 +61,7 @@ class Constituent:
 
 
 def sentence_tree(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
-    """Build the tree of a sentence from the parse bit and the tag of each word; None where the bits hold none.
+    """Build the tree of a sentence from the parse bit and the tag of each word; None if the bits have none.
 
     Raises
     ------
@@ -93,12 +93,12 @@ def sentence_tree(bits: Sequence[str], tags: Sequence[str]) -> Constituent | Non
 
 
 def head_of(tree: Constituent | None, start: int, end: int) -> int:
-    """Head word of a span: of the noun phrase that covers it, its last noun before what modifies it from behind.
+    """Head word of a span: the last noun of its noun phrase before the postmodifiers.
 
-    Walk down to the lowest phrase that covers the span. In a noun phrase the head is the last noun or pronoun among
-    its words, of coordinated ones in the first part; where it has none, the head of its first noun phrase; then the
-    last possessive pronoun, number or adjective. Any other phrase, and a span without a tree, has its last word as
-    the head.
+    Take the lowest phrase that covers the span. In a noun phrase the head is the last noun or pronoun among its words,
+    for coordinated nouns that of the first part; without one, the head of its first noun phrase; then the last
+    possessive pronoun, number or adjective. The head of any other phrase, and of a span without a tree, is the last
+    word.
     """
     if tree is None:
         return end - 1

@@ -1,12 +1,7 @@
-from ._jsonl import JsonLinesReader as JsonLinesReader
-from ._jsonl import JsonLinesWriter as JsonLinesWriter
-from ._parquet import ParquetReader as ParquetReader
 from ._parquet import ParquetWriter as ParquetWriter
 from ._parquet import abandon as abandon
+from ._stream import SUFFIXES as SUFFIXES
 from ._stream import DocumentStream as DocumentStream
-from ._stream import PathLike as PathLike
-from ._stream import file_suffix as file_suffix
-from ._stream import input_paths as input_paths
 from ._stream import read_documents as read_documents
 from ._writing import QuarantineFile as QuarantineFile
 from ._writing import convert as convert

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import sys
-import zlib
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from corefsample._checks import shown
 from corefsample.documents import (
-    INTEGER_COLUMNS,
     SCHEMA,
+    SPAN_COLUMNS,
     STRING_COLUMNS,
+    TOKEN_COLUMNS,
     VERSION,
     DocumentBatch,
+    Fault,
     Rejected,
     gold_texts,
-    shown,
+    missing_field,
     to_json,
 )
-from corefsample.errors import InputError
+from corefsample.files import LineReader, open_output
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
-__all__ = ["JsonLinesReader", "JsonLinesWriter"]
+__all__ = ["JsonLinesReader", "json_lines_writer"]
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -48,136 +48,84 @@ _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
 _BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
-_GZIP_MAGIC = b"\x1f\x8b"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NOT_UTF8 = "save the file as UTF-8"
+_NOT_LINES = "one object a line, no list around them"
 
 
 class _FaultError(Exception):
     """A line cannot become a document."""
 
-    def __init__(self, reason: str, doc_id: str = "") -> None:
+    def __init__(self, reason: str, doc_id: str = "", hint: str | None = None) -> None:
         super().__init__(reason)
-        # Names of fields come from the file, and may hold what would break a line.
-        self.reason = "".join(c if c.isprintable() else repr(c)[1:-1] for c in reason)
+        # Names of fields come from the file, and may contain line breaks.
+        self.fault = Fault("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason), hint)
         self.doc_id = doc_id
 
 
-class JsonLinesReader:
-    """Stream of record batches from one file of JSON Lines.
+class JsonLinesReader(LineReader):
+    """Stream of batches from one file of JSON Lines."""
 
-    Parameters
-    ----------
-    path
-        A file, plain or gzip (told by its first bytes), or "-" for standard input.
-
-    Attributes
-    ----------
-    bytes_read
-        How far the file is read, in bytes of the file; 0 for standard input.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.bytes_read = 0
-
-    def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
-        """Yield record batches of up to `size` documents, fewer where they are long.
-
-        With them come their places, and the lines that are no documents.
-        """
+    def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """Yield batches of up to `size` documents, fewer where they are long, with the lines that are no documents."""
         rows: list[dict[str, Any]] = []
-        places: list[str] = []
+        places: list[int] = []
         rejected: list[Rejected] = []
         n_bytes = 0
-        for number, line in self._lines():
-            place = f"line {number}"
+        for number, line in self.byte_lines():
+            if not line.strip():
+                continue
             try:
-                rows.append(_decoded(line))
-                places.append(place)
-            except _FaultError as fault:
+                rows.append(_decoded(line, is_first=number == 1))
+                places.append(number)
+            except _FaultError as error:
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
-                rejected.append(Rejected(self.path, place, fault.doc_id, fault.reason, text))
+                reason, hint = error.fault
+                rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
             n_bytes += len(line)
             if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
-                yield _table(rows), places, rejected
+                yield DocumentBatch(self.path, _table(rows), "line", places), rejected
                 rows, places, rejected, n_bytes = [], [], [], 0
-        yield _table(rows), places, rejected
-
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank, with their numbers from 1."""
-        # Standard input is typed as bare BinaryIO, yet is a BufferedReader, which can peek.
-        try:
-            opened: Any = nullcontext(sys.stdin.buffer) if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
-        except OSError as error:
-            raise InputError(f"{self.path}: file must be readable, got: {error.strerror}") from None
-        number = 0
-        with opened as raw:
-            try:
-                stream = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP_MAGIC else raw
-                for number, line in enumerate(stream, start=1):
-                    if raw.seekable():
-                        self.bytes_read = raw.tell()
-                    text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-                    if text.strip():
-                        yield number, text
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise InputError(f"{self.path}: line {number + 1}: gzip data must be whole, got: {error}") from None
-            except OSError as error:
-                reason = error.strerror or error
-                raise InputError(f"{self.path}: line {number + 1}: file must be readable, got: {reason}") from None
+        yield DocumentBatch(self.path, _table(rows), "line", places), rejected
 
 
-class JsonLinesWriter:
-    """Writes batches to a new file of JSON Lines, gzip where `compressed`.
+@contextmanager
+def json_lines_writer(path: str, *, gzipped: bool) -> Iterator[Callable[[DocumentBatch], None]]:
+    """Open a file for writing; yield the function that appends the documents of one batch."""
+    encoder = msgspec.json.Encoder()
 
-    The bytes depend on the content alone: gzip's header carries neither name nor time.
-    """
-
-    def __init__(self, path: str, *, compressed: bool) -> None:
-        self._raw = open(path, "wb")  # noqa: SIM115
-        self._stream: Any = (
-            gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=self._raw, mtime=0)
-            if compressed
-            else self._raw
-        )
-
-    def write(self, batch: DocumentBatch) -> None:
-        """Append the documents of one batch."""
-        encoder = msgspec.json.Encoder()
+    def write(batch: DocumentBatch) -> None:
         for row in range(len(batch)):
-            self._stream.write(encoder.encode(to_json(batch.table, row)) + b"\n")
+            stream.write(encoder.encode(to_json(batch.table, row)) + b"\n")
 
-    def close(self) -> None:
-        """Finish the file."""
-        if self._stream is not self._raw:
-            self._stream.close()
-        self._raw.close()
+    with open_output(path, gzipped=gzipped) as stream:
+        yield write
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
+def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     """Decode one line to the fields of a row, typed; raises _FaultError."""
     try:
         raw = _OBJECT.decode(line)
-        line.decode()  # what stays raw is not decoded above
+        line.decode()  # msgspec does not decode the raw values
     except msgspec.ValidationError:
-        raise _FaultError(f"a line must be a JSON object, got {shown(_start(line))}") from None
+        hint = _NOT_LINES if is_first else None
+        raise _FaultError(f"a line must be a JSON object, got {shown(_start(line))}", hint=hint) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _malformed(line, error) from None
+        raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
-    _refuse_repeated(line, raw, doc_id, known=_FIELDS)
+    _require_distinct_keys(line, raw, doc_id, known=_FIELDS)
     tokens = bytes(raw.get("tokens", b""))
     row: dict[str, Any] = {}
     for name, decoder in _FIELDS.items():
         if name not in raw:
             if name in _REQUIRED:
-                raise _FaultError(f"{name} must be there, got none", doc_id)
+                raise _missing(name, doc_id)
             row[name] = None
             continue
         row[name] = _typed(name, decoder, raw.pop(name), doc_id)
         if (name == "version" and row[name] not in (None, VERSION)) or isinstance(row.get("version"), bool):
             raise _FaultError(f"version must be {VERSION}, got {shown(row['version'])}", doc_id)
     if row["tokens"] is not None:
-        _refuse_repeated(tokens, row["tokens"], doc_id, known=(*STRING_COLUMNS, *INTEGER_COLUMNS))
+        _require_distinct_keys(tokens, row["tokens"], doc_id, known=TOKEN_COLUMNS)
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     row["metadata"] = msgspec.json.encode(raw).decode() if raw else None
     try:
@@ -187,10 +135,15 @@ def _decoded(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _refuse_repeated(text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: str, *, known: Collection[str]) -> None:
+def _missing(name: str, doc_id: str) -> _FaultError:
+    reason, hint = missing_field(name)
+    return _FaultError(reason, doc_id, hint)
+
+
+def _require_distinct_keys(text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: str, *, known: Collection[str]) -> None:
     key = repeated_key(text, raw, known)
     if key is not None:
-        raise _FaultError(f"{shown(key)} must be there once in a JSON object, got it again", doc_id)
+        raise _FaultError(f"{shown(key)} must appear once in a JSON object, got it again", doc_id)
 
 
 def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
@@ -204,17 +157,16 @@ def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
 def _tokens(raw: dict[str, msgspec.Raw], doc_id: str) -> tuple[dict[str, list[Any]], str | None]:
     """Decode the token columns, and check that further lists are as long as the text."""
     tokens: dict[str, list[Any]] = {}
-    for name in (*STRING_COLUMNS, *INTEGER_COLUMNS):
+    for name in TOKEN_COLUMNS:
         if name not in raw:
-            raise _FaultError(f"tokens.{name} must be there, got none", doc_id)
+            raise _missing(f"tokens.{name}", doc_id)
         decoder = _STRINGS if name in STRING_COLUMNS else _INTEGERS
         tokens[name] = _typed(f"tokens.{name}", decoder, raw.pop(name), doc_id)
+    wanted = len(tokens["text"])
     for name, value in raw.items():
         length = len(_typed(f"tokens.{name}", _ANY_LIST, value, doc_id))
-        if length != len(tokens["text"]):
-            raise _FaultError(
-                f"tokens.{name} must be as long as tokens.text ({len(tokens['text'])}), got {length}", doc_id
-            )
+        if length != wanted:
+            raise _FaultError(f"tokens.{name} must be as long as tokens.text ({wanted}), got {length}", doc_id)
     return tokens, msgspec.json.encode(raw).decode() if raw else None
 
 
@@ -228,7 +180,7 @@ def _typed(name: str, decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, doc_
 
 
 def _found(raw: msgspec.Raw, path: str) -> str:
-    """Name the value at a place such as [3][0], for a rule that does not."""
+    """Describe the value at a path such as [3][0], for a message that lacks it."""
     try:
         value = json.loads(bytes(raw))
         for index in re.findall(r"\[(\d+)\]", path):
@@ -238,18 +190,21 @@ def _found(raw: msgspec.Raw, path: str) -> str:
     return f", got {shown(value)}"
 
 
-def _malformed(line: bytes, error: Exception) -> _FaultError:
-    """Say why a line is no JSON; NaN and Infinity, which Python's json writes, are named with their place."""
+def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _FaultError:
+    """Describe a line that is no JSON; NaN and Infinity, which Python's json writes, are named with their path."""
     try:
         content = json.loads(line)
-        place = non_finite(content)
-    except (ValueError, RecursionError):
-        return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}")
-    if place is None:
+        found = non_finite(content)
+    except (ValueError, RecursionError) as fault:
+        utf8 = isinstance(error, UnicodeDecodeError) or isinstance(fault, UnicodeDecodeError)
+        hint = _NOT_UTF8 if utf8 else _NOT_LINES if is_first else None
+        return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}", hint=hint)
+    if found is None:
         return _FaultError(f"a line must be JSON, got: {error}")
     doc_id = content.get("doc_id") if isinstance(content, dict) else None
-    known = doc_id if isinstance(doc_id, str) else ""
-    return _FaultError(f"{place[0].lstrip('.') or 'a line'} must be finite, got {place[1]}", known)
+    path, value = found
+    reason = f"{path.lstrip('.') or 'a line'} must be finite, got {value}"
+    return _FaultError(reason, doc_id if isinstance(doc_id, str) else "")
 
 
 def _start(line: bytes) -> str:
@@ -262,14 +217,10 @@ def _table(rows: list[dict[str, Any]]) -> pa.RecordBatch:
     offsets = pa.array(np.concatenate(([0], np.cumsum([len(s) for s in spans], dtype=np.int32))), pa.int32())
     flat = np.concatenate(spans) if spans else np.zeros((0, 3), np.int32)
     mentions = pa.StructArray.from_arrays(
-        [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)], ["start", "end", "head"]
+        [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)], SPAN_COLUMNS
     )
-    columns = [mentions if name == "mentions" else _column(rows, name, kind) for name, kind in _kinds()]
+    columns = [mentions if field.name == "mentions" else _column(rows, field.name, field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-
-
-def _kinds() -> Iterator[tuple[str, pa.DataType]]:
-    return ((field.name, field.type) for field in SCHEMA)
 
 
 def _column(rows: list[dict[str, Any]], name: str, kind: pa.DataType) -> pa.Array:

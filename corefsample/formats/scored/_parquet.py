@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample.documents import SCHEMA, VERSION, DocumentBatch, Rejected, shown
+from corefsample._checks import shown
+from corefsample.documents import SCHEMA, STRING_COLUMNS, VERSION, DocumentBatch, Rejected, missing_field
 from corefsample.errors import InputError
+from corefsample.files import ReadProgress
 
-__all__ = ["ParquetReader", "ParquetWriter"]
+__all__ = ["ParquetReader", "ParquetWriter", "abandon"]
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
@@ -21,91 +23,92 @@ _READ_AHEAD = 2**20  # bytes a column; without a bound, pyarrow keeps all that i
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 
 
-class ParquetReader:
-    """Stream of record batches from one Parquet file.
+class ParquetReader(ReadProgress):
+    """Stream of batches from one Parquet file.
 
     Parameters
     ----------
     path
         The file.
-    columns
-        Names of the columns to read, None for all; the others come out as absent.
 
     Attributes
     ----------
     bytes_read
-        How far the file is read, in bytes of the file, going by its rows.
+        How far the file is read, in bytes of the file, estimated from its rows.
     """
 
-    def __init__(self, path: str, columns: Sequence[str] | None = None) -> None:
+    def __init__(self, path: str) -> None:
+        super().__init__()
         self.path = path
-        self.bytes_read = 0
         try:
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: file must be Parquet, got: {_one_line(error)}") from None
+            raise InputError(f"file must be Parquet, got: {_one_line(error)}", place=path) from None
         schema = self._file.schema_arrow
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
         if version != str(VERSION).encode():
-            raise InputError(f"{path}: schema metadata: corefsample.version must be {VERSION}, got {shown(version)}")
+            rule = f"schema metadata: corefsample.version must be {VERSION}"
+            raise InputError(f"{rule}, got {shown(version)}", place=path)
         for name in SCHEMA.names:
-            if schema.names.count(name) > 1:
-                raise InputError(f"{path}: column {name} must be there once, got it {schema.names.count(name)} times")
-        for name in _REQUIRED:
-            if name not in schema.names:
-                raise InputError(f"{path}: column {name} must be there, got {', '.join(schema.names)}")
+            count = schema.names.count(name)
+            if count > 1:
+                raise InputError(f"column {name} must appear once, got it {count} times", place=path)
+            if name in _REQUIRED and not count:
+                reason, hint = missing_field(name)
+                raise InputError(f"column {reason}, got {', '.join(schema.names)}", place=path, hint=hint)
         foreign = [name for name in schema.names if name not in SCHEMA.names]
         if "tokens" in schema.names and pa.types.is_struct(schema.field("tokens").type):
             own = {field.name for field in SCHEMA.field("tokens").type}
             foreign += [f"tokens.{field.name}" for field in schema.field("tokens").type if field.name not in own]
         if foreign:
-            rule = "columns must be those of the format (what is more goes into metadata or tokens_extra, as JSON)"
-            raise InputError(f"{path}: {rule}, got {', '.join(foreign[:5])}")
-        self._columns = [n for n in SCHEMA.names if n in schema.names and (columns is None or n in columns)]
+            rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
+            raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
 
-    def batches(self, size: int) -> Iterator[tuple[pa.RecordBatch, list[str], list[Rejected]]]:
-        """Yield record batches of up to `size` documents, fewer where they are long, with their places."""
+    def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
         n_bytes, row = os.path.getsize(self.path), 0
         about = self._file.metadata
         n_rows = max(about.num_rows, 1)
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._file.iter_batches(batch_size=size, columns=self._columns):
-                table.validate(full=True)  # strings that are no UTF-8, offsets that lead outside
-                places = [f"row {row + i + 1}" for i in range(table.num_rows)]
-                row += table.num_rows
+            for table in self._file.iter_batches(batch_size=size):
+                table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
+                first, row = row + 1, row + table.num_rows
                 self.bytes_read = n_bytes * row // n_rows
-                yield self._canonical(table, places)
+                yield self._canonical(table, first)
         except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.path}: row {row + 1}: data must be readable, got: {_one_line(error)}") from None
+            place = f"{self.path}: row {row + 1}"
+            raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None
 
-    def _canonical(self, table: pa.RecordBatch, places: list[str]) -> tuple[pa.RecordBatch, list[str], list[Rejected]]:
-        """Cast to the schema, leaving out rows with a number that does not fit; columns not read are null."""
-        absent = [field for field in SCHEMA if field.name not in table.schema.names]
-        for field in absent:
-            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
+        """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
+        for field in SCHEMA:
+            if field.name not in table.schema.names:
+                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        batch = DocumentBatch(self.path, table, "row", range(first, first + table.num_rows))
+        rejected = []
         try:
-            return self._cast(table), places, []
+            batch.table = self._cast(table)
         except pa.ArrowInvalid:
-            reasons = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
-        found = DocumentBatch(self.path, table, places)
-        rejected = [found.rejected(row, reason) for row, reason in reasons.items()]
-        kept = [row for row in range(table.num_rows) if row not in reasons]
-        return self._cast(table.take(pa.array(kept, pa.int64()))), [places[row] for row in kept], rejected
+            faults = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
+            rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
+            batch = batch.take([row for row in range(table.num_rows) if row not in faults])
+            batch.table = self._cast(batch.table)
+        return batch, rejected
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
         for field in SCHEMA:
             column = table.column(field.name)
             if not _alike(column.type, field.type):
-                raise InputError(f"{self.path}: column {field.name} must be {field.type}, got {column.type}")
+                raise InputError(f"column {field.name} must be {field.type}, got {column.type}", place=self.path)
             columns.append(column if column.type == field.type else column.cast(field.type))
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
     def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
-        """Say which value keeps a row from being cast, or None."""
-        alone = table.take(pa.array([row], pa.int64()))  # a slice will not do: the cast looks at what is beside it too
+        """Describe the value that keeps a row from being cast, or return None."""
+        alone = table.take(pa.array([row], pa.int64()))  # not a slice: the cast looks at the other rows too
         try:
             self._cast(alone)
         except pa.ArrowInvalid as error:
@@ -116,7 +119,7 @@ class ParquetReader:
 
 
 def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
-    """Say where in a value a number does not fit the integers of its type, or None."""
+    """Describe the first number in a value that does not fit the integers of its type, or return None."""
     if pa.types.is_struct(kind) and value is not None:
         faults = (_number_fault(value[field.name], field.type, f"{path}.{field.name}") for field in kind)
     elif pa.types.is_list(kind) and value is not None:
@@ -131,14 +134,23 @@ def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
 
 
 class ParquetWriter:
-    """Writes batches to a new Parquet file, in row groups of a few hundred documents."""
+    """Writes batches to a new Parquet file, in row groups of a few hundred documents; use as a context manager."""
 
     def __init__(self, path: str) -> None:
         # Scores hardly repeat: a dictionary of them would cost time and save nothing.
-        strings = [f"tokens.{name}.list.element" for name in ("text", "lemma", "upos", "dep")]
+        strings = [f"tokens.{name}.list.element" for name in STRING_COLUMNS]
         self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
         self._pending: list[pa.RecordBatch] = []
         self._n_pending = self._pending_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.close()
+        finally:
+            self.abandon()
 
     def write(self, batch: DocumentBatch) -> None:
         """Append the documents of one batch."""
@@ -159,12 +171,12 @@ class ParquetWriter:
         self._writer.close()
 
     def abandon(self) -> None:
-        """Give the file up."""
+        """Leave the file unfinished."""
         abandon(self._writer)
 
 
 def abandon(writer: pq.ParquetWriter) -> None:
-    """Keep a writer whose file is given up from trying, and failing, to finish it when it is deleted."""
+    """Keep a writer of an unfinished file from trying, and failing, to finish it when it is deleted."""
     writer.is_open = False
 
 

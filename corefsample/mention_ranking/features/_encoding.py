@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.documents import Tokens, _faults
-from corefsample.documents._scored import _mention_array
-from corefsample.errors import ParameterError
+from corefsample.documents import Tokens, checked_mentions
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking._kernels import Hashed
 from corefsample.mention_ranking.features import _atom_kernels, _encoding_kernels, _pair_kernels
@@ -39,14 +37,6 @@ def _known(hashes: Words, endings: Words, vocabulary: Words) -> Words:
         return endings.copy()
     places = np.minimum(np.searchsorted(vocabulary, hashes), vocabulary.size - 1)
     return np.where(vocabulary[places] == hashes, hashes, endings)
-
-
-def _checked_mentions(mentions: npt.ArrayLike, n_tokens: int) -> npt.NDArray[np.int32]:
-    array = _mention_array(mentions)
-    fault = _faults.mention_fault(array, n_tokens)
-    if fault is not None:
-        raise ParameterError(fault)
-    return array
 
 
 def _text(words: Words, vocabulary: Words, parse: NeutralParse, sent: Any, mentions: npt.NDArray[np.int32]) -> Text:
@@ -85,7 +75,7 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words, *, scheme
     ParameterError
         If the labels fit no scheme, mentions break their rules, or ``xpos`` or ``feats`` hold what is no string.
     """
-    spans = _checked_mentions(mentions, len(tokens))
+    spans = checked_mentions(mentions, len(tokens))
     words = word_table(tokens)
     text = _text(words, vocabulary, neutral_parse(tokens, scheme), tokens.sent, spans)
     n = len(spans)

@@ -1,21 +1,20 @@
-"""What `corefsample score` goes by."""
+"""Options of scoring."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample import _checks
+from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
 from corefsample.syntax import scheme_names
 from events.jobs.scoring._parsing import PARAGRAPHS
 
-__all__ = ["ScoreOptions"]
+__all__ = ["ARTICLE_OPTIONS", "ScoreOptions"]
 
-ON_ERROR = ("stop", "quarantine")
 MENTIONS = ("annotated", "parse")
-PathLike = str | os.PathLike[str]
+ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,30 +26,31 @@ class ScoreOptions:
     model
         Model file; None: the English model of the package.
     mentions
-        "annotated": those that documents have; "parse": those found in the parse. None: "annotated", save for text,
-        whose mentions are found in the parse.
+        "annotated": the mentions of the documents; "parse": mentions found in the parse. None: "annotated", but for
+        text "parse".
     pipeline
-        spaCy pipeline that parses text: a package or a folder. Needed for news, and for nothing else.
+        spaCy pipeline that parses text: a package or a folder. Required for news, and only for news.
     recalibration
-        Record of `corefsample recalibrate` whose temperature and NEW bias the scores go through, or None.
+        Record of `corefsample recalibrate` whose temperature and NEW bias are applied to the scores, or None.
     min_prob
         In [0, 1): candidates below this probability are left out.
     scheme
-        ud2, ud1 or clearnlp; None: told from each document's labels.
+        ud2, ud1 or clearnlp; None: detected from the labels of each document.
     headline
-        Whether the headline of news is parsed as its first paragraph; it is kept as the metadata `title` either way.
+        Whether the headline of news is parsed as its first paragraph; it is always kept as the metadata `title`.
     paragraphs
-        "blank-line": blank lines part paragraphs. "line": each line is one.
+        "blank-line": blank lines separate paragraphs. "line": each line is a paragraph.
     text_column, date_column, id_column, title_column
         Columns of tables of news; `id_column` None: articles are numbered in their file, "news.csv#1".
     date_format
-        Of dates in tables of news, as `datetime.datetime.strptime` has it; None: ISO dates.
+        Format of the dates in tables of news, for `datetime.datetime.strptime`; None: ISO dates.
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     jobs
-        Processes, at least 1; None: one a processor for text, 1 otherwise. Results do not depend on it.
+        Number of processes, at least 1; None: one for each processor for text, 1 otherwise. Results do not depend on
+        it.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     model: str | None = None
@@ -81,14 +81,8 @@ class ScoreOptions:
         if self.jobs is not None:
             _checks.whole("jobs", self.jobs, 1)
         if self.pipeline is not None and self.mentions == "annotated":
-            raise ParameterError("mentions must be found in the parse where a pipeline makes it, got 'annotated'")
+            raise ParameterError("must be 'parse' with a pipeline, got 'annotated'", parameter="mentions")
 
     def article_options(self) -> dict[str, Any]:
         """Keywords of `events.news.ArticleStream`."""
-        return {
-            "text": self.text_column,
-            "date": self.date_column,
-            "doc_id": self.id_column,
-            "title": self.title_column,
-            "date_format": self.date_format,
-        }
+        return {name: getattr(self, name) for name in ARTICLE_OPTIONS}

@@ -1,4 +1,4 @@
-"""From the text of an article to tokens with a parse, by a spaCy pipeline, paragraph by paragraph."""
+"""Parsing the text of an article with a spaCy pipeline, paragraph by paragraph."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from corefsample.documents import FIELDS, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
+from corefsample.files import sha256
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax import chosen_scheme
 from events.news import Article
@@ -31,27 +32,25 @@ __all__ = [
 ]
 
 PARAGRAPHS = ("blank-line", "line")
-# Components that the antecedent model reads nothing of.
-_NEEDLESS = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
+# Components whose output the antecedent model does not read.
+_UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
-_PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # as spaCy names its own
-_SPACY_CODE = re.compile(r"^\[[EW]\d+\] ")
-_NO_SUCH = ("[E050]", "[E941]")  # no package and no folder of that name
+_PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # names of spaCy's own packages
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_CLASHING = (*FIELDS, "title")
+_RESERVED = (*FIELDS, "title")
 
 
 def load_pipeline(name: str, scheme: str | None = None) -> Language:
-    """Load a pipeline, and see that it gives what documents need.
+    """Load a pipeline, and check that its output suffices for documents.
 
-    Components for entities and categories of text are left out: nothing here reads them.
+    Components for entities and categories of text are not loaded, because nothing here reads them.
 
     Parameters
     ----------
     name
         An installed package, or a folder.
     scheme
-        ud2, ud1 or clearnlp; None: told from the labels.
+        ud2, ud1 or clearnlp; None: detected from the labels.
 
     Raises
     ------
@@ -61,33 +60,30 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     """
     import spacy
 
+    rule = f"must be an installed spaCy pipeline or the folder of one, got {name!r}"
+    if not spacy.util.is_package(name) and not Path(name).exists():
+        if len(Path(name).parts) > 1:
+            raise ParameterError(f"{rule}: there is no such folder", parameter="pipeline")
+        package = name if _PACKAGE.fullmatch(name) else "en_core_web_sm"
+        hint = f"`python -m spacy download {package}` installs {'it' if package == name else 'one'}"
+        raise ParameterError(rule, parameter="pipeline", hint=hint)
     try:
-        pipeline = spacy.load(name, exclude=list(_NEEDLESS))
+        pipeline = spacy.load(name, exclude=list(_UNUSED))
     except (OSError, ValueError) as error:
-        raise ParameterError(
-            f"pipeline must be an installed spaCy pipeline or the folder of one, got {name!r}: {_unloaded(name, error)}"
-        ) from None
+        raise ParameterError(f"{rule}: {_one_line(error)}", parameter="pipeline") from None
     try:
         chosen_scheme(tokens_of_doc(pipeline(_PROBE)), scheme)
     except (ParameterError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise ParameterError(f"pipeline must parse text, got {name!r}: {reason}") from None
+        raise ParameterError(f"must parse text, got {name!r}: {_one_line(error)}", parameter="pipeline") from None
     return pipeline
 
 
-def _unloaded(name: str, error: Exception) -> str:
-    """Why a pipeline cannot be loaded, and how to get one: shorter than spaCy says it, where the case is plain."""
-    reason = " ".join(str(error).split())
-    if not reason.startswith(_NO_SUCH):
-        return _SPACY_CODE.sub("", reason)
-    if len(Path(name).parts) > 1:
-        return "there is no such folder"
-    package = name if _PACKAGE.fullmatch(name) else "en_core_web_sm"
-    return f"not installed (python -m spacy download {package} gets {'it' if package == name else 'one'})"
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:
-    """What a pipeline is: its name and version, spaCy's version, and a hash of all its files."""
+    """Describe a pipeline: its name and version, spaCy's version, and a hash of all its files."""
     meta = pipeline.meta
     return {
         "name": name,
@@ -103,23 +99,22 @@ def _folder_digest(folder: Path | None) -> str | None:
     """SHA-256 of the names and contents of all files of a folder."""
     if folder is None:
         return None
-    whole = hashlib.sha256()
+    total = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
-    return whole.hexdigest()
+        total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
 
 
 def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
-    """Divide a text; whitespace within a paragraph becomes single blanks.
+    """Split a text into paragraphs; whitespace within a paragraph becomes single blanks.
 
     Parameters
     ----------
     text
         Any text.
     mode
-        "blank-line": blank lines part paragraphs, a line break within one is a blank. "line": each line is one.
+        "blank-line": blank lines separate paragraphs, a line break within one is a blank. "line": each line is a
+        paragraph.
     """
     lines = "\n".join(text.splitlines())
     parts = lines.split("\n") if mode == "line" else _BLANK_LINE.split(lines)
@@ -129,7 +124,7 @@ def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
 def parsed_article(
     article: Article, pipeline: Language, *, headline: bool = True, paragraphs: str = "blank-line"
 ) -> Tokens:
-    """Parse an article; the result depends on it alone, not on what was parsed before or beside it.
+    """Parse an article; the result depends on this article alone, not on others parsed before or with it.
 
     Parameters
     ----------
@@ -155,11 +150,11 @@ def parsed_article(
     except ParameterError:
         raise
     except ValueError as error:
-        raise ParameterError(f"text must be what the pipeline can parse, got: {' '.join(str(error).split())}") from None
+        raise ParameterError(f"text must be parsable by the pipeline, got: {_one_line(error)}") from None
 
 
 def joined(parts: Sequence[Tokens]) -> Tokens:
-    """Join the tokens of paragraphs; sentences count on, and a space follows each paragraph."""
+    """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
     columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
     extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
     heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
@@ -180,19 +175,19 @@ def joined(parts: Sequence[Tokens]) -> Tokens:
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:
-    """Metadata of the document of an article: its own, and the headline as `title`.
+    """Return metadata for the document of an article: its own, and the headline as `title`.
 
-    What has the name of a field of the file format, or `title`, gets "article_" before it.
+    Names of fields of the file format, and `title`, get the prefix "article_".
 
     Raises
     ------
     ParameterError
-        If the name is then taken as well.
+        If the name with the prefix is taken, too.
     """
     content: dict[str, Any] = {"title": article.title} if article.title else {}
     for name, value in article.metadata.items():
-        kept = f"article_{name}" if name in _CLASHING else name
-        if kept in content or (kept != name and kept in article.metadata):
-            raise ParameterError(f"metadata must not hold both {name!r} and {kept!r}, got both")
-        content[kept] = value
+        new_name = f"article_{name}" if name in _RESERVED else name
+        if new_name in content or (new_name != name and new_name in article.metadata):
+            raise ParameterError(f"metadata must not contain both {name!r} and {new_name!r}, got both")
+        content[new_name] = value
     return content

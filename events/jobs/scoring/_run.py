@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -16,29 +15,28 @@ from typing import Any
 
 import corefsample
 from corefsample._processors import processors
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
-from corefsample.formats.scored import file_suffix
+from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
-from corefsample.recalibration import Recalibration
-from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record, write_record
-from events.jobs.scoring._job import ScoringJob, documents_a_part
-from events.jobs.scoring._options import ScoreOptions
+from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record
+from events.jobs.scoring._job import documents_per_part, score_corpus
+from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
 from events.jobs.scoring._parsing import pipeline_record
-from events.jobs.scoring._parts import PARTS_SUFFIX, Parts
-from events.jobs.scoring._workers import Scorer, Settings
+from events.jobs.scoring._parts import open_parts
+from events.jobs.scoring._workers import Scorer
 
-__all__ = ["PARTS_SUFFIX", "RECORD_SUFFIX", "ScoreOptions", "ScoringRun", "load_recalibration", "run_score"]
+__all__ = ["RECORD_SUFFIX", "ScoringRun", "run_score"]
 
 RECORD_SUFFIX = ".scoring.json"
 
-PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoringRun:
-    """What a scoring did.
+    """Outputs and counts of a scoring run.
 
     Attributes
     ----------
@@ -47,13 +45,13 @@ class ScoringRun:
     tally
         Documents written, their mentions, candidates kept and left out.
     n_resumed
-        Of the documents written, those that an earlier run had scored.
+        Number of the written documents that an earlier run had scored.
     n_quarantined, reasons
-        Bad documents set aside, and the first few with their places.
+        Number of bad documents, and the messages of the first three.
     skipped
-        Mentions of annotated corpora that no document has, counted by reason.
+        Mentions of annotated corpora that are in no document, counted by reason.
     jobs
-        Processes.
+        Number of processes.
     seconds
         Wall time.
     """
@@ -69,7 +67,7 @@ class ScoringRun:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name, those of the tally among them."""
+        """Return the fields by name, with those of the tally among them."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
         counts = dataclasses.asdict(self.tally)
         return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
@@ -86,149 +84,109 @@ def run_score(
 ) -> ScoringRun:
     """Score documents with an antecedent model.
 
-    The output's bytes depend on the documents, the model, the pipeline and the options alone: not on the number of
-    processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder `out`.parts; a
-    run that ends early leaves them there for `resume`.
+    The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
+    of processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder `out`.parts;
+    an interrupted run leaves them there for `resume`.
 
     Parameters
     ----------
     inputs
         Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
-        (with `ScoreOptions.pipeline`). Annotated entities, dates and metadata are carried over.
+        (with `ScoreOptions.pipeline`). Annotated entities, dates and metadata are kept.
     out
-        New file: .jsonl, .jsonl.gz or .parquet. Beside it comes the record, the name with .scoring.json added, and
-        where there were bad documents they come with .quarantine.jsonl added.
+        New file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with .scoring.json added,
+        and bad documents, if any, to the name with .quarantine.jsonl added.
     options
         How to score.
     resume
-        Whether to go on from the parts of a run that ended early, if there are any; inputs, model, pipeline and options
-        must be the same (jobs and on_error apart).
+        Whether to continue with the parts of an interrupted run, if there are any; inputs, model, pipeline and options
+        must be the same (except jobs and on_error).
     overwrite
         Whether files of an earlier run may be replaced.
     on_progress
-        Called as documents are done, with bytes read, bytes in all, and documents.
+        Called after some documents, with bytes read, bytes in all, and number of documents.
 
     Raises
     ------
     ParameterError
-        If an option is outside its range, the pipeline does not parse, an output exists and overwrite is not said, or
+        If an option is outside its range, the pipeline does not parse, an output exists and `overwrite` is false, or
         a run to resume began with something else; before the first document.
     InputError
-        If the model is of another version, a document is bad, or there is none.
+        If the model is of another version, a document is bad, or there is no document.
     OutputError
         If a file cannot be written.
     """
     started = time.time()
     options = options or ScoreOptions()
     path = os.fspath(out)
-    file_suffix(path, ParameterError)
+    require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
-    read = DocumentInputs(
+    documents = DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
         article_options=options.article_options(),
         prefer_news=options.pipeline is not None,
     )
-    _require_pipeline_for_text(read, options)
-    if resume and "-" in read.paths:
-        raise ParameterError("resume must have inputs that can be read again, got standard input")
-    scorer = Scorer(_settings(options))
-    sources = checksums(read.paths)
-    manifest = _manifest(options, scorer, sources)
+    _require_pipeline_for_text(documents, options)
+    if resume and "-" in documents.paths:
+        raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
+    scorer = Scorer(options)
+    sources = checksums(documents.paths)
+    manifest = _manifest(scorer, sources)
+    jobs = options.jobs or (processors() if options.pipeline is not None else 1)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
-        with Parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
-            job = ScoringJob(read, scorer, parts, on_rejected, on_progress, _jobs(options))
-            job.run()
-            with suppress(FileNotFoundError):  # an earlier run's record, as the file it tells of is about to go
+        with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
+            result = score_corpus(documents, scorer, parts, jobs=jobs, on_rejected=on_rejected, on_progress=on_progress)
+            with suppress(FileNotFoundError):  # the record of an earlier run, whose output is about to be replaced
                 os.unlink(record)
             convert([*parts.paths()], path, overwrite=overwrite)
-            parts.finish()
         run = ScoringRun(
             out=path,
             record=record,
-            tally=job.tally,
-            n_resumed=job.n_resumed,
-            n_quarantined=job.n_rejected,
-            reasons=tuple(job.reasons),
-            skipped=dict(read.skipped),
-            jobs=job.jobs,
+            tally=result.tally,
+            n_resumed=result.n_resumed,
+            n_quarantined=result.n_rejected,
+            reasons=tuple(result.reasons),
+            skipped=dict(documents.skipped),
+            jobs=jobs,
             seconds=round(time.time() - started, 3),
         )
         arguments = {**dataclasses.asdict(options), "out": path, "resume": resume}
-        provenance = dict(scorer.model.provenance)
-        more = {"model": {**manifest["model"], "provenance": provenance}, "pipeline": manifest["pipeline"]}
-        content = run_record(arguments, sources, started, **more, summary=run.to_json())
-        write_record(record, content)
+        model = {**manifest["model"], "provenance": dict(scorer.model.provenance)}
+        content = run_record(
+            arguments, sources, started, model=model, pipeline=manifest["pipeline"], summary=run.to_json()
+        )
+        write_json(record, content)
     return run
 
 
-def load_recalibration(path: PathLike) -> Recalibration:
-    """Read a temperature and a NEW bias from the record that `corefsample recalibrate` leaves.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is no such record.
-    """
-    name = os.fspath(path)
-    try:
-        content = json.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{name}: file must be readable, got: {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(f"{name}: file must be JSON, got: {error}") from None
-    try:
-        if not isinstance(content, dict) or "recalibration" not in content:
-            raise ParameterError("file must be the record of a recalibration, got another")
-        return Recalibration.from_json(content["recalibration"])
-    except ParameterError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _require_pipeline_for_text(read: DocumentInputs, options: ScoreOptions) -> None:
-    text, parsed = read.first_of("news"), read.first_of("scored", *ANNOTATED)
+def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions) -> None:
+    text, parsed = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
     if text is not None and options.pipeline is None:
-        raise ParameterError(f"pipeline must be given to parse text, got none for {text}")
+        raise ParameterError(f"must be given to parse text, got none for {text}", parameter="pipeline")
     if parsed is not None and options.pipeline is not None:
-        raise ParameterError(
-            f"pipeline must be left out for documents that have their parse ({parsed}), got {options.pipeline!r}"
-        )
+        rule = f"must be left out for documents with a parse ({parsed})"
+        raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
 
 
-def _settings(options: ScoreOptions) -> Settings:
-    return Settings(
-        model=options.model,
-        pipeline=options.pipeline,
-        mentions=options.mentions or "annotated",  # type: ignore[arg-type]
-        min_prob=options.min_prob,
-        scheme=options.scheme,
-        headline=options.headline,
-        paragraphs=options.paragraphs,
-        recalibration=None if options.recalibration is None else load_recalibration(options.recalibration),
-    )
-
-
-def _jobs(options: ScoreOptions) -> int:
-    return options.jobs or (processors() if options.pipeline is not None else 1)
-
-
-def _manifest(options: ScoreOptions, scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
-    """What decides the content of the parts."""
+def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything on which the content of the parts depends."""
+    options = scorer.options
     if options.model is None:
         name = "the English model of the package"
         content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
     else:
         name, content = options.model, Path(options.model).read_bytes()
-    settings = dataclasses.asdict(scorer.settings)
-    own = ("text_column", "date_column", "id_column", "title_column", "date_format", "entity_fields")
+    names = ("min_prob", "scheme", "headline", "paragraphs", *ARTICLE_OPTIONS, "entity_fields")
     return {
         "corefsample": corefsample.__version__,
-        "documents_a_part": documents_a_part(),
+        "documents_a_part": documents_per_part(),
         "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
         "pipeline": None if options.pipeline is None else pipeline_record(scorer.pipeline, options.pipeline),
         "options": {
-            **{name: value for name, value in settings.items() if name not in ("model", "pipeline")},
-            **{name: getattr(options, name) for name in own},
+            **{name: getattr(options, name) for name in names},
+            "mentions": options.mentions or "annotated",
+            "recalibration": None if scorer.recalibration is None else scorer.recalibration.to_json(),
         },
         "inputs": sources,
     }

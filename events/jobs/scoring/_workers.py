@@ -14,50 +14,17 @@ from typing import Any
 
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
-from corefsample.errors import CorefsampleError, ParameterError
-from corefsample.mention_ranking import (
-    AntecedentModel,
-    MentionSource,
-    ScoringTally,
-    english_model,
-    load_model,
-    score_documents,
-)
-from corefsample.recalibration import Recalibration
+from corefsample.errors import CorefsampleError, ParameterError, ParameterHint
+from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
 from events.jobs import ReadDocument
+from events.jobs.scoring._options import ScoreOptions
+from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article
+from events.jobs.scoring._recalibration import load_recalibration
 from events.news import Article
 
-__all__ = ["Scored", "Scorer", "Settings", "Task", "in_order"]
+__all__ = ["Scored", "Scorer", "Task", "add_tally", "in_order"]
 
-_AHEAD = 3  # tasks a process, waiting or done, while the first is awaited
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a document's scores depend on besides the document.
-
-    Attributes
-    ----------
-    model
-        File of the model; None: the English one of the package.
-    pipeline
-        Name of a spaCy pipeline, for articles.
-    mentions, min_prob, scheme
-        As of `corefsample.mention_ranking.score_documents`.
-    headline, paragraphs
-        As of `events.jobs.scoring._parsing.parsed_article`.
-    recalibration
-        What scores go through in the end, or None.
-    """
-
-    model: str | None = None
-    pipeline: str | None = None
-    mentions: MentionSource = "annotated"
-    min_prob: float = 1e-4
-    scheme: str | None = None
-    headline: bool = True
-    paragraphs: str = "blank-line"
-    recalibration: Recalibration | None = None
+_QUEUED_PER_PROCESS = 3  # tasks submitted for each process while the first result is awaited
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,85 +38,88 @@ class Task:
     items
         Documents read, and bad ones.
     bytes_read
-        How far the inputs were read.
-    n_known
-        Documents of a part that an earlier run finished; then there are no items.
+        Bytes of the inputs read so far.
+    n_resumed
+        Number of documents skipped because an earlier run finished the part, which then has no items; else None.
     """
 
     part: int
     items: Sequence[ReadDocument | Rejected]
     bytes_read: int = 0
-    n_known: int = 0
+    n_resumed: int | None = None
 
 
 @dataclass(slots=True)
 class Scored:
-    """What became of a task: scored documents and bad ones, each in order, and the counts of the good ones."""
+    """Scored documents and rejected ones, each in order, and the counts of the scored ones."""
 
     documents: list[ScoredDocument] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     tally: ScoringTally = field(default_factory=ScoringTally)
 
+    def add(self, other: Scored) -> None:
+        """Append the documents of another result."""
+        self.documents += other.documents
+        self.rejected += other.rejected
+        add_tally(self.tally, other.tally)
+
 
 class Scorer:
-    """Scores documents of every kind; each result depends on the settings and its document alone.
+    """Scores documents of every kind; each result depends on the options and its document alone.
 
     Raises
     ------
     InputError, ParameterError
-        If the model or the pipeline cannot be used.
+        If the model, the pipeline or the recalibration cannot be used.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.model: AntecedentModel = english_model() if settings.model is None else load_model(settings.model)
-        self.pipeline: Any = None
-        if settings.pipeline is not None:
-            from events.jobs.scoring._parsing import load_pipeline
-
-            self.pipeline = load_pipeline(settings.pipeline, settings.scheme)
+    def __init__(self, options: ScoreOptions) -> None:
+        self.options = options
+        self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
+        self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.recalibration = None if options.recalibration is None else load_recalibration(options.recalibration)
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
         """Score documents one by one; those that cannot be scored are rejected."""
-        done = Scored()
+        result = Scored()
         for item in items:
             if isinstance(item, Rejected):
-                done.rejected.append(item)
+                result.rejected.append(item)
                 continue
+            tally = ScoringTally()
             try:
-                document = self._scored(item.document, done.tally)
+                document = self._scored(item.document, tally)
             except ParameterError as error:
-                done.rejected.append(item.rejected(str(error)))
+                result.rejected.append(item.rejected(error))
             else:
-                done.documents.append(document)
-        return done
+                result.documents.append(document)
+                add_tally(result.tally, tally)
+        return result
 
-    def _scored(self, read: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
-        settings = self.settings
-        document = self._parsed(read) if isinstance(read, Article) else read
-        tried = ScoringTally()
+    def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
+        is_text = isinstance(document, Article)
         (scored,) = score_documents(
             self.model,
-            [document],
-            mentions="parse" if isinstance(read, Article) else settings.mentions,
-            min_prob=settings.min_prob,
-            scheme=settings.scheme,
-            tally=tried,
+            [self._parsed(document) if isinstance(document, Article) else document],
+            mentions="parse" if is_text or self.options.mentions == "parse" else "annotated",
+            min_prob=self.options.min_prob,
+            scheme=self.options.scheme,
+            tally=tally,
         )
-        if settings.recalibration is not None:
-            scored = settings.recalibration.apply_document(scored)
-        add_tally(tally, tried)
-        return scored
+        return scored if self.recalibration is None else self.recalibration.apply_document(scored)
 
     def _parsed(self, article: Article) -> ScoredDocument:
-        """The document of an article, without mentions yet."""
-        from events.jobs.scoring._parsing import article_metadata, parsed_article
-
-        settings = self.settings
-        tokens = parsed_article(article, self.pipeline, headline=settings.headline, paragraphs=settings.paragraphs)
-        nothing = AntecedentDistribution.from_lists([], [])
-        metadata = article_metadata(article)
-        return ScoredDocument(article.doc_id, [], nothing, article.date, tokens, None, metadata)  # type: ignore[arg-type]
+        """Parse an article to a document without mentions."""
+        options = self.options
+        tokens = parsed_article(article, self.pipeline, headline=options.headline, paragraphs=options.paragraphs)
+        return ScoredDocument(
+            doc_id=article.doc_id,
+            mentions=[],  # type: ignore[arg-type]
+            antecedents=AntecedentDistribution.from_lists([], []),
+            date=article.date,
+            tokens=tokens,
+            metadata=article_metadata(article),
+        )
 
 
 def add_tally(total: ScoringTally, more: ScoringTally) -> None:
@@ -159,15 +129,15 @@ def add_tally(total: ScoringTally, more: ScoringTally) -> None:
 
 
 def in_order(tasks: Iterator[Task], scorer: Scorer, jobs: int) -> Generator[tuple[Task, Scored]]:
-    """Work on tasks and yield what became of them, in their order.
+    """Work on tasks and yield their results in the order of the tasks.
 
-    With one job, or one task, all is done in this process; else in `jobs` processes, each with a model and a pipeline
-    of its own.
+    With one job, or one task, everything is done in this process; else in `jobs` processes, each with its own model
+    and pipeline.
 
     Raises
     ------
     CorefsampleError
-        If a process ends before its work.
+        If a process is killed.
     """
     first = list(islice(tasks, 2))
     tasks = chain(first, tasks)
@@ -175,41 +145,36 @@ def in_order(tasks: Iterator[Task], scorer: Scorer, jobs: int) -> Generator[tupl
         for task in tasks:
             yield task, scorer.score(task.items)
         return
-    # New processes, not copies of this one: threads of libraries do not survive in a copy.
+    # Spawned processes, because the threads of libraries do not survive in a forked one.
     context = get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(scorer.settings,))
-    waiting: deque[tuple[Task, Future[Scored] | None]] = deque()
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(scorer.options,))
+    waiting: deque[tuple[Task, Future[Scored]]] = deque()
     try:
         for task in tasks:
-            waiting.append((task, pool.submit(_work, task.items) if task.items else None))
-            while len(waiting) > _AHEAD * jobs or (waiting and _is_done(waiting[0][1])):
-                yield _taken(waiting)
+            waiting.append((task, pool.submit(_work, task.items)))
+            while len(waiting) > _QUEUED_PER_PROCESS * jobs or (waiting and waiting[0][1].done()):
+                yield _first_result(waiting)
         while waiting:
-            yield _taken(waiting)
+            yield _first_result(waiting)
     except BrokenProcessPool:
-        raise CorefsampleError(
-            "a process ended before its work was done (out of memory, perhaps: fewer jobs need less)"
-        ) from None
+        hint = ParameterHint("jobs", "needs less memory with a smaller number")
+        raise CorefsampleError("a process ended before its work was done, perhaps out of memory", hint=hint) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _is_done(future: Future[Scored] | None) -> bool:
-    return future is None or future.done()
-
-
-def _taken(waiting: deque[tuple[Task, Future[Scored] | None]]) -> tuple[Task, Scored]:
+def _first_result(waiting: deque[tuple[Task, Future[Scored]]]) -> tuple[Task, Scored]:
     task, future = waiting.popleft()
-    return task, Scored() if future is None else future.result()
+    return task, future.result()
 
 
-_scorers: list[Scorer] = []  # the one of a worker process
+_scorers: list[Scorer] = []  # the single scorer of a worker process
 
 
-def _begin(settings: Settings) -> None:
-    """Prepare a worker process: the interrupt of a terminal is for the process that gives out the work."""
+def _begin(options: ScoreOptions) -> None:
+    """Prepare a worker process, which ignores interrupts: the main process handles them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _scorers.append(Scorer(settings))
+    _scorers.append(Scorer(options))
 
 
 def _work(items: Sequence[ReadDocument | Rejected]) -> Scored:

@@ -1,5 +1,4 @@
-from ._run import RECORD_SUFFIX as RECORD_SUFFIX
+from ._options import TrainOptions as TrainOptions
 from ._run import TrainingRun as TrainingRun
-from ._run import TrainOptions as TrainOptions
 from ._run import load_templates as load_templates
 from ._run import run_train as run_train

@@ -1,124 +1,129 @@
-"""The documents of annotated corpora that a model is to be trained on."""
+"""Reading the documents of annotated corpora that a model is trained on."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from corefsample.documents import Rejected, Tokens
+from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike
 from corefsample.formats import QuarantineFile
-from corefsample.mention_ranking import gold_entities
+from corefsample.mention_ranking import MentionDocument, gold_entities
 from corefsample.syntax import chosen_scheme
 from events.jobs import DocumentInputs, ReadDocument
 from events.jobs.training._selection import Selection
 
-if TYPE_CHECKING:
-    from events.jobs.training._options import TrainOptions
+__all__ = ["Corpus", "annotated_inputs", "read_corpus"]
 
-__all__ = ["GoldDocument", "TrainingCorpus"]
-
-PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int, int], None]
 
 
-class GoldDocument(Protocol):
-    """What training asks of a document."""
-
-    @property
-    def doc_id(self) -> str:
-        """Name of the document."""
-
-    @property
-    def tokens(self) -> Tokens | None:
-        """Its words with their parse."""
-
-    @property
-    def mentions(self) -> Any:
-        """int32 (n_mentions, 3): start, end and head of each mention."""
-
-
-class TrainingCorpus:
-    """The documents of annotated files that have gold and are wanted.
-
-    Parameters
-    ----------
-    inputs, options, on_rejected, on_progress
-        As of `events.jobs.training.run_train`.
-    selection
-        Which documents are wanted.
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The selected documents of annotated files.
 
     Attributes
     ----------
-    inputs
-        What is read.
+    paths
+        The files.
     documents
-        Those to train on, once they are read.
+        Selected documents with annotated entities, in order.
     n_without_gold, n_not_selected
-        Documents left out.
+        Number of documents left out: without annotated entities; by the conditions.
+    skipped
+        Mentions that are in no document, counted by reason.
     """
 
-    def __init__(
-        self,
-        inputs: PathLike | Iterable[PathLike],
-        options: TrainOptions,
-        selection: Selection,
-        on_rejected: QuarantineFile | None,
-        on_progress: Progress | None,
-    ) -> None:
-        self.inputs = DocumentInputs(inputs, entity_fields=options.entity_fields)
-        text = self.inputs.first_of("news")
-        if text is not None:
-            rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
-            raise InputError(f"{text}: {rule}, got text")
-        self.documents: list[GoldDocument] = []
-        self.n_without_gold = self.n_not_selected = 0
-        self._options, self._selection = options, selection
-        self._on_rejected, self._on_progress = on_rejected, on_progress
+    paths: list[str]
+    documents: list[MentionDocument]
+    n_without_gold: int
+    n_not_selected: int
+    skipped: Counter[str]
 
-    def read(self) -> None:
-        """Take in all files."""
-        with_gold: Counter[str] = Counter()
-        of_file: Counter[str] = Counter()
-        for found in self.inputs:
-            if isinstance(found, Rejected):
-                self._reject(found)
-                continue
-            of_file[found.source] += 1
-            gold = gold_entities(found.document)  # type: ignore[arg-type]
-            if gold is None or all(entity is None for entity in gold):
-                self.n_without_gold += 1
-                continue
-            with_gold[found.source] += 1
-            self._take(found)
-            if self._on_progress is not None:
-                self._on_progress(self.inputs.bytes_read, self.inputs.total_bytes, of_file.total())
-        for path in self.inputs.paths:
-            if not with_gold[path]:
-                rule = "a corpus must have annotated entities to train on"
-                raise InputError(f"{path}: {rule}, got none in {of_file[path]} documents")
-        if not self.documents:
-            self._selection.require_known_keys()
-            rule = f"where must leave documents to train on ({self._selection})"
-            raise InputError(f"{', '.join(self.inputs.paths)}: {rule}, got none of {self.n_not_selected}")
 
-    def _take(self, found: ReadDocument) -> None:
-        document: Any = found.document
-        if not self._selection.holds(document.doc_id, document.metadata):
-            self.n_not_selected += 1
-            return
-        try:
-            if document.tokens is None:
-                raise ParameterError("tokens must be there to train on, got none")
-            chosen_scheme(document.tokens, self._options.scheme)
-        except ParameterError as error:
-            self._reject(found.rejected(str(error)))
-            return
-        self.documents.append(document)
+def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
+    """Return the documents of annotated files, not yet read.
 
-    def _reject(self, rejected: Rejected) -> None:
-        if self._on_rejected is None:
-            raise InputError(rejected.message())
-        self._on_rejected(rejected)
+    Raises
+    ------
+    InputError
+        If a file is missing, has another ending, or contains text.
+    """
+    documents = DocumentInputs(inputs, entity_fields=entity_fields)
+    text = documents.first_of("news")
+    if text is not None:
+        rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
+        raise InputError(f"{rule}, got text", place=text)
+    return documents
+
+
+def read_corpus(
+    inputs: DocumentInputs,
+    selection: Selection,
+    scheme: str | None,
+    on_rejected: QuarantineFile | None,
+    on_progress: Progress | None,
+) -> Corpus:
+    """Read all documents and keep the selected ones with annotated entities.
+
+    Raises
+    ------
+    InputError
+        If a file has no annotated entities, no document is left, or a document is bad and `on_rejected` is None.
+    ParameterError
+        If no document is left because no document has the metadata of a condition.
+    """
+
+    def reject(rejected: Rejected) -> None:
+        if on_rejected is None:
+            raise rejected.error()
+        on_rejected(rejected)
+
+    documents: list[MentionDocument] = []
+    n_with_gold: Counter[str] = Counter()
+    n_read: Counter[str] = Counter()
+    n_not_selected = 0
+    metadata_names: set[str] = set()
+    for item in inputs:
+        if isinstance(item, Rejected):
+            reject(item)
+            continue
+        n_read[item.source] += 1
+        document: Any = item.document
+        gold = gold_entities(document)
+        if gold is None or all(entity is None for entity in gold):
+            continue
+        n_with_gold[item.source] += 1
+        metadata_names.update(document.metadata)
+        if not selection.includes(document.doc_id, document.metadata):
+            n_not_selected += 1
+        elif fault := _fault(item, scheme):
+            reject(fault)
+        else:
+            documents.append(document)
+        if on_progress is not None:
+            on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
+    for path in inputs.paths:
+        if not n_with_gold[path]:
+            rule = "a corpus must have annotated entities to train on"
+            raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
+    if not documents:
+        selection.require_known_names(metadata_names)
+        rule = f"must leave documents to train on ({selection})"
+        raise InputError(f"{rule}, got none of {n_not_selected}", parameter="where", place=", ".join(inputs.paths))
+    n_without_gold = n_read.total() - n_with_gold.total()
+    return Corpus(inputs.paths, documents, n_without_gold, n_not_selected, inputs.skipped)
+
+
+def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
+    document: Any = item.document
+    try:
+        if document.tokens is None:
+            raise ParameterError("tokens are required to train on, got none")
+        chosen_scheme(document.tokens, scheme)
+    except ParameterError as error:
+        return item.rejected(error)
+    return None

@@ -1,135 +1,106 @@
-"""The choice of penalty and passes on held-out documents, and the model that comes of it."""
+"""Training of a model, with penalty and number of passes chosen on held-out documents."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-import corefsample
 from corefsample.errors import InputError
-from corefsample.mention_ranking import AntecedentModel, EpochReport, SoftmaxMargin, train
+from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, SoftmaxMargin, train
 from corefsample.mention_ranking.features import TemplateSet
-from events.jobs import checksums
-from events.jobs.training._corpus import GoldDocument, TrainingCorpus
+from events.jobs.training._corpus import Corpus
+from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import held_out_ids
 
-if TYPE_CHECKING:
-    from events.jobs.training._options import TrainOptions
+__all__ = ["Fit", "fit_model", "split_documents"]
 
-__all__ = ["L2_ALONE", "L2_GRID", "TrainingFit"]
-
-L2_GRID = (0.02, 0.05)
-L2_ALONE = 0.02  # without documents to choose on
+_L2_GRID = (0.02, 0.05)
+_L2_DEFAULT = (0.02,)  # without documents to choose on
 
 
-class TrainingFit:
-    """Chooses and trains.
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A trained model, the reports of all passes, and the chosen penalty and number of passes."""
 
-    Attributes
-    ----------
-    documents, held_out
-        Documents to train on, and to choose on.
-    penalties
-        Those to choose from.
-    reports
-        Each pass, once the model is trained.
-    l2, epoch
-        The penalty and the number of passes chosen.
+    model: AntecedentModel
+    reports: tuple[EpochReport, ...]
+    l2: float
+    epoch: int
+
+
+def split_documents(
+    corpus: Corpus, others: Corpus | None, options: TrainOptions
+) -> tuple[list[MentionDocument], list[MentionDocument]]:
+    """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
+
+    Raises
+    ------
+    InputError
+        If a document is in both.
+    ParameterError
+        If no document is left to train on.
     """
+    if others is None and options.held_out_share == 0:
+        return corpus.documents, []
+    doc_ids = [document.doc_id for document in corpus.documents]
+    if others is None:
+        chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
+        documents = [document for document in corpus.documents if document.doc_id not in chosen]
+        return documents, [document for document in corpus.documents if document.doc_id in chosen]
+    for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
+        place = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+        raise InputError("a document must be trained on or held out, got it in both", place=place)
+    return corpus.documents, others.documents
 
-    def __init__(
-        self,
-        corpus: TrainingCorpus,
-        others: TrainingCorpus | None,
-        options: TrainOptions,
-        templates: TemplateSet,
-        on_epoch: Callable[[EpochReport], None] | None,
-    ) -> None:
-        self.options, self.templates = options, templates
-        self.corpus, self.others = corpus, others
-        self.reports: list[EpochReport] = []
-        self._on_epoch = on_epoch
-        self.documents, self.held_out = corpus.documents, [] if others is None else others.documents
-        if others is not None:
-            _require_apart(corpus, others)
-        elif options.held_out_share > 0:
-            chosen = held_out_ids([d.doc_id for d in corpus.documents], options.held_out_share, seed=options.seed)
-            self.documents = [d for d in corpus.documents if d.doc_id not in chosen]
-            self.held_out = [d for d in corpus.documents if d.doc_id in chosen]
-        self.penalties = tuple(options.l2) or (L2_GRID if self.held_out else (L2_ALONE,))
-        self.l2, self.epoch = self.penalties[0], options.epochs
 
-    def model(self) -> AntecedentModel:
-        """Train."""
-        model = self._train(self.documents, self.held_out or None, self.penalties, self.options.epochs, {})
-        self.l2, self.epoch = model.provenance["l2"], model.provenance["epoch"]
-        if not (self.options.refit and self.held_out):
-            return model
-        chosen_on = {"n_documents": len(self.held_out), "l2_tried": list(self.penalties)}
-        found = {"chosen_on": {**chosen_on, **model.provenance["held_out"]}}
-        return self._train([*self.documents, *self.held_out], None, (self.l2,), self.epoch, found)
+def fit_model(
+    documents: Sequence[MentionDocument],
+    held_out: Sequence[MentionDocument],
+    options: TrainOptions,
+    *,
+    templates: TemplateSet,
+    provenance: Mapping[str, Any],
+    on_epoch: Callable[[EpochReport], None] | None,
+) -> Fit:
+    """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes."""
+    reports: list[EpochReport] = []
 
-    def _train(
-        self,
-        documents: Sequence[GoldDocument],
-        held_out: Sequence[GoldDocument] | None,
+    def report(epoch: EpochReport) -> None:
+        reports.append(epoch)
+        if on_epoch is not None:
+            on_epoch(epoch)
+
+    def trained(
+        on: Sequence[MentionDocument],
+        choose_on: Sequence[MentionDocument] | None,
         penalties: Sequence[float],
         epochs: int,
-        found: dict[str, Any],
+        **more: Any,
     ) -> AntecedentModel:
-        options = self.options
         return train(
-            documents,
-            held_out=held_out,
+            on,
+            held_out=choose_on,
             l2=penalties,
             epochs=epochs,
             learning_rate=options.learning_rate,
             costs=SoftmaxMargin(*options.margin),
             link_weight=options.link_weight,
-            templates=self.templates,
+            templates=templates,
             bits=options.bits,
             min_count=options.min_count,
             orders=options.orders,
             seed=options.seed,
             n_threads=options.threads,
             scheme=options.scheme,
-            provenance={**self.provenance(), **found},
-            on_epoch=self._note,
+            provenance={**provenance, **more},
+            on_epoch=report,
         )
 
-    def _note(self, report: EpochReport) -> None:
-        self.reports.append(report)
-        if self._on_epoch is not None:
-            self._on_epoch(report)
-
-    def provenance(self) -> dict[str, Any]:
-        """Where the model comes from: no folder, no time, so that the same command gives the same bytes."""
-        texts = {"attribution": self.options.attribution, "note": self.options.note}
-        return {
-            "made_by": f"corefsample train, version {corefsample.__version__}",
-            **{name: text for name, text in texts.items() if text is not None},
-            "corpora": _sources(self.corpus),
-            "where": list(self.options.where),
-            "held_out_corpora": [] if self.others is None else _sources(self.others),
-            "n_held_out": len(self.held_out),
-            "refit": self.options.refit,
-            "documents_sha256": _digest(each.doc_id for each in self.documents),
-        }
-
-
-def _sources(corpus: TrainingCorpus) -> list[dict[str, Any]]:
-    return [{**row, "path": os.path.basename(row["path"])} for row in checksums(corpus.inputs.paths)]
-
-
-def _digest(doc_ids: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(doc_ids).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _require_apart(corpus: TrainingCorpus, others: TrainingCorpus) -> None:
-    known = {document.doc_id for document in corpus.documents}
-    for document in others.documents:
-        if document.doc_id in known:
-            rule = "a document must be trained on or held out"
-            raise InputError(f"{', '.join(others.inputs.paths)}: doc_id {document.doc_id!r}: {rule}, got it in both")
+    penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
+    model = trained(documents, held_out or None, penalties, options.epochs)
+    l2, epoch = model.provenance["l2"], model.provenance["epoch"]
+    if options.refit and held_out:
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **model.provenance["held_out"]}
+        model = trained([*documents, *held_out], None, (l2,), epoch, chosen_on=figures)
+    return Fit(model, tuple(reports), l2, epoch)

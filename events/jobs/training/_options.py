@@ -1,4 +1,4 @@
-"""What `corefsample train` goes by."""
+"""Options of training."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corefsample import _checks
+from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import LARGEST_TABLE
 from corefsample.syntax import scheme_names
 
 __all__ = ["TrainOptions"]
 
-ON_ERROR = ("stop", "quarantine")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions:
-    """What to train on, and how.
+    """Which documents to train on, and how.
 
     Attributes
     ----------
     where
         Conditions on documents, "key=value,value": see `events.jobs.training._selection.Selection`.
     held_out_share
-        Share of documents, [0, 1), to hold out where no held-out files are given; 0: none.
+        Share of documents, in [0, 1), to hold out if no held-out files are given; 0: none.
     refit
-        Whether to train once more on all documents, those held out too, with the penalty and passes chosen.
+        Whether to train once more on all documents, the held-out ones included, with the chosen penalty and passes.
     l2
         Penalties to choose from on the held-out documents; empty: 0.02 and 0.05, or 0.02 without held-out documents.
     epochs, learning_rate, link_weight, bits, min_count, orders, scheme, seed
@@ -39,11 +38,11 @@ class TrainOptions:
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     attribution, note
-        Texts that the model keeps in its provenance.
+        Texts for the provenance of the model.
     threads
-        At least 1; more than two bring nothing, and none changes the result.
+        At least 1; more than two are not faster. The result does not depend on it.
     on_error
-        "stop" at the first bad document, or "quarantine" it and go on.
+        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     where: Sequence[str] = ()
@@ -83,4 +82,4 @@ class TrainOptions:
             for value in values:
                 _checks.at_least_zero(name, value)
         if len(self.margin) != 3:
-            raise ParameterError(f"margin must be three costs, got {len(self.margin)}")
+            raise ParameterError(f"must be three costs, got {len(self.margin)}", parameter="margin")

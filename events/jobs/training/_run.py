@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import corefsample
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, path_list, write_json
 from corefsample.formats import quarantine_file
-from corefsample.mention_ranking import AntecedentModel, EpochReport, save_model
+from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, save_model
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
 from events._yaml_file import read_yaml, typed
-from events.jobs import checksums, free_outputs, paths_of, run_record, write_record
-from events.jobs.training._corpus import TrainingCorpus
-from events.jobs.training._fit import TrainingFit
+from events.jobs import checksums, free_outputs, run_record
+from events.jobs.training._corpus import annotated_inputs, read_corpus
+from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RECORD_SUFFIX", "TrainOptions", "TrainingRun", "load_templates", "run_train"]
+__all__ = ["TrainingRun", "load_templates", "run_train"]
 
 RECORD_SUFFIX = ".training.json"
-PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingRun:
-    """What a training did.
+    """Outputs and results of a training run.
 
     Attributes
     ----------
@@ -42,19 +44,19 @@ class TrainingRun:
     model
         The model.
     reports
-        Each pass under each penalty, in order; with `refit`, those of the last training have no held-out figures.
+        Each pass with each penalty, in order; with `refit`, those of the last training have no held-out figures.
     l2, epoch
-        The penalty and the number of passes chosen.
+        The chosen penalty and number of passes.
     n_documents, n_mentions
-        Documents trained on, and their annotated mentions.
+        Number of documents trained on, and of their annotated mentions.
     n_held_out
-        Documents held out (and trained on in the end, where `refit` was asked for).
+        Number of documents held out; with `refit` the final model is trained on them, too.
     n_without_gold, n_not_selected
-        Documents left out: without annotated entities; by the conditions `where`.
+        Number of documents left out: without annotated entities; by the conditions `where`.
     n_quarantined
-        Bad documents set aside.
+        Number of bad documents.
     skipped
-        Mentions of the corpora that no document has, counted by reason.
+        Mentions of the corpora that are in no document, counted by reason.
     seconds
         Wall time.
     """
@@ -76,18 +78,18 @@ class TrainingRun:
 
     @property
     def chosen(self) -> EpochReport:
-        """The pass that the choice fell on."""
+        """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN where none is)."""
+        """Return one row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN if missing)."""
         import pandas as pd
 
         columns = ["l2", "epoch", "loss", "held_out_loss", "held_out_link_loss"]
         return pd.DataFrame([_report_row(report) for report in self.reports], columns=columns)
 
     def to_json(self) -> dict[str, Any]:
-        """What was trained, and how well it does on held-out documents."""
+        """Return the fields by name, with the figures on held-out documents and of all passes."""
         names = [field.name for field in dataclasses.fields(self) if field.name not in ("model", "reports")]
         found = self.chosen.held_out
         return {
@@ -120,34 +122,34 @@ def run_train(
 ) -> TrainingRun:
     """Train an antecedent model on annotated corpora.
 
-    The model is a function of the documents, their order and the options: the same command gives the same bytes.
+    The model depends on the documents, their order and the options alone: the same command gives the same bytes.
 
     Parameters
     ----------
     corpora
         Files, globs, or "-": CoNLL-U, CoNLL-2012, scored mentions with gold. Documents without annotated entities are
-        counted and left out; a file that has no others is refused.
+        counted and left out; each file must have a document with annotated entities.
     out
-        New file for the model. Beside it comes the record, the name with .training.json added, and where there were
-        bad documents they come with .quarantine.jsonl added.
+        New file for the model. The record is written beside it, to the name with .training.json added, and bad
+        documents, if any, to the name with .quarantine.jsonl added.
     options
-        What to train on, and how.
+        Which documents to train on, and how.
     held_out
-        The same of documents to choose penalty and passes on; the conditions `where` hold for them too. None: a share
-        of the documents of `corpora`, chosen by their names and the seed.
+        Files with documents on which penalty and passes are chosen; the conditions `where` apply to them, too. Empty:
+        a share of the documents of `corpora`, chosen by their names and the seed.
     overwrite
         Whether files of an earlier run may be replaced.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents.
+        Called after each document, with bytes read, bytes in all, and number of documents.
     on_epoch
         Called after each pass.
 
     Raises
     ------
     ParameterError
-        If an option is outside its range, or an output exists and overwrite is not said.
+        If an option is outside its range, or an output exists and `overwrite` is false.
     InputError
-        If a document is bad, a file has no gold, nothing is left to train on, or a document is in both corpora.
+        If a document is bad, a file has no gold, no document is left to train on, or a document is in both corpora.
     OutputError
         If a file cannot be written.
     """
@@ -155,73 +157,103 @@ def run_train(
     options = options or TrainOptions()
     path = os.fspath(out)
     if not path:
-        raise ParameterError("out must name a file, got ''")
+        raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
     selection = Selection(options.where)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
-        corpus = TrainingCorpus(corpora, options, selection, on_rejected, on_progress)
-        others = TrainingCorpus(held_out, options, selection, on_rejected, on_progress) if paths_of(held_out) else None
-        corpus.read()
-        if others is not None:
-            others.read()
-        fitted = TrainingFit(corpus, others, options, templates, on_epoch)
-        model = fitted.model()
-        save_model(model, path, overwrite=overwrite)
+        held_out_paths = path_list(held_out)
+        corpus_inputs = annotated_inputs(corpora, options.entity_fields)
+        held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
+        corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
+        others = None
+        if held_out_inputs is not None:
+            others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
+        documents, held_out_documents = split_documents(corpus, others, options)
+        sources = checksums(corpus.paths)
+        held_out_sources = [] if others is None else checksums(others.paths)
+        fitted = fit_model(
+            documents,
+            held_out_documents,
+            options,
+            templates=templates,
+            provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
+            on_epoch=on_epoch,
+        )
+        save_model(fitted.model, path, overwrite=overwrite)
         run = TrainingRun(
             out=path,
             record=record,
-            model=model,
-            reports=tuple(fitted.reports),
+            model=fitted.model,
+            reports=fitted.reports,
             l2=fitted.l2,
             epoch=fitted.epoch,
-            n_documents=model.provenance["n_documents"],
-            n_mentions=model.provenance["n_mentions"],
-            n_held_out=len(fitted.held_out),
+            n_documents=fitted.model.provenance["n_documents"],
+            n_mentions=fitted.model.provenance["n_mentions"],
+            n_held_out=len(held_out_documents),
             n_without_gold=corpus.n_without_gold + (others.n_without_gold if others else 0),
             n_not_selected=corpus.n_not_selected + (others.n_not_selected if others else 0),
             n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.inputs.skipped + (others.inputs.skipped if others else Counter())),
+            skipped=dict(corpus.skipped + (others.skipped if others else Counter())),
             seconds=round(time.time() - started, 3),
         )
-        _write_record(run, fitted, options, started)
+        content = run_record(
+            {**dataclasses.asdict(options), "out": run.out},
+            [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
+            started,
+            summary=run.to_json(),
+            documents=[document.doc_id for document in documents],
+            held_out=[document.doc_id for document in held_out_documents],
+        )
+        write_json(run.record, content)
     return run
 
 
+def _provenance(
+    options: TrainOptions,
+    sources: Sequence[dict[str, Any]],
+    held_out_sources: Sequence[dict[str, Any]],
+    documents: Sequence[MentionDocument],
+    n_held_out: int,
+) -> dict[str, Any]:
+    """Describe the origin of a model, without folders and times, so that the same command gives the same bytes."""
+    texts = {"attribution": options.attribution, "note": options.note}
+    doc_ids = "\n".join(document.doc_id for document in documents).encode("utf-8", "surrogatepass")
+    return {
+        "made_by": f"corefsample train, version {corefsample.__version__}",
+        **{name: text for name, text in texts.items() if text is not None},
+        "corpora": _without_folders(sources),
+        "where": list(options.where),
+        "held_out_corpora": _without_folders(held_out_sources),
+        "n_held_out": n_held_out,
+        "refit": options.refit,
+        "documents_sha256": hashlib.sha256(doc_ids).hexdigest(),
+    }
+
+
+def _without_folders(sources: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "path": os.path.basename(row["path"])} for row in sources]
+
+
 def load_templates(path: PathLike) -> TemplateSet:
-    """Read templates of features from a YAML file: the lists pronoun, phrase and new, a template a line.
+    """Read feature templates from a YAML file with the lists pronoun, phrase and new.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is something else, or has a template that breaks its rules.
+        If the file cannot be read, has other content, or has a template that breaks its rules.
     """
     name = os.fspath(path)
     try:
         with open(name, "rb") as stream:
             content = read_yaml(name, stream.read())
     except OSError as error:
-        raise InputError(f"{name}: file must be readable, got: {error.strerror or error}") from None
+        raise InputError(f"file must be readable, got: {error.strerror or error}", place=name) from None
     lists = typed(name, content, dict[str, list[str]])
     if set(lists) != {"pronoun", "phrase", "new"}:
-        found = ", ".join(lists) or "nothing"
-        raise InputError(f"{name}: templates must be in the lists pronoun, phrase and new, got {found}")
+        names = ", ".join(lists) or "nothing"
+        raise InputError(f"templates must be in the lists pronoun, phrase and new, got {names}", place=name)
     try:
         return TemplateSet(**lists)
     except ParameterError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _write_record(run: TrainingRun, fitted: TrainingFit, options: TrainOptions, started: float) -> None:
-    inputs = [{"part": "train", **row} for row in checksums(fitted.corpus.inputs.paths)]
-    if fitted.others is not None:
-        inputs += [{"part": "held out", **row} for row in checksums(fitted.others.inputs.paths)]
-    content = run_record(
-        {**dataclasses.asdict(options), "out": run.out},
-        inputs,
-        started,
-        summary=run.to_json(),
-        documents=[document.doc_id for document in fitted.documents],
-        held_out=[document.doc_id for document in fitted.held_out],
-    )
-    write_record(run.record, content)
+        raise error.as_input_error(name) from None

@@ -1,10 +1,10 @@
-"""Which documents of a corpus to train on, and which to hold out."""
+"""Selection of the documents of a corpus to train on, and of those to hold out."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -16,7 +16,7 @@ _META = "meta::"
 
 
 class Selection:
-    """Conditions on documents; all have to hold.
+    """Conditions on documents, all of which must hold.
 
     Parameters
     ----------
@@ -27,79 +27,75 @@ class Selection:
     Raises
     ------
     ParameterError
-        If a condition is not written like that.
+        If a condition has another form.
 
     Examples
     --------
     >>> news = Selection(["genre=news,court", "doc_id=GUM_*"])
-    >>> news.holds("GUM_news_1", {"genre": "news"}), news.holds("GUM_bio_1", {"genre": "bio"})
+    >>> news.includes("GUM_news_1", {"genre": "news"}), news.includes("GUM_bio_1", {"genre": "bio"})
     (True, False)
     """
 
     def __init__(self, conditions: Sequence[str] = ()) -> None:
         self._conditions: list[tuple[str, list[str]]] = []
-        self._seen: set[str] = {"doc_id"}
         for condition in conditions:
             key, sign, values = condition.partition("=")
             key = key.strip().removeprefix(_META)
             patterns = [value.strip() for value in values.split(",")]
             if not (key and sign and all(patterns)):
-                raise ParameterError(f"where must be KEY=VALUE or KEY=VALUE,VALUE, got {condition!r}")
+                raise ParameterError(f"must be KEY=VALUE or KEY=VALUE,VALUE, got {condition!r}", parameter="where")
             self._conditions.append((key, patterns))
 
     def __str__(self) -> str:
         return " and ".join(f"{key}={','.join(patterns)}" for key, patterns in self._conditions) or "no condition"
 
-    def holds(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether all conditions hold of a document."""
-        if self._conditions:
-            self._seen.update(metadata)
+    def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
+        """Whether a document meets all conditions."""
         values = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
         return all(
             key in values and any(fnmatchcase(str(values[key]), pattern) for pattern in patterns)
             for key, patterns in self._conditions
         )
 
-    def require_known_keys(self) -> None:
-        """Refuse a key that no document so far had.
+    def require_known_names(self, names: Iterable[str]) -> None:
+        """Raise if the key of a condition is neither `doc_id` nor one of these names of metadata.
 
         Raises
         ------
         ParameterError
             If there is one.
         """
-        known = {name.removeprefix(_META) for name in self._seen}
+        known = {"doc_id", *(name.removeprefix(_META) for name in names)}
         for key, _ in self._conditions:
             if key not in known:
-                raise ParameterError(
-                    f"where must name metadata of the documents ({', '.join(sorted(known))}), got {key!r}"
-                )
+                rule = f"must name metadata of the documents ({', '.join(sorted(known))})"
+                raise ParameterError(f"{rule}, got {key!r}", parameter="where")
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
     """Choose whole documents to hold out.
 
-    The choice hangs on the seed and the names alone, not on the order: documents are ranked by a hash of both.
+    Documents are ranked by a hash of the seed and their name, so the choice does not depend on their order.
 
     Parameters
     ----------
     doc_ids
-        Of the documents, all distinct.
+        Distinct names of the documents.
     share
-        In (0, 1): the number is rounded up, and leaves one document at least to train on.
+        Share to hold out, in (0, 1). The number is rounded up, and must leave at least one document to train on.
     seed
         In [0, 2**64).
 
     Raises
     ------
     ParameterError
-        If there is no document to spare.
+        If no document is left to train on.
     """
     n_held_out = math.ceil(share * len(doc_ids))
     if n_held_out >= len(doc_ids):
+        rule = "must leave a document to train on besides those held out"
         raise ParameterError(
-            f"held_out_share must leave a document to train on beside those held out, got {share} of {len(doc_ids)} "
-            "(0 holds out none)"
+            f"{rule}, got {share} of {len(doc_ids)}", parameter="held_out_share", hint="0 holds out none"
         )
     key = seed.to_bytes(8, "little")
     ranked = sorted(

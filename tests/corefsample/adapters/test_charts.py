@@ -46,14 +46,14 @@ def marginals() -> list[list[float]]:
     return [[float(np.float32(value / sum(row))) for value in row] for row in rows]
 
 
-def test_marginals_give_the_same_law_as_scores() -> None:
+def test_marginals_give_the_same_distribution_as_scores() -> None:
     by_scores = from_berkeley(CHART, MENTIONS, doc_id="a").antecedents
     by_marginals = from_berkeley(marginals(), MENTIONS, doc_id="a", values="probabilities").antecedents
     np.testing.assert_allclose(by_marginals.probs, by_scores.probs, rtol=1e-6)
     np.testing.assert_allclose(by_marginals.new_probs, by_scores.new_probs, rtol=1e-6)
 
 
-def test_what_lies_above_the_diagonal_of_marginals_means_nothing() -> None:
+def test_values_above_the_diagonal_of_marginals_are_ignored() -> None:
     square = np.full((4, 4), 0.5)
     for i, row in enumerate(marginals()):
         square[i, : i + 1] = row
@@ -63,9 +63,10 @@ def test_what_lies_above_the_diagonal_of_marginals_means_nothing() -> None:
         from_berkeley(square, MENTIONS, doc_id="a")
 
 
-def test_a_chart_that_decoding_has_normalised_is_not_taken_for_scores() -> None:
+def test_a_chart_normalised_by_decoding_is_not_read_as_scores() -> None:
     with pytest.raises(
-        ParameterError, match=r"^chart must hold scores, got rows that each add up to one: .*'probabilities'$"
+        ParameterError,
+        match=r"^chart must contain scores, got rows .* \(values = 'probabilities' accepts them\)$",
     ):
         from_berkeley(marginals(), MENTIONS, doc_id="a")
 
@@ -87,13 +88,18 @@ def test_no_mention_is_a_document() -> None:
 BAD_CHARTS = [
     ([[0.0], [1.0]], MENTIONS[:2], {}, "chart[1] must have 2 values, the last for NEW, got 1"),
     (np.zeros((2, 3)), MENTIONS[:2], {}, "chart must be square, its diagonal for NEW, got shape (2, 3)"),
-    (3.0, MENTIONS, {}, "chart must have one row of values a mention, got 3.0"),
+    (3.0, MENTIONS, {}, "chart must have one row of values per mention, got 3.0"),
     ([[0.0], [math.nan, 0.0]], MENTIONS[:2], {}, "chart[1][0][0] must be finite or a mask, got nan"),
     (CHART, MENTIONS[:3], {}, "mentions must have one row for each of the chart (4), got 3"),
     (CHART, MENTIONS, {"values": "logits"}, "values must be one of scores, probabilities, got 'logits'"),
     ([[1.0], [0.5, 0.6]], MENTIONS[:2], {"values": "probabilities"}, "chart[1] must add up to one, got 1.1"),
     ([[1.0], [-0.5, 1.5]], MENTIONS[:2], {"values": "probabilities"}, "chart[1][0] must be a probability, got -0.5"),
-    ([[-INF], [0.0, 0.0]], MENTIONS[:2], {}, "chart[0] must leave NEW or a mention before it, got a mask everywhere"),
+    (
+        [[-INF], [0.0, 0.0]],
+        MENTIONS[:2],
+        {},
+        "chart[0] must have a score for NEW or a mention before it, got masks only",
+    ),
     (
         [[0.0]],
         [[2, 0, 1, 0]],
@@ -110,10 +116,10 @@ BAD_CHARTS = [
 
 
 @pytest.mark.parametrize(("chart", "mentions", "options", "words"), BAD_CHARTS)
-def test_a_bad_chart_is_refused_in_words(chart: Any, mentions: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_a_bad_chart_is_rejected_with_a_reason(chart: Any, mentions: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         from_berkeley(chart, mentions, doc_id="a", **options)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 # --- CorPipe -----------------------------------------------------------------------------------------------
@@ -158,7 +164,7 @@ def test_a_sentence_without_mentions_needs_no_chart() -> None:
 
 
 BAD_WINDOWS = [
-    ({"n_previous": [0, 2]}, "n_previous must have one entry a chart (3), got 2"),
+    ({"n_previous": [0, 2]}, "n_previous must have one entry per chart (3), got 2"),
     ({"n_previous": [0, 3, 3]}, "n_previous[1] must be at most the number of mentions before (2), got 3"),
     (
         {"charts": [CHARTS[0], CHARTS[1][:, :3], CHARTS[2]]},
@@ -169,12 +175,12 @@ BAD_WINDOWS = [
         {"mentions": [FOUND[0], [[1, 5, 1], [1, 1, 3]], FOUND[2]]},
         "mentions[1][0] must have 0 <= first <= last < length of the sentence (5), got 1 and 5",
     ),
-    ({"sentence_lengths": [4]}, "sentence_lengths must have one entry a chart (3), got 1"),
+    ({"sentence_lengths": [4]}, "sentence_lengths must have one entry per chart (3), got 1"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "words"), BAD_WINDOWS)
-def test_bad_windows_are_refused_in_words(changes: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_windows_are_rejected_with_a_reason(changes: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         corpipe(**changes)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words

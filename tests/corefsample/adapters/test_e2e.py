@@ -39,7 +39,7 @@ def links(document: Any) -> dict[tuple[int, int], float]:
         (-10000.0, "float16"),
     ],
 )
-def test_every_mask_goes(mask: float, dtype: str) -> None:
+def test_masked_candidates_are_left_out(mask: float, dtype: str) -> None:
     antecedents, scores = coarse_to_fine(mask, dtype)
     document = from_e2e(SPANS, antecedents, scores, doc_id="a")
     assert links(document) == EXPECTED
@@ -59,7 +59,7 @@ def test_a_batch_of_one_is_one_document() -> None:
     assert links(document) == EXPECTED
 
 
-def test_spans_that_begin_together_come_longest_first_here_and_shortest_first_there() -> None:
+def test_of_spans_that_begin_together_the_longest_comes_first_here_and_last_there() -> None:
     spans = np.array([[0, 0], [2, 2], [2, 3], [7, 9]])
     antecedents, scores = coarse_to_fine(-INF)
     document = from_e2e(spans, antecedents, scores, doc_id="a")
@@ -69,7 +69,7 @@ def test_spans_that_begin_together_come_longest_first_here_and_shortest_first_th
     assert document.metadata["adapter"]["links_reversed"] == 1
 
 
-def test_a_span_that_comes_again_is_padding() -> None:
+def test_a_repeated_span_is_padding() -> None:
     spans = np.array([[0, 0], [2, 3], [5, 5], [0, 0]])
     antecedents, scores = coarse_to_fine(-INF)
     document = from_e2e(spans, antecedents, scores, doc_id="a")
@@ -84,7 +84,7 @@ def test_word_pieces_become_whole_tokens() -> None:
     assert document.mentions[:, :2].tolist() == [[0, 1], [1, 2], [3, 4], [4, 7]]
 
 
-def test_the_law_is_the_softmax_of_the_rows() -> None:
+def test_probabilities_are_the_softmax_of_the_rows() -> None:
     antecedents, scores = coarse_to_fine(-INF, "float64")
     marginals = link_marginals(from_e2e(SPANS, antecedents, scores, doc_id="a").antecedents)
     p10 = np.exp(1.5) / (1 + np.exp(1.5))
@@ -95,25 +95,25 @@ def test_the_law_is_the_softmax_of_the_rows() -> None:
 
 A, S = coarse_to_fine(-INF)
 BAD = [
-    ((SPANS[:3], A, S), {}, "scores and antecedents must have one row a span (3), got 4 and 4"),
-    ((SPANS, A, S[:, 1:]), {}, "scores must have one column more than antecedents, the first for NEW, got 2 and 2"),
+    ((SPANS[:3], A, S), {}, "scores and antecedents must have one row per span (3), got 4 and 4"),
+    ((SPANS, A, S[:, 1:]), {}, "scores must have 1 more column than antecedents, in front, for NEW, got 2 and 2"),
     ((SPANS, A, np.where(S == 0, -1e4, S)), {}, "scores[0] must begin with the score of NEW, got -10000.0"),
     ((SPANS[:, :1], A, S), {}, "spans must have 2 columns, got shape (4, 1)"),
     ((SPANS[:, ::-1], A, S), {}, "spans[1] must have 0 <= start < end, got start 3 and end 3 (exclusive)"),
-    ((SPANS, A, S), {"heads": [0]}, "heads must have one token a span (4), got 1"),
+    ((SPANS, A, S), {"heads": [0]}, "heads must have one token per span (4), got 1"),
     (
         (SPANS, A, S),
         {"heads": [0, 9, 5, 7]},
         "mentions[1]: head must lie in the span (start <= head < end), got [2, 4, 9]",
     ),
-    ((SPANS, A, S), {"piece_tokens": [0, 1, 0]}, "piece_tokens[2] must not fall, got 0 after 1"),
+    ((SPANS, A, S), {"piece_tokens": [0, 1, 0]}, "piece_tokens[2] must not decrease, got 0 after 1"),
     ((SPANS, A, S), {"piece_tokens": [0, 1, 2, 3]}, "spans[2][0] must be a word piece (0 to 3), got 5"),
     ((SPANS, A, np.stack((S, S))), {}, "scores must be of one document, in 2 dimensions, got shape (2, 4, 3)"),
 ]
 
 
 @pytest.mark.parametrize(("arrays", "options", "words"), BAD)
-def test_bad_input_is_refused_in_words(arrays: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_input_is_rejected_with_a_reason(arrays: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         from_e2e(*arrays, doc_id="a", **options)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words

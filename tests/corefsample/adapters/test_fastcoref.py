@@ -56,7 +56,7 @@ def result(**changes: Any) -> CorefResult:
     return CorefResult(**fields)
 
 
-def test_the_last_column_is_new_and_rows_without_words_go() -> None:
+def test_the_last_column_is_new_and_rows_without_words_are_left_out() -> None:
     document = from_fastcoref(result(), offsets=OFFSETS, doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     assert document.antecedents.antecedents.tolist() == [0, 0, 1]
@@ -91,10 +91,10 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
         from_fastcoref(result(text=words, char_map=by_word), tokens, doc_id="a")
 
 
-def test_a_span_that_cuts_a_token_is_refused_widened_or_dropped() -> None:
+def test_a_span_that_begins_inside_a_token_is_rejected_widened_or_dropped() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
     with pytest.raises(
-        ParameterError, match=r"^char_map span\[1\] must begin and end where tokens do .*characters 8 to 11"
+        ParameterError, match=r"^char_map span\[1\] must begin and end at token bounds, got characters 8 to 11 "
     ):
         from_fastcoref(result(), offsets=coarse, doc_id="a")
     widened = from_fastcoref(result(), offsets=coarse, doc_id="a", alignment="expand")
@@ -111,7 +111,7 @@ def test_heads_may_be_given_by_row() -> None:
 
 
 def doc_of(words: list[str], text: str) -> Any:
-    """As much of a spaCy Doc as is read."""
+    """The attributes of a spaCy Doc that are read."""
 
     class Doc(list[Any]):
         vocab = spans = None
@@ -159,21 +159,21 @@ CASES = [
     (
         {"char_map": {(1, 1): (7, (0, 3))}},
         {},
-        "char_map[(1, 1)] must lead to a row of coref_logit (0 to 4), each once, got 7",
+        "char_map[(1, 1)] must be a row of coref_logit (0 to 4) that occurs once, got 7",
     ),
     (
         {"char_map": {(1, 1): (1, (0, 3)), (1, 2): (1, (0, 7))}},
         {},
-        "char_map[(1, 2)] must lead to a row of coref_logit (0 to 4), each once, got 1",
+        "char_map[(1, 2)] must be a row of coref_logit (0 to 4) that occurs once, got 1",
     ),
     ({}, {"alignment": "contract"}, "alignment must be one of strict, expand, drop, got 'contract'"),
-    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or offsets given, as fastcoref read a text, got neither"),
+    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets, because fastcoref read a text"),
     (
         {},
         {"offsets": [(0, 3), (2, 7)]},
-        "offsets[1] must begin where the token before ends, or later, and hold a character, got [2, 7] after 3",
+        "offsets[1] must begin where the token before ends, or later, and have a character, got [2, 7] after 3",
     ),
-    ({}, {"heads": [0, 1]}, "heads must have one token a row (5), got 2"),
+    ({}, {"heads": [0, 1]}, "heads must have one token per row (5), got 2"),
     ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens, got str"),
     (
         {},
@@ -184,12 +184,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("changes", "options", "words"), CASES)
-def test_bad_input_is_refused_in_words(changes: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_input_is_rejected_with_a_reason(changes: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
-def test_what_is_no_result_is_refused() -> None:
+def test_what_is_no_result_is_rejected() -> None:
     with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, with coref_logit, got list"):
         from_fastcoref([result()], offsets=OFFSETS, doc_id="a")

@@ -1,4 +1,4 @@
-"""What all adapters share: masks, scores relative to NEW, the order of the format, heads, what is left out."""
+"""Code that all adapters share: masks, scores relative to NEW, order of mentions, heads, links left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from corefsample import AntecedentDistribution, ParameterError, Tokens
 from corefsample.adapters._arrays import float_matrix, int_matrix
-from corefsample.adapters._assembly import METADATA, Description, Spans, assemble, parse_heads
+from corefsample.adapters._assembly import METADATA, Spans, assemble, parse_heads
 from corefsample.adapters._links import Links
 from corefsample.adapters._tokens import align
 
@@ -52,7 +52,7 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[l
     n = len(new)
     links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
     spans = spans_of([(i, i + 1) for i in range(n)])
-    document = assemble("test", links, spans, Description("a"))
+    document = assemble("test", links, spans, doc_id="a")
     for i, row in enumerate(softmax_rows(scores, new)):
         candidates, probs = document.antecedents.row(i)
         assert candidates.tolist() == [j for j in sorted(row) if j >= 0]
@@ -88,7 +88,7 @@ def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
     assert links.antecedents.tolist() == [0]
 
 
-def test_a_pruned_new_keeps_no_probability_that_shows() -> None:
+def test_a_pruned_new_has_a_probability_of_zero_after_rounding() -> None:
     # row 1: NEW pruned, one candidate of score 3: it has all the mass, but the format's scores stay finite
     links = Links.from_square("s", np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([0.0, -INF]))
     assert links.scores.tolist() == [100.0]
@@ -100,22 +100,22 @@ BAD_LINKS = [
     ([[-INF], [0.0]], [0.0, 0.0], [[0], [-1]], "a[1][0] must be a mention before 1, unless masked, got -1"),
     ([[-INF], [0.0]], [0.0, 0.0], [[0], [2]], "a[1][0] must be a mention before 1, unless masked, got 2"),
     ([[-INF, -INF], [1.0, 2.0]], [0.0, 0.0], [[0, 0], [0, 0]], r"a[1] must be distinct, got 0 twice"),
-    ([[-INF], [1.0]], [-INF, 0.0], [[0], [0]], "s[0] must leave NEW or a mention before it, got a mask everywhere"),
+    ([[-INF], [1.0]], [-INF, 0.0], [[0], [0]], "s[0] must have a score for NEW or a mention before it, got masks only"),
 ]
 
 
 @pytest.mark.parametrize(("scores", "new", "antecedents", "words"), BAD_LINKS)
-def test_bad_links_are_refused_in_words(scores: Any, new: Any, antecedents: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_links_are_rejected_with_a_reason(scores: Any, new: Any, antecedents: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         Links.from_top_k("s", np.array(scores), np.array(new), "a", np.array(antecedents))
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 # --- arrays ------------------------------------------------------------------------------------------------
 
 
 class Tensor:
-    """As much of a torch tensor as is used: on a device, with gradients, of a type NumPy does not know."""
+    """The attributes of a torch tensor that are used: on a device, with gradients, of a type NumPy does not know."""
 
     def __init__(self, values: Any, dtype: str = "torch.bfloat16", where: str = "gpu") -> None:
         self.values, self.dtype, self.where = values, dtype, where
@@ -136,7 +136,7 @@ class Tensor:
         return np.array(self.values, "float32")
 
 
-def test_a_tensor_comes_off_its_device() -> None:
+def test_a_tensor_is_copied_from_its_device() -> None:
     assert float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
 
 
@@ -148,30 +148,30 @@ BAD_ARRAYS = [
     (float_matrix, np.zeros((2, 3, 4)), "s must be of one document, in 2 dimensions, got shape (2, 3, 4)"),
     (float_matrix, [[0.0, math.nan]], "s[0][1] must be finite or a mask, got nan"),
     (float_matrix, [[0.0], [INF]], "s[1][0] must be finite or a mask, got inf"),
-    (float_matrix, [["x"]], "s must hold numbers, got <U1"),
+    (float_matrix, [["x"]], "s must contain numbers, got <U1"),
     (float_matrix, [[0.0], [0.0, 1.0]], "s must be an array of numbers, got [[0.0], [0.0, 1.0]]"),
-    (int_matrix, [[0.5]], "s must hold whole numbers, got float64"),
+    (int_matrix, [[0.5]], "s must contain whole numbers, got float64"),
 ]
 
 
 @pytest.mark.parametrize(("reader", "value", "words"), BAD_ARRAYS)
-def test_bad_arrays_are_refused_in_words(reader: Any, value: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_arrays_are_rejected_with_a_reason(reader: Any, value: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         reader("s", value)
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 # --- order -------------------------------------------------------------------------------------------------
 
 
-def test_mentions_come_by_start_then_longest_first_and_links_turned_round_go() -> None:
+def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_left_out() -> None:
     # System: shortest first. Row 1 = "the man", row 2 = "the man next door", row 3 = "he". Scores are log 1 and log 2.
     # Row 2 -> row 1 is turned round: row 2 comes before row 1 here. Its softmax was {0: 1/4, 1: 2/4, NEW: 1/4}.
     two = math.log(2)
     square = np.full((4, 4), -INF)
     square[1, 0], square[2, :2], square[3, :3] = two, [0, two], [0, two, two]
     links = Links.from_square("s", square, np.zeros(4))
-    document = assemble("test", links, spans_of([(0, 1), (2, 4), (2, 6), (8, 9)]), Description("a"))
+    document = assemble("test", links, spans_of([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 6, 5], [2, 4, 3], [8, 9, 8]]
     rows = [tuple(array.tolist() for array in document.antecedents.row(i)) for i in range(4)]
     assert [candidates for candidates, _ in rows] == [[], [0], [0], [0, 1, 2]]
@@ -186,11 +186,11 @@ def test_mentions_come_by_start_then_longest_first_and_links_turned_round_go() -
     }
 
 
-def test_rows_without_a_span_go_with_their_links() -> None:
+def test_rows_without_a_span_are_left_out_with_their_links() -> None:
     # Row 1 stands for no span. Row 2's softmax was a third each; without row 1 it is a half each.
     links = Links.from_square("s", np.zeros((3, 3)), np.zeros(3))
-    spans = spans_of([(0, 1), (-1, -1), (2, 3)], kept=np.array([True, False, True]))
-    document = assemble("test", links, spans, Description("a"))
+    spans = spans_of([(0, 1), (-1, -1), (2, 3)], valid=np.array([True, False, True]))
+    document = assemble("test", links, spans, doc_id="a")
     assert document.mentions[:, 0].tolist() == [0, 2]
     np.testing.assert_allclose(document.antecedents.row(1)[1], [0.5])
     summary = document.metadata[METADATA]
@@ -199,13 +199,13 @@ def test_rows_without_a_span_go_with_their_links() -> None:
 
 
 @given(charts(), st.data())
-def test_what_remains_is_the_systems_law_given_that_no_link_left_out_was_taken(chart: Any, data: Any) -> None:
+def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(chart: Any, data: Any) -> None:
     scores, new = chart
     n = len(new)
     place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
     pairs = data.draw(st.lists(place, min_size=n, max_size=n))
     links = Links.from_square("s", float_matrix("s", scores), np.array(new))
-    document = assemble("test", links, spans_of(pairs), Description("a"))
+    document = assemble("test", links, spans_of(pairs), doc_id="a")
     order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
     assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
     gone = 0.0
@@ -228,19 +228,19 @@ BAD_SPANS = [
 
 
 @pytest.mark.parametrize(("pairs", "tokens", "words"), BAD_SPANS)
-def test_bad_spans_are_refused_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
+def test_bad_spans_are_rejected_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
     links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
-    with pytest.raises(ParameterError) as refusal:
-        assemble("test", links, spans_of(pairs), Description("a", tokens=tokens))
-    assert str(refusal.value) == words
+    with pytest.raises(ParameterError) as caught:
+        assemble("test", links, spans_of(pairs), doc_id="a", tokens=tokens)
+    assert str(caught.value) == words
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
     links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
-    document = assemble("test", links, spans_of([(0, 1)]), Description("a", metadata={"source": "wire"}))
+    document = assemble("test", links, spans_of([(0, 1)]), doc_id="a", metadata={"source": "wire"})
     assert set(document.metadata) == {"source", METADATA}
-    with pytest.raises(ParameterError, match="metadata must leave 'adapter' to the adapter, got 1"):
-        assemble("test", links, spans_of([(0, 1)]), Description("a", metadata={METADATA: 1}))
+    with pytest.raises(ParameterError, match="metadata must not have 'adapter', which the adapter adds, got 1"):
+        assemble("test", links, spans_of([(0, 1)]), doc_id="a", metadata={METADATA: 1})
 
 
 # --- heads and characters ----------------------------------------------------------------------------------
@@ -284,21 +284,21 @@ OFFSETS = np.array([[0, 3], [4, 8], [8, 9], [10, 12]])  # "The U.S." as "The", "
 )
 def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None:
     spans = np.array([span])
-    starts, ends, kept = align(spans, OFFSETS, "span", "drop")
-    assert ((starts[0], ends[0]) if kept[0] else None) == strict
+    starts, ends, aligned = align(spans, OFFSETS, "span", "drop")
+    assert ((starts[0], ends[0]) if aligned[0] else None) == strict
     if strict is None:
-        with pytest.raises(ParameterError, match=rf"^span\[0\] must .*, got characters {span[0]} to {span[1]}$"):
+        with pytest.raises(ParameterError, match=rf"^span\[0\] must .*, got characters {span[0]} to {span[1]}( |$)"):
             align(spans, OFFSETS, "span", "strict")
     if expanded is None:
         with pytest.raises(ParameterError, match=r"^span\[0\] must touch a token, got"):
             align(spans, OFFSETS, "span", "expand")
     else:
-        starts, ends, kept = align(spans, OFFSETS, "span", "expand")
-        assert (starts[0], ends[0], kept[0]) == (*expanded, True)
+        starts, ends, aligned = align(spans, OFFSETS, "span", "expand")
+        assert (starts[0], ends[0], aligned[0]) == (*expanded, True)
 
 
 def test_no_mention_at_all_is_a_document() -> None:
     links = Links.from_square("s", np.zeros((0, 0)), np.zeros(0))
-    document = assemble("test", links, spans_of([]), Description("a"))
+    document = assemble("test", links, spans_of([]), doc_id="a")
     assert document.n_mentions == 0
     assert isinstance(document.antecedents, AntecedentDistribution)

@@ -1,4 +1,4 @@
-"""The systems' own classes with random weights, where they are installed: their law and their answer are ours."""
+"""The systems' own classes with random weights, where installed: probabilities and clusters agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = ["John", "Smith", "picked", "up", "the", "red", "ball", "and", "he", "th
 
 
 def installed(*names: str) -> list[Any]:
-    """The modules, or a skip: of a library that is not there, or that does not fit the others here."""
+    """The modules; skips if a library is missing or incompatible with the others."""
     modules = []
     for name in names:
         try:

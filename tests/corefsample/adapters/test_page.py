@@ -1,4 +1,4 @@
-"""What docs/adapters.md names is there, and everything public is named."""
+"""docs/adapters.md names existing objects, and all public ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from places import PROJECT
 
 from corefsample import adapters
-from corefsample.adapters._assembly import Description, Spans, assemble
+from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
 
 PAGE = PROJECT / "docs" / "adapters.md"
@@ -24,7 +24,7 @@ def test_every_public_name_is_on_the_page() -> None:
     assert all(hasattr(adapters, name) for name in adapters.__all__)
 
 
-def test_every_name_that_the_examples_import_is_there() -> None:
+def test_every_name_that_the_examples_import_exists() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     assert len(blocks) >= 5
     for block in blocks:
@@ -34,8 +34,8 @@ def test_every_name_that_the_examples_import_is_there() -> None:
                 assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
-def test_every_refused_system_has_a_row() -> None:
-    table = PAGE.read_text(encoding="utf-8").partition("\n## Refused\n")[2]
+def test_every_rejected_system_has_a_row() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("\n## Rejected systems\n")[2]
     named = re.findall(r"^\| (\w+) \|", table, flags=re.M)
     assert {name.lower() for name in named} == {"system", *adapters.REFUSED}
 
@@ -45,6 +45,6 @@ def test_the_counts_of_the_metadata_are_those_of_the_page() -> None:
 
     one = np.zeros(1, np.int64)
     links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
-    document = assemble("test", links, Spans(one, one + 1), Description("a"))
+    document = assemble("test", links, Spans(one, one + 1), doc_id="a")
     text = PAGE.read_text(encoding="utf-8")
     assert [key for key in document.metadata["adapter"] if f"`{key}`" not in text and key != "system"] == []

@@ -1,4 +1,4 @@
-"""Systems whose scores are no distribution are refused by name and by their objects, in words that say why."""
+"""Systems whose scores are not a distribution are rejected by name and by their objects, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.adapters import REFUSED, from_fastcoref, from_stanza, refuse
-from corefsample.adapters.refused import refuse_undistributed
+from corefsample.adapters._refused import reject_undistributed
 
 
 def object_of(module: str) -> Any:
@@ -36,23 +36,23 @@ OBJECTS = [
 
 
 @pytest.mark.parametrize(("value", "system"), OBJECTS)
-def test_their_objects_are_refused_wherever_they_come_in(value: Any, system: str) -> None:
+def test_their_objects_are_rejected_by_each_adapter(value: Any, system: str) -> None:
     words = f"scores must be a distribution over antecedents, got those of {system}: {REFUSED[system]}"
     for adapter in (
-        refuse_undistributed,
+        reject_undistributed,
         lambda given: from_fastcoref(given, doc_id="a"),
         lambda given: from_stanza(None, given, doc_id="a"),
     ):
-        with pytest.raises(ParameterError) as refusal:
+        with pytest.raises(ParameterError) as caught:
             adapter(value)
-        assert str(refusal.value) == words
+        assert str(caught.value) == words
 
 
 @pytest.mark.parametrize("system", ["neuralcoref", "CoreNLP", "maverick", "Coreferee"])
-def test_their_names_are_refused_with_a_reason(system: str) -> None:
-    with pytest.raises(ParameterError, match=f"got those of {system.lower()}: .{{60}}") as refusal:
+def test_their_names_are_rejected_with_a_reason(system: str) -> None:
+    with pytest.raises(ParameterError, match=f"got those of {system.lower()}: .{{60}}") as caught:
         refuse(system)
-    assert "\n" not in str(refusal.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_other_names_are_unknown_and_other_objects_pass() -> None:
@@ -61,4 +61,4 @@ def test_other_names_are_unknown_and_other_objects_pass() -> None:
     ):
         refuse("bart")
     for value in ([], {}, {"a": {}}, 1.0, None, object()):
-        refuse_undistributed(value)
+        reject_undistributed(value)

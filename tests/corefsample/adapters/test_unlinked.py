@@ -1,4 +1,4 @@
-"""Leaving out mentions that are hardly ever linked is conditioning on their being alone."""
+"""Removing mentions that are hardly ever linked conditions on their being alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def same_entity(vector: tuple[int, ...], a: int, b: int) -> bool:
 
 
 @given(antecedent_lists(scores=mild_scores, max_mentions=5), st.floats(0.05, 0.9))
-def test_what_remains_is_the_law_given_that_the_others_are_alone(lists: Lists, min_prob: float) -> None:
+def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: Lists, min_prob: float) -> None:
     document = document_of(lists)
     linked = linked_probabilities(document.antecedents)
     smaller = drop_unlinked(document, min_prob=min_prob)
@@ -70,7 +70,7 @@ def test_what_remains_is_the_law_given_that_the_others_are_alone(lists: Lists, m
             assert abs(whole[a, b] - exact) <= linked[gone].sum() + 1e-12
 
 
-def test_nothing_goes_at_zero() -> None:
+def test_a_minimum_of_zero_removes_nothing() -> None:
     document = document_of(Lists([[], []], [[], []]))
     assert drop_unlinked(document, min_prob=0.0).n_mentions == 2
     assert drop_unlinked(document, min_prob=1e-9).n_mentions == 0
@@ -80,7 +80,7 @@ def test_a_certain_link_is_certain() -> None:
     assert linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [800.0]])).tolist() == [1.0, 1.0]
 
 
-def test_what_is_no_document_or_no_probability_is_refused() -> None:
+def test_arguments_of_the_wrong_kind_are_rejected() -> None:
     document = document_of(Lists([[]], [[]]))
     with pytest.raises(ParameterError, match="document must be a ScoredDocument, got AntecedentDistribution"):
         drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]

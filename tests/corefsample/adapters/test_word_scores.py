@@ -1,4 +1,4 @@
-"""spacy-experimental and Stanza: a row a word, unsorted top antecedents, NEW in front."""
+"""spacy-experimental and Stanza: one row per word, unsorted top antecedents, NEW first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADS = [1, 1, 3, 3]
 
 
 class Doc(list[Any]):
-    """As much of a spaCy Doc as is read."""
+    """The attributes of a spaCy Doc that are read."""
 
     vocab = spans = None
     text = "His mother saw him"
@@ -54,7 +54,7 @@ def test_scores_are_relative_to_the_dummy_which_is_not_quite_zero() -> None:
     assert document.tokens.head.tolist() == [1, -1, 3, -1]
 
 
-def test_known_spans_widen_their_heads_and_turn_links_round() -> None:
+def test_known_spans_widen_their_heads_and_reverse_links() -> None:
     # "His mother" now comes before "His": its link to it goes, and that is all that does
     document = from_spacy_experimental(doc(), (SCORES, INDICES), doc_id="a", spans={1: (0, 2)})
     assert document.mentions.tolist() == [[0, 2, 1], [0, 1, 0], [2, 3, 2], [3, 4, 3]]
@@ -85,7 +85,7 @@ def test_stanzas_two_columns_in_front_are_both_new() -> None:
 
 
 class RoughScorer:
-    """As much of a torch module as is hooked."""
+    """The attributes of a torch module that the hooks use."""
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] = {}
@@ -115,7 +115,7 @@ class CorefModel:
 
 
 @pytest.mark.parametrize("level", ["pipeline", "processor", "model"])
-def test_the_hook_keeps_scores_antecedents_and_spans_and_goes_again(level: str) -> None:
+def test_the_hooks_record_scores_antecedents_and_spans_and_are_removed(level: str) -> None:
     model = CorefModel()
     processor = SimpleNamespace(_model=model)
     source = {"pipeline": SimpleNamespace(processors={"coref": processor}), "processor": processor, "model": model}[
@@ -137,7 +137,7 @@ def test_the_hook_keeps_scores_antecedents_and_spans_and_goes_again(level: str) 
     assert words.mentions.tolist() == [[0, 1, 0], [1, 2, 1], [2, 3, 2], [3, 4, 3]]
 
 
-def test_the_hook_goes_when_the_model_fails() -> None:
+def test_the_hooks_are_removed_when_the_model_fails() -> None:
     model = CorefModel(fails=True)
     with pytest.raises(RuntimeError, match="no words"), recorded_stanza_scores(model):
         model.run({})
@@ -153,35 +153,35 @@ BAD_SOURCES = [
 
 @pytest.mark.parametrize(("source", "words"), BAD_SOURCES)
 def test_what_has_no_model_of_coreference_cannot_be_recorded(source: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal, recorded_stanza_scores(source):
+    with pytest.raises(ParameterError) as caught, recorded_stanza_scores(source):
         pass
-    assert str(refusal.value) == words
+    assert str(caught.value) == words
 
 
 NO_NEW = SCORES.copy()
 NO_NEW[2, 0] = -INF
 BAD = [
-    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row a token (4), got 3 and 4"),
-    ((SCORES[:, 1:], INDICES), {}, "scores must have 1 more columns than antecedents, in front, for NEW, got 2 and 2"),
+    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token (4), got 3 and 4"),
+    ((SCORES[:, 1:], INDICES), {}, "scores must have 1 more column than antecedents, in front, for NEW, got 2 and 2"),
     ((NO_NEW, INDICES), {}, "scores[2] must begin with the score of NEW, got -inf"),
     ((SCORES, INDICES + 1), {}, "antecedents[1][0] must be a mention before 1, unless masked, got 1"),
     (
         (SCORES, INDICES),
         {"spans": {1: (2, 3)}},
-        "spans[1] must hold its head 1 and end by the last token (4), got 2 to 3 (exclusive)",
+        "spans[1] must contain its head 1 and end by the last token (4), got 2 to 3 (exclusive)",
     ),
     (SCORES, {}, "prediction must be scores and antecedents of model.predict, got array("),
 ]
 
 
 @pytest.mark.parametrize(("prediction", "options", "words"), BAD)
-def test_bad_input_is_refused_in_words(prediction: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as refusal:
+def test_bad_input_is_rejected_with_a_reason(prediction: Any, options: Any, words: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         from_spacy_experimental(doc(), prediction, doc_id="a", **options)
-    assert str(refusal.value).startswith(words)
+    assert str(caught.value).startswith(words)
 
 
-def test_other_objects_are_refused() -> None:
+def test_other_objects_are_rejected() -> None:
     with pytest.raises(ParameterError, match="doc must be a spaCy Doc, got str"):
         from_spacy_experimental("text", (SCORES, INDICES), doc_id="a")
     with pytest.raises(ParameterError, match="document must be a Stanza Document, got str"):

@@ -78,7 +78,7 @@ def assert_quarantined(line: bytes, message: str) -> None:
     found = read([lines[0], line, *lines[1:]], on_rejected=rejected.append)
     assert found == [references.content_of_json(document) for document in documents]
     assert [bad.place for bad in rejected] == ["line 2"]
-    assert message.endswith(rejected[0].message().partition("corpus.jsonl")[2])
+    assert message.endswith(str(rejected[0].error()).partition("corpus.jsonl")[2])
 
 
 # --- one document that breaks one rule ---------------------------------------------------------------------
@@ -142,7 +142,7 @@ LINES = {
     "number": (b"17", ("JSON object", "17")),
     "null": (b"null", ("JSON object", "null")),
     "nan_alone": (b"NaN", ("a line must be finite, got nan",)),
-    "nothing_but_version": (b'{"version": 1}', ("doc_id must be there, got none",)),
+    "nothing_but_version": (b'{"version": 1}', ("doc_id is missing",)),
     "nan": (LINK % b"NaN", ("doc_id 'd'", "scores[1][0] must be finite", "got nan")),
     "infinity": (LINK % b"Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got inf")),
     "minus_infinity": (LINK % b"-Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got -inf")),
@@ -282,7 +282,7 @@ def test_no_inputs_at_all_are_refused() -> None:
 
 
 def test_a_folder_is_no_input(folder: Path) -> None:
-    assert_refused(folder, f"{folder}: input must be a regular file, got something else (a folder, a pipe)")
+    assert_refused(folder, f"{folder}: input must be a regular file, got a folder (name its files, such as ")
 
 
 @pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])
@@ -312,7 +312,7 @@ def test_truncated_gzip_is_refused(folder: Path, kept: int) -> None:
     (folder / "whole.jsonl.gz").write_bytes(raw)
     assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
     (folder / "cut.jsonl.gz").write_bytes(raw[:kept])
-    assert_refused(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be whole, got: ")
+    assert_refused(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])
@@ -325,7 +325,7 @@ def test_damaged_gzip_is_refused(folder: Path, place: int) -> None:
 
 def test_bytes_after_the_end_of_gzip_are_refused(folder: Path) -> None:
     (folder / "more.jsonl.gz").write_bytes(gzip.compress(line_of(COMPLETE)) + b"more")
-    assert_refused(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be whole, got: ")
+    assert_refused(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
+from corefsample.documents import AnnotatedDocument, Rejected, from_documents
 
 PAIR = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
 
@@ -120,7 +121,7 @@ def test_the_text_of_a_mention_is_its_words() -> None:
 
 
 def test_without_tokens_a_mention_has_no_text() -> None:
-    with pytest.raises(ParameterError, match=r"^doc_id 'd': tokens must be there .* got none$"):
+    with pytest.raises(ParameterError, match=r"^doc_id 'd': tokens is missing"):
         document().mention_text(0)
 
 
@@ -159,3 +160,40 @@ def test_documents_that_break_a_rule_are_refused(fields: dict[str, Any], message
     with pytest.raises(ParameterError) as error:
         document(**fields)
     assert message in str(error.value)
+
+
+# --- display -----------------------------------------------------------------------------------------------
+
+
+def test_documents_and_tokens_introduce_themselves_in_one_line() -> None:
+    parse = tokens(extra={"xpos": ["NNS", "VBD", "."]})
+    assert repr(parse) == "Tokens(3 tokens in 1 sentence: 'Troops left .', extra xpos)"
+    scored = document(date=datetime.date(2024, 5, 6), tokens=parse, gold=[1, None])
+    facts = "2024-05-06, 2 mentions, 3 tokens in 1 sentence"
+    assert repr(scored) == f"ScoredDocument('d', {facts}, 1 candidate antecedent, gold entities)"
+    assert repr(document()) == "ScoredDocument('d', 2 mentions, 1 candidate antecedent)"
+    annotated = AnnotatedDocument.from_scored(scored, [0, 0])
+    assert repr(annotated) == f"AnnotatedDocument('d', {facts}, 1 entity)"
+    assert repr(from_documents([scored])) == "DocumentBatch(1 document of documents, document 1 to 1)"
+
+
+def test_the_html_of_a_document_is_compact_and_escaped() -> None:
+    text = ["<b>", *["word"] * 1_000]
+    n = len(text)
+    columns = dict.fromkeys(("text", "lemma", "upos", "dep"), text) | {"head": [-1] * n, "sent": [0] * n}
+    page = document(doc_id="<i>", tokens=tokens(**columns))._repr_html_()
+    assert "<b>&lt;i&gt;</b>" in page
+    assert "&lt;b&gt; word" in page
+    assert len(page) < 600
+
+
+# --- rejected documents ------------------------------------------------------------------------------------
+
+
+def test_a_rejected_document_is_an_error_with_place_and_hint() -> None:
+    rejected = Rejected("a.jsonl", "line", 3, "d", "tokens is missing", "{}", "do this")
+    error = rejected.error()
+    assert (error.place, error.message, error.hint) == ("a.jsonl: line 3: doc_id 'd'", "tokens is missing", "do this")
+    assert rejected.message() == "a.jsonl: line 3: doc_id 'd': tokens is missing"
+    assert dataclasses.replace(rejected, doc_id="", unit="member x", number=None).error().place == "a.jsonl: member x"
+    assert list(rejected.to_json()) == ["source", "place", "doc_id", "reason", "document"]

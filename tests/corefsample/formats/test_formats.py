@@ -18,7 +18,8 @@ from strategies.documents import Document
 
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents import DocumentBatch, Rejected, from_documents
-from corefsample.formats import DocumentStream, convert, input_paths, quarantine_file
+from corefsample.files import input_paths
+from corefsample.formats import DocumentStream, convert, quarantine_file
 
 ENDINGS = [".jsonl", ".jsonl.gz", ".parquet"]
 every_format = pytest.mark.parametrize("ending", ENDINGS)
@@ -181,7 +182,7 @@ def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -
     path = tmp_path / f"corpus{ending}"
     convert(lines_file([complete, lacking], tmp_path / "source.jsonl"), path)
     assert ids(path) == ["complete", "lacking"]
-    with pytest.raises(InputError, match=rf" 2: doc_id 'lacking': {field} must be there, got none"):
+    with pytest.raises(InputError, match=rf" 2: doc_id 'lacking': {field} is missing"):
         ids(path, needs=[field])
 
 
@@ -228,7 +229,7 @@ def test_the_same_documents_give_the_same_bytes(ten: list[ScoredDocument], tmp_p
 def test_an_existing_file_is_kept_unless_told_otherwise(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ten{ending}"
     path.write_bytes(b"precious")
-    with pytest.raises(ParameterError, match=r"output must not exist \(overwrite replaces it\)"):
+    with pytest.raises(ParameterError, match=r"output must not exist, got a file \(overwrite replaces it\)"):
         write_documents(ten, path)
     assert path.read_bytes() == b"precious"
     write_documents(ten, path, overwrite=True)
@@ -403,7 +404,7 @@ def test_a_quarantine_of_before_is_kept_unless_told_otherwise(tmp_path: Path) ->
     assert before.read_text() == "precious"
     with quarantine_file(tmp_path / "out.jsonl", overwrite=True) as quarantine:
         assert quarantine is not None
-        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+        quarantine(Rejected("in.jsonl", "line", 1, "", "a line must be JSON", "{"))
     assert json.loads(before.read_text())["document"] == "{"
 
 
@@ -418,7 +419,7 @@ def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl.quarantine.jsonl"
     with quarantine_file(tmp_path / "out.jsonl") as quarantine:
         assert quarantine is not None
-        quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+        quarantine(Rejected("in.jsonl", "line", 1, "", "a line must be JSON", "{"))
         assert not path.exists()
         assert Path(quarantine.path).read_text().endswith('"{"}\n')  # at once, so that a full disk is told in time
     assert os.listdir(tmp_path) == [path.name]
@@ -440,7 +441,7 @@ def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on
     def work() -> None:
         with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True) as quarantine:
             if quarantine is not None:
-                quarantine(Rejected("in.jsonl", "line 1", "", "a line must be JSON", "{"))
+                quarantine(Rejected("in.jsonl", "line", 1, "", "a line must be JSON", "{"))
             raise InterruptedWorkError
 
     with pytest.raises(InterruptedWorkError):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
 
-from corefsample import InputError, OutputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.documents import AnnotatedDocument, Rejected, Tokens
 from corefsample.formats.annotated import read_conll2012, read_corefud, write_conll2012
 from corefsample.formats.annotated._penn_trees import Constituent, head_of, sentence_tree, universal_tag
@@ -237,7 +237,7 @@ def test_penn_tags_become_universal_tags() -> None:
             "line 3: doc_id 'd': ",
             ["must end with #end document"],
         ),
-        (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must stand between #begin document", "got 'd 0 0 a -'"]),
+        (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must be between #begin document", "got 'd 0 0 a -'"]),
         (cells("-") + cells("-"), "line 5: doc_id 'd': ", ["must be unique in the corpus"]),
         (SAMPLE.replace("(VP*)  ", "(VP*   "), "sentence 1: ", ["parse bits of a sentence must be a tree"]),
         (SAMPLE.replace("(PP*  ", "(PP    "), "line 4: ", ["must be a tree", "got '(PP'"]),
@@ -267,7 +267,7 @@ def test_a_file_that_is_broken_off_or_empty_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     packed = gzip.compress((SAMPLE * 20).encode())
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match="gzip data must be whole"):
+    with pytest.raises(InputError, match="gzip data must be complete"):
         list(read_conll2012(path, on_rejected=lambda bad: None))
     path.write_bytes(b"\n# nothing\n")
     with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
@@ -373,7 +373,7 @@ def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
             write_conll2012([document], path)
     assert list(tmp_path.iterdir()) == []
     path.write_text("mine")
-    with pytest.raises(OutputError, match="output must not exist"):
+    with pytest.raises(ParameterError, match="output must not exist"):
         write_conll2012([], path)
     with pytest.raises(ParameterError, match="on_unwritable must be one of"):
         write_conll2012([], path, on_unwritable="drop", overwrite=True)  # type: ignore[arg-type]

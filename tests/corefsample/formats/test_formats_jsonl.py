@@ -190,7 +190,7 @@ def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPa
 def test_faults_of_standard_input_are_named_by_the_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BufferedReader(io.BytesIO(b"{}\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    with pytest.raises(InputError, match=r"^-: line 1: doc_id must be there, got none$"):
+    with pytest.raises(InputError, match=r"^-: line 1: doc_id is missing$"):
         contents("-")
 
 
@@ -260,7 +260,7 @@ def test_a_key_that_repeats_is_named_wherever_it_stands(
         json.dumps(document[again]) if data.draw(st.booleans()) else data.draw(st.sampled_from(["null", '"x"', "[[]]"]))
     )
     members.insert(data.draw(st.integers(0, len(members))), (again, value))
-    with pytest.raises(InputError, match=r"line 1: .*must be there once in a JSON object, got it again$") as error:
+    with pytest.raises(InputError, match=r"line 1: .*must appear once in a JSON object, got it again$") as error:
         read(spelled(members, blank, ascii_only=ascii_only).encode())
     assert repr(again) in str(error.value)
 
@@ -269,7 +269,7 @@ def test_a_key_that_repeats_is_named_where_lengths_alone_would_not_tell() -> Non
     # The last "a" is 19 characters long. As many after the first ":" ends before the comma within it, behind which
     # another "c" and two characters, as long as 22, lead to the end: without the first "a" and the first "c".
     line = json.dumps(SMALL)[:-1] + ',"a":1,"c":22,"a":{"k":1,      "c":2}}'
-    with pytest.raises(InputError, match="'a' must be there once in a JSON object, got it again"):
+    with pytest.raises(InputError, match="'a' must appear once in a JSON object, got it again"):
         read(line.encode())
 
 
@@ -290,5 +290,5 @@ def test_a_key_that_repeats_within_or_behind_an_escape_is_named(old: str, new: s
     for document in (FULL, PLAIN):
         line = json.dumps(document)
         assert line.count(old) == 1
-        with pytest.raises(InputError, match=f"'{key}' must be there once in a JSON object, got it again"):
+        with pytest.raises(InputError, match=f"'{key}' must appear once in a JSON object, got it again"):
             read(line.replace(old, new).encode())

@@ -1,4 +1,4 @@
-"""Clusterings in displaCy: what it is given, and what a browser makes of it."""
+"""Clusterings in displaCy: its input, its markup, and the rendered page."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any
 
 import chromium
 import pytest
+from spacy import displacy
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 import corefsample as cs
 from corefsample import ParameterError
-
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy import displacy  # noqa: E402
-from spacy.tokens import Doc  # noqa: E402
-from spacy.vocab import Vocab  # noqa: E402
-
-from corefsample.spacy_bridge.component import set_posterior  # noqa: E402
-from corefsample.spacy_bridge.displacy import (  # noqa: E402
+from corefsample.spacy_bridge.component import set_posterior
+from corefsample.spacy_bridge.displacy import (
     STYLES,
     clustering_markup,
     displacy_input,
@@ -34,10 +31,10 @@ def scored(words: Sequence[str], spans: Sequence[tuple[int, int]], scores: dict[
     """A Doc; each mention has at most one candidate, with a score."""
     doc = Doc(Vocab(), words=list(words), sent_starts=[t == 0 or words[t - 1] == "." for t in range(len(words))])
     rows = [scores.get(i) for i in range(len(spans))]
-    law = cs.AntecedentDistribution.from_lists(
+    distribution = cs.AntecedentDistribution.from_lists(
         [[] if row is None else [row[0]] for row in rows], [[] if row is None else [row[1]] for row in rows]
     )
-    set_posterior(doc, law, mentions=[doc[start:end] for start, end in spans], n_samples=50)
+    set_posterior(doc, distribution, mentions=[doc[start:end] for start, end in spans], n_samples=50)
     return doc
 
 
@@ -47,10 +44,10 @@ def dogs() -> Any:
     return scored(WORDS, SPANS, {2: (1, 9.0), 3: (0, 9.0)})
 
 
-# --- what displaCy is given --------------------------------------------------------------------------------
+# --- input of displaCy --------------------------------------------------------------------------------
 
 
-def test_displacy_gets_the_mentions_labelled_by_entity(dogs: Any) -> None:
+def test_the_input_of_displacy_has_mentions_labelled_by_entity(dogs: Any) -> None:
     drawn = displacy_input(dogs)
     assert [(each["start_token"], each["end_token"], each["label"]) for each in drawn["spans"]] == [
         (0, 2, "E1"),
@@ -68,7 +65,7 @@ def test_displacy_gets_the_mentions_labelled_by_entity(dogs: Any) -> None:
     assert [each["label"] for each in displacy_input(dogs, style="ent")["ents"]] == ["E1", "E2", "E1"]
 
 
-def test_labels_and_colours_are_alike_in_all_clusterings_of_a_doc(dogs: Any) -> None:
+def test_labels_and_colours_are_the_same_in_all_clusterings_of_a_doc(dogs: Any) -> None:
     colours = displacy_options(dogs)["colors"]
     changed = displacy_input(dogs, [0, 1, 2, 0], min_size=1)["spans"]
     assert [each["label"] for each in changed] == ["E1", "E2", "M2", "E1"]  # He is no longer his
@@ -78,7 +75,7 @@ def test_labels_and_colours_are_alike_in_all_clusterings_of_a_doc(dogs: Any) -> 
         assert [each["label"] for each in drawn] == list(dogs._.coref.entity_names(clustering))
 
 
-def test_names_have_colours_of_their_own_that_black_is_easy_to_read_on() -> None:
+def test_each_name_has_its_own_colour_on_which_black_text_is_readable() -> None:
     n = 100
     doc = scored([f"w{i}" for i in range(n)], [(i, i + 1) for i in range(n)], {n - 1: (7, 9.0)})
     colours = displacy_options(doc)["colors"]
@@ -108,12 +105,12 @@ def test_a_part_of_a_doc_is_drawn_as_it_is_in_the_whole(dogs: Any, part: str) ->
     assert [drawn["text"][each["start"] : each["end"]] for each in drawn["spans"]] == ["He", dogs[9:12].text]
 
 
-def test_sentences_go_from_the_first_to_before_the_last(dogs: Any) -> None:
+def test_sentences_are_a_half_open_range(dogs: Any) -> None:
     texts = [displacy_input(dogs, sentences=each)["text"] for each in ((0, 1), (0, 2), (1, 3), (0, 3))]
     assert texts == [dogs[start:end].text_with_ws for start, end in ((0, 5), (0, 13), (5, 14), (0, 14))]
 
 
-def test_of_a_mention_across_the_end_what_lies_within_is_drawn(dogs: Any) -> None:
+def test_the_inner_part_of_a_mention_across_the_end_is_drawn(dogs: Any) -> None:
     drawn = displacy_input(dogs[1:10], min_size=1)
     assert [(each["start_token"], each["end_token"]) for each in drawn["spans"]] == [(0, 1), (5, 6), (8, 9)]
     assert [drawn["text"][each["start"] : each["end"]] for each in drawn["spans"]] == ["dog", "He", "the"]
@@ -121,17 +118,17 @@ def test_of_a_mention_across_the_end_what_lies_within_is_drawn(dogs: Any) -> Non
 
 
 @pytest.mark.parametrize("sentences", [(0, 0), (1, 0), (-1, 1), (0, 4), (0,), (0, 1, 2), (0, 1.0), "ab", (False, True)])
-def test_sentences_that_are_not_there_are_refused(dogs: Any, sentences: Any) -> None:
+def test_sentences_out_of_range_are_rejected(dogs: Any, sentences: Any) -> None:
     with pytest.raises(ParameterError, match=r"^sentences must be [^\n]*$"):
         displacy_input(dogs, sentences=sentences)
 
 
-def test_sentences_of_a_part_or_of_a_doc_without_them_are_refused(dogs: Any) -> None:
+def test_sentences_of_a_part_or_of_a_doc_without_them_are_rejected(dogs: Any) -> None:
     with pytest.raises(ParameterError, match="sentences must be left out where doc is a Span"):
         clustering_markup(dogs[0:5], sentences=(0, 1))
     bare = Doc(Vocab(), words=["He", "left"])
     set_posterior(bare, cs.AntecedentDistribution.from_lists([[]], [[]]), mentions=[bare[0:1]])
-    with pytest.raises(ParameterError, match="doc must have sentences to choose from, got none"):
+    with pytest.raises(ParameterError, match="doc must have sentences, got none"):
         clustering_markup(bare, sentences=(0, 1))
     assert "left" in clustering_markup(bare)
 
@@ -157,7 +154,7 @@ def test_markup_shows_the_text_and_runs_nothing(style: Any) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_input_and_options_are_what_displacy_takes(dogs: Any, style: Any) -> None:
+def test_displacy_accepts_the_input_and_the_options(dogs: Any, style: Any) -> None:
     drawn, options = displacy_input(dogs, 0, style=style), displacy_options(dogs, style=style)
     html = displacy.render(drawn, style=style, manual=True, options=options, jupyter=False)
     assert html == clustering_markup(dogs, 0, style=style)
@@ -176,7 +173,7 @@ def test_columns_have_titles_and_one_clustering_each(dogs: Any) -> None:
     assert titled.startswith("<!DOCTYPE html>")
 
 
-def test_what_cannot_be_drawn_is_refused(dogs: Any) -> None:
+def test_what_cannot_be_drawn_is_rejected(dogs: Any) -> None:
     for draw in (displacy_input, displacy_options, side_by_side_markup):
         with pytest.raises(ParameterError, match="style must be one of span, ent, got 'dep'"):
             draw(dogs, style="dep")  # type: ignore[operator]
@@ -188,7 +185,7 @@ def test_what_cannot_be_drawn_is_refused(dogs: Any) -> None:
     with pytest.raises(ParameterError, match="doc must be a Doc or a Span, got str"):
         clustering_markup("He left.")  # type: ignore[arg-type]
     for clusterings in ([], "map"):
-        with pytest.raises(ParameterError, match="clusterings must be at least one, in a list, got "):
+        with pytest.raises(ParameterError, match="clusterings must be a list of at least one, got "):
             side_by_side_markup(dogs, clusterings)
     for titles in (["a"], "ab"):
         with pytest.raises(ParameterError, match=r"titles must be as many as clusterings \(2\), got "):

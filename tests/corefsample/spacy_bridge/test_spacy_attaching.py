@@ -1,4 +1,4 @@
-"""Scores that were made elsewhere, put on a Doc: what it says afterwards, and what is refused."""
+"""Scores computed elsewhere, attached to a Doc: the posterior, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from references import mention_ranking as ranking_references
+from spacy.tokens import Doc, DocBin
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
+from corefsample.spacy_bridge.component import is_scored, set_posterior
+from corefsample.spacy_bridge.documents import doc_of_tokens
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy.tokens import Doc, DocBin  # noqa: E402
-
-from corefsample.spacy_bridge.component import is_scored, set_posterior  # noqa: E402
-from corefsample.spacy_bridge.documents import doc_of_tokens  # noqa: E402
-
-LAW = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.4], [1.0, -1.0]])
+DISTRIBUTION = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.4], [1.0, -1.0]])
 
 
 def parsed(nlp: Any) -> Any:
@@ -31,7 +29,7 @@ def document(**changes: Any) -> ScoredDocument:
     """Scores of three mentions of the parse."""
     tokens = ranking_references.parsed(ranking_references.PARSES["ud2"])
     rows = np.array([[0, 2, 1], [1, 2, 1], [3, 5, 4]], np.int32)
-    whole = ScoredDocument("nyt-1", rows, LAW, datetime.date(1995, 8, 30), tokens)
+    whole = ScoredDocument("nyt-1", rows, DISTRIBUTION, datetime.date(1995, 8, 30), tokens)
     return dataclasses.replace(whole, **changes)
 
 
@@ -43,7 +41,7 @@ def bare(*words: str, **more: Any) -> Any:
 # --- a document --------------------------------------------------------------------------------------------
 
 
-def test_a_document_of_a_file_is_on_its_doc_as_if_the_component_had_scored_it(tmp_path: Path) -> None:
+def test_a_document_of_a_file_is_attached_as_if_the_component_had_scored_it(tmp_path: Path) -> None:
     cs.write_documents([document()], tmp_path / "scored.jsonl")
     (read,) = cs.read_documents(tmp_path / "scored.jsonl")
     nlp = spacy.blank("en")
@@ -63,16 +61,16 @@ def test_a_document_of_a_file_is_on_its_doc_as_if_the_component_had_scored_it(tm
     np.testing.assert_array_equal(again._.coref.link_marginals, doc._.coref.link_marginals)
 
 
-def test_what_was_put_on_a_doc_comes_back_as_a_document() -> None:
+def test_an_attached_posterior_converts_back_to_its_document() -> None:
     doc = parsed(spacy.blank("en"))
     back = set_posterior(doc, document()).scored_document(date=datetime.date(1995, 8, 30))
     np.testing.assert_array_equal(back.mentions, document().mentions)
-    np.testing.assert_array_equal(back.antecedents.probs, LAW.probs)
+    np.testing.assert_array_equal(back.antecedents.probs, DISTRIBUTION.probs)
     assert back.doc_id == "nyt-1"
     assert list(back.tokens.text) == list(document().tokens.text)  # type: ignore[union-attr]
 
 
-def test_tokens_of_whitespace_are_no_words_of_the_document() -> None:
+def test_tokens_of_whitespace_are_not_words_of_the_document() -> None:
     doc = bare()
     posterior = set_posterior(
         doc, document(tokens=None, mentions=np.array([[0, 1, 0], [2, 4, 3], [2, 3, 2]], np.int32))
@@ -80,7 +78,7 @@ def test_tokens_of_whitespace_are_no_words_of_the_document() -> None:
     assert [span.text for span in posterior.mentions] == ["He", "his dog", "his"]
 
 
-def test_no_groups_are_written_where_none_are_asked_for() -> None:
+def test_without_a_key_no_groups_are_written() -> None:
     doc = parsed(spacy.blank("en"))
     doc.spans["coref_map"] = [doc[0:1]]
     set_posterior(doc, document(), spans_key=None)
@@ -94,20 +92,20 @@ def test_no_groups_are_written_where_none_are_asked_for() -> None:
 
 def test_a_distribution_takes_spans_of_the_doc_or_rows() -> None:
     doc, other = bare(), bare()
-    by_spans = set_posterior(doc, LAW, mentions=[doc[0:2], doc[3:5], doc[3:4]])
-    by_rows = set_posterior(other, LAW, mentions=[[0, 1, 0], [2, 4, 2], [2, 3, 2]])
+    by_spans = set_posterior(doc, DISTRIBUTION, mentions=[doc[0:2], doc[3:5], doc[3:4]])
+    by_rows = set_posterior(other, DISTRIBUTION, mentions=[[0, 1, 0], [2, 4, 2], [2, 3, 2]])
     assert [span.text for span in by_spans.mentions] == [span.text for span in by_rows.mentions]
     assert by_spans.doc_id == by_rows.doc_id  # a digest of the text
     assert by_spans.doc_id.startswith("text-")
     np.testing.assert_array_equal(by_spans.samples.labels, by_rows.samples.labels)
     named = bare(user_data={"doc_id": "nyt-1"})
-    assert set_posterior(named, LAW, mentions=[named[0:1], named[3:5], named[3:4]]).doc_id == "nyt-1"
+    assert set_posterior(named, DISTRIBUTION, mentions=[named[0:1], named[3:5], named[3:4]]).doc_id == "nyt-1"
 
 
 def test_heads_of_spans_are_those_of_the_parse() -> None:
     doc = parsed(spacy.blank("en"))
     rows = document().mentions
-    posterior = set_posterior(doc, LAW, mentions=[doc[start:end] for start, end in rows[:, :2].tolist()])
+    posterior = set_posterior(doc, DISTRIBUTION, mentions=[doc[start:end] for start, end in rows[:, :2].tolist()])
     np.testing.assert_array_equal(posterior.scored_document().mentions[:, :2], rows[:, :2])
     heads = [span.root.i for span in posterior.mentions]
     assert posterior.scored_document().mentions[:, 2].tolist() == heads
@@ -118,49 +116,52 @@ def test_a_text_without_mentions_has_an_empty_posterior() -> None:
     assert set_posterior(bare(), empty, mentions=[]).mentions == ()
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid arguments ---------------------------------------------------------------------------------------
 
 
-def refused(doc: Any, scored: Any, reason: str, **options: Any) -> None:
+def rejected(doc: Any, scored: Any, reason: str, **options: Any) -> None:
     groups, data = list(doc.spans), dict(doc.user_data)
     with pytest.raises(ParameterError, match=f"^{reason}$"):
         set_posterior(doc, scored, **options)
     assert (list(doc.spans), dict(doc.user_data)) == (groups, data)
 
 
-def test_a_document_of_other_words_is_refused() -> None:
+def test_a_document_of_other_words_is_rejected() -> None:
     tokens = document().tokens
     words = list(tokens.text)  # type: ignore[union-attr]
     nlp = spacy.blank("en")
-    refused(
+    rejected(
         Doc(nlp.vocab, words=[*words[:2], "other", *words[3:]]),
         document(),
         rf"doc_id 'nyt-1': tokens.text\[2\] must be the word 'other' of doc, got '{words[2]}'",
     )
-    refused(
+    rejected(
         Doc(nlp.vocab, words=words[:-1]),
         document(),
         rf"doc_id 'nyt-1': tokens must be the {len(words) - 1} words of doc, got {len(words)}",
     )
-    refused(
+    rejected(
         Doc(nlp.vocab, words=[*words, "more"]),
         document(),
         rf"doc_id 'nyt-1': tokens must be the {len(words) + 1} words of doc, got {len(words)}",
     )
-    refused(bare(), document(tokens=None), r"doc_id 'nyt-1': mentions\[2\] must lie in the 4 words of doc, got .*")
+    rejected(bare(), document(tokens=None), r"doc_id 'nyt-1': mentions\[2\] must lie in the 4 words of doc, got .*")
 
 
-def test_mentions_that_are_not_those_of_the_distribution_are_refused() -> None:
+def test_mentions_that_are_not_those_of_the_distribution_are_rejected() -> None:
     doc, other = bare(), bare()
     spans = [doc[0:1], doc[3:5], doc[3:4]]
-    refused(doc, LAW, "mentions must be given where scored is a distribution, got none")
-    refused(doc, LAW, r"antecedents must have one list a mention \(2\), got 3", mentions=spans[:2])
-    refused(doc, LAW, r"mentions\[1\] must come in order .*", mentions=[spans[1], spans[0], spans[2]])
-    refused(doc, LAW, r"mentions\[0\] must hold a word, got '\\n'", mentions=[doc[1:2], *spans[1:]])
-    refused(
-        doc, LAW, r"mentions\[2\] must be a span of doc, got one of another: 'his'", mentions=[*spans[:2], other[3:4]]
+    rejected(doc, DISTRIBUTION, "mentions is required where scored is a distribution")
+    rejected(doc, DISTRIBUTION, r"antecedents must have one list a mention \(2\), got 3", mentions=spans[:2])
+    rejected(doc, DISTRIBUTION, r"mentions\[1\] must come in order .*", mentions=[spans[1], spans[0], spans[2]])
+    rejected(doc, DISTRIBUTION, r"mentions\[0\] must have a word, got '\\n'", mentions=[doc[1:2], *spans[1:]])
+    rejected(
+        doc,
+        DISTRIBUTION,
+        r"mentions\[2\] must be a span of doc, got one of another: 'his'",
+        mentions=[*spans[:2], other[3:4]],
     )
-    refused(
+    rejected(
         doc,
         document(tokens=None),
         "mentions must be left out where scored is a document, which has its own",
@@ -168,15 +169,17 @@ def test_mentions_that_are_not_those_of_the_distribution_are_refused() -> None:
     )
 
 
-def test_options_outside_their_range_are_refused() -> None:
+def test_options_outside_their_range_are_rejected() -> None:
     doc = parsed(spacy.blank("en"))
-    refused(doc, document(), "n_samples must be a whole number of at least 1, got 0", n_samples=0)
-    refused(doc, document(), "seed must be a whole number of at least 0, got -1", seed=-1)
-    refused(doc, document(), "spans_key must be a string that is not empty, got ''", spans_key="")
-    refused(doc, document(), "sample_groups must be at most 5, got 6", n_samples=5, sample_groups=6)
-    refused(doc, document(), "sample_groups must be 0 where spans_key is None, got 1", spans_key=None, sample_groups=1)
-    refused(doc, doc, "scored must be a ScoredDocument or an AntecedentDistribution, got Doc")
+    rejected(doc, document(), "n_samples must be a whole number of at least 1, got 0", n_samples=0)
+    rejected(doc, document(), "seed must be a whole number of at least 0, got -1", seed=-1)
+    rejected(doc, document(), "spans_key must be a string that is not empty, got ''", spans_key="")
+    rejected(doc, document(), "sample_groups must be at most 5, got 6", n_samples=5, sample_groups=6)
+    rejected(doc, document(), "sample_groups must be 0 where spans_key is None, got 1", spans_key=None, sample_groups=1)
+    rejected(doc, doc, "scored must be a ScoredDocument or an AntecedentDistribution, got Doc")
     with pytest.raises(ParameterError, match=r"^doc must be a spaCy Doc, got str$"):
         set_posterior("He left.", document())  # type: ignore[arg-type]
     doc.user_data["doc_id"] = 3
-    refused(doc, LAW, r"doc.user_data\['doc_id'\] must be a non-empty string, got 3", mentions=document().mentions)
+    rejected(
+        doc, DISTRIBUTION, r"doc.user_data\['doc_id'\] must be a non-empty string, got 3", mentions=document().mentions
+    )

@@ -1,4 +1,4 @@
-"""spaCy's Docs as documents of ours, and back: hand-made ones, and those of a real pipeline."""
+"""Conversion of spaCy Docs to documents and back: hand-made Docs, and those of real pipelines."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import EN_GUM_UD
+from places import EN_CORE_WEB_SM, EN_GUM_UD
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens
@@ -29,19 +32,20 @@ from corefsample.spacy_bridge.documents import (
 )
 from corefsample.syntax import fitting_schemes
 
-spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-from spacy.tokens import Doc  # noqa: E402
-from spacy.vocab import Vocab  # noqa: E402
-
 VOCAB = Vocab()
 
 
-@pytest.fixture(scope="module")
-def nlp() -> Any:
-    """A spaCy pipeline with labels of Universal Dependencies."""
-    if not EN_GUM_UD.exists():
-        pytest.skip(f"the real pipeline is not there: {EN_GUM_UD.name}")
-    return spacy.load(EN_GUM_UD)
+SCHEMES = {EN_GUM_UD: ("ud2",), EN_CORE_WEB_SM: ("clearnlp",)}
+
+
+@pytest.fixture(scope="module", params=SCHEMES, ids=lambda path: path.name)
+def nlp(request: pytest.FixtureRequest) -> Any:
+    """A real spaCy pipeline; its meta names the scheme of its labels."""
+    if not request.param.exists():
+        pytest.skip(f"the pipeline {request.param.name} is missing")
+    pipeline = spacy.load(request.param)
+    pipeline.meta["scheme"] = SCHEMES[request.param]
+    return pipeline
 
 
 def made(words: Sequence[str], heads: Sequence[int], deps: Sequence[str], **columns: Any) -> Any:
@@ -50,7 +54,7 @@ def made(words: Sequence[str], heads: Sequence[int], deps: Sequence[str], **colu
 
 
 def attack() -> Any:
-    """What spaCy's English pipelines make of it, in ClearNLP's labels; two blanks and a line break are tokens."""
+    """A parse of spaCy's English pipelines, in ClearNLP's labels; two blanks and a line break are tokens."""
     words = ["US", "troops", " ", "were", "attacked", "by", "them", ".", "\n", "They", "fled", "."]
     heads = [1, 4, 1, 4, 4, 4, 5, 4, 7, 10, 10, 10]
     deps = "compound nsubjpass dep auxpass ROOT agent pobj punct dep nsubj ROOT punct".split()  # noqa: SIM905
@@ -74,7 +78,7 @@ def content(tokens: Tokens) -> dict[str, Any]:
 # --- from spaCy --------------------------------------------------------------------------------------------
 
 
-def test_a_parse_in_clearnlp_labels_comes_over_word_by_word() -> None:
+def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
     tokens = tokens_of_doc(attack())
     assert content(tokens) == {
         "text": ["US", "troops", "were", "attacked", "by", "them", ".", "They", "fled", "."],
@@ -91,7 +95,7 @@ def test_a_parse_in_clearnlp_labels_comes_over_word_by_word() -> None:
     assert word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
 
 
-def test_what_hung_on_whitespace_hangs_on_the_word_above_it() -> None:
+def test_a_word_below_whitespace_is_attached_to_the_word_above_it() -> None:
     # c -> blank -> blank -> b
     doc = made(["a", "b", " ", "\n", "c"], [1, 1, 1, 2, 3], ["det", "ROOT", "dep", "dep", "obj"])
     tokens = tokens_of_doc(doc)
@@ -119,25 +123,25 @@ def test_sentences_without_a_word_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("doc", "reason"),
     [
-        (Doc(VOCAB, words=["a"]), "doc must have a parse, got none: the pipeline needs a parser"),
+        (Doc(VOCAB, words=["a"]), "doc must have a parse, got none (the pipeline needs a parser)"),
         (
             Doc(VOCAB, words=["a", "b"], sent_starts=[True, False], pos=["X", "X"], lemmas=["a", "b"]),
-            "doc must have a parse, got none: the pipeline needs a parser",
+            "doc must have a parse, got none (the pipeline needs a parser)",
         ),
         (
             Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], lemmas=["a"]),
-            "doc must have universal parts of speech, got none: "
-            "the pipeline needs a morphologizer, or a tagger with an attribute_ruler",
+            "doc must have universal parts of speech, got none "
+            "(the pipeline needs a morphologizer, or a tagger with an attribute_ruler)",
         ),
         (
             Doc(VOCAB, words=["a"], heads=[0], deps=["ROOT"], pos=["X"]),
-            "doc must have lemmas, got none: the pipeline needs a lemmatizer",
+            "doc must have lemmas, got none (the pipeline needs a lemmatizer)",
         ),
         (made(["a", "b"], [0, 0], ["ROOT", ""]), "doc must have a dependency label for each word, got none for 'b'"),
         ("a text", "doc must be a spaCy Doc, got str"),
     ],
 )
-def test_a_doc_without_its_annotation_is_refused(doc: Any, reason: str) -> None:
+def test_a_doc_without_its_annotation_is_rejected(doc: Any, reason: str) -> None:
     with pytest.raises(ParameterError) as caught:
         tokens_of_doc(doc)
     assert str(caught.value) == reason
@@ -169,9 +173,9 @@ def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
     assert mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
 
 
-def test_a_mention_without_a_word_or_outside_is_refused() -> None:
+def test_a_mention_without_a_word_or_outside_is_rejected() -> None:
     doc = attack()
-    with pytest.raises(ParameterError, match=r"mentions\[1\] must hold a word, got ' '"):
+    with pytest.raises(ParameterError, match=r"mentions\[1\] must have a word, got ' '"):
         mentions_of_spans(doc, [doc[0:2], doc[2:3]])
     for rows, reason in [
         ([[0, 11, 0]], r"mentions\[0\] must lie in the 10 words of doc, got \[0, 11\]"),
@@ -214,7 +218,7 @@ TAGS = ("NOUN", "VERB", "PRON", "PUNCT", "X")
 
 @st.composite
 def trees(draw: st.DrawFn) -> Tokens:
-    """Words with one projective tree a sentence: each word hangs on a neighbour's chain, so that no links cross."""
+    """Words with one projective tree a sentence: each joins the tree of a neighbour, so that no links cross."""
     sizes = draw(st.lists(st.integers(1, 6), max_size=4))
     heads: list[int] = []
     sent: list[int] = []
@@ -241,7 +245,7 @@ def trees(draw: st.DrawFn) -> Tokens:
 
 @settings(max_examples=60)
 @given(trees())
-def test_tokens_survive_the_way_through_spacy(tokens: Tokens) -> None:
+def test_tokens_survive_conversion_to_spacy_and_back(tokens: Tokens) -> None:
     doc = doc_of_tokens(tokens, VOCAB)
     assert content(tokens_of_doc(doc)) == content(tokens)
     assert word_offsets(doc).tolist() == list(range(len(tokens)))
@@ -290,15 +294,15 @@ def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
         ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens.feats[0] must be name=value|name=value, got 'A=b|c'"),
         (
             {"head": np.array([-1, -1])},
-            "tokens.sent must be one tree a sentence, got token 1 as the start of the heads alone",
+            "tokens.sent must be one tree a sentence, got token 1 as a start in head only",
         ),
         (
             {"sent": np.array([0, 1])},
-            "tokens.sent must be one tree a sentence, got token 1 as the start of tokens.sent alone",
+            "tokens.sent must be one tree a sentence, got token 1 as a start in sent only",
         ),
     ],
 )
-def test_what_spacy_has_no_room_for_is_refused(changes: dict[str, Any], reason: str) -> None:
+def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any], reason: str) -> None:
     columns = {
         "text": ["A", "b"],
         "lemma": ["a", "b"],
@@ -314,21 +318,21 @@ def test_what_spacy_has_no_room_for_is_refused(changes: dict[str, Any], reason: 
 
 def test_a_document_without_tokens_makes_no_doc() -> None:
     document = ScoredDocument("a", np.zeros((0, 3), np.int32), AntecedentDistribution.from_lists([], []))
-    with pytest.raises(ParameterError, match="doc_id 'a': tokens must be there for a Doc, got none"):
+    with pytest.raises(ParameterError, match="doc_id 'a': tokens are required for a Doc"):
         doc_of_scored_document(document, VOCAB)
 
 
 # --- a real pipeline ---------------------------------------------------------------------------------------
 
 TEXT = (
-    "U.S. troops were attacked by rebels in Iraq on Tuesday, officials said.\n\n"
+    "U.S. troops were attacked by rebels in Iraq on Tuesday, officials all_votes.\n\n"
     "The president of the country  condemned the attack. He hadn't been told of it, and she'd left.\n"
 )
 
 
-def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
+def test_a_real_parse_survives_conversion_to_spacy_and_back(nlp: Any) -> None:
     tokens = tokens_of_doc(nlp(TEXT))
-    assert fitting_schemes(tokens.dep) == ("ud2",)
+    assert fitting_schemes(tokens.dep) == nlp.meta["scheme"]
     assert "".join(tokens.text) == "".join(TEXT.split())
     assert not any(word.isspace() for word in tokens.text)
     again = doc_of_tokens(tokens, nlp.vocab)
@@ -337,7 +341,7 @@ def test_a_real_parse_goes_to_spacy_and_back(nlp: Any) -> None:
 
 
 def test_the_labels_of_a_real_parser_are_those_of_one_scheme(nlp: Any) -> None:
-    assert fitting_schemes(nlp.get_pipe("parser").labels) == ("ud2",)
+    assert fitting_schemes(nlp.get_pipe("parser").labels) == nlp.meta["scheme"]
 
 
 def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
@@ -347,12 +351,12 @@ def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
 
 
-def test_a_pipeline_without_a_parser_is_refused(nlp: Any) -> None:
+def test_a_pipeline_without_a_parser_is_rejected(nlp: Any) -> None:
     with nlp.select_pipes(disable=["parser"]), pytest.raises(ParameterError, match="doc must have a parse, got none"):
         tokens_of_doc(nlp(TEXT))
 
 
-def test_annotated_documents_go_to_spacy_and_back(gum_path: Path) -> None:
+def test_annotated_documents_survive_conversion_to_spacy_and_back(gum_path: Path) -> None:
     for document in islice(read_documents(gum_path), 3):
         doc = doc_of_scored_document(document, VOCAB)
         tokens = tokens_of_doc(doc)

@@ -21,7 +21,8 @@ import events.jobs._run_pictures
 import events.jobs.count_events
 from corefsample import __version__, read_documents
 
-COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "recalibrate", "train", "convert")
+COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "calibrate-queries", "recalibrate")
+COMMANDS += ("train", "convert")
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_overwrite_is_asked_for(capsys: pytest.CaptureFixture[str], corpus: Path
     status, out, err = called(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err == (
-        f"corefsample: --out must be a new or empty folder (--overwrite replaces it), got {tmp_path / 'run'}\n"
+        f"corefsample: --out must be a new or empty folder, got {tmp_path / 'run'} (--overwrite replaces it)\n"
     )
     assert called(capsys, *arguments, "--overwrite")[0] == 0
 
@@ -276,7 +277,7 @@ def test_doctor_tells_an_example_that_no_preset_can_read_once(
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert len(err.splitlines()) == 1
-    assert "examples[0]: parse: line 1 must be number, word" in err
+    assert "examples[0]: parse: line 1: must be number, word" in err
     assert out.count("an example fails") == 2
 
 

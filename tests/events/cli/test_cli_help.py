@@ -1,4 +1,4 @@
-"""The help of every command: 80 columns, sections, one word for one thing, choices and defaults that are so."""
+"""The help of every command: 80 columns, sections, consistent names, choices and defaults of the library."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from typing import Any
 import click
 import pytest
 
+from corefsample.calibration.measures import NORMS
+from corefsample.links import UNANNOTATED
+from corefsample.mention_ranking import LARGEST_TABLE
+from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
-from events.cli import Command
+from events.cli._options import Command
 from events.cli._program import _status, cli
 from events.counting import _counts as counts
 from events.jobs.calibrate_links import CalibrateOptions
-from events.jobs.convert import ConvertOptions
+from events.jobs.calibrate_queries import QueryReportOptions
+from events.jobs.convert import CLUSTERINGS, ConvertOptions
 from events.jobs.count_events import EventsOptions
 from events.jobs.demo import run_demo
-from events.jobs.recalibrate import run_recalibrate
+from events.jobs.recalibrate import RecalibrateOptions
 from events.jobs.scoring import ScoreOptions
-from events.jobs.scoring import _run as scoring
+from events.jobs.scoring import _options as scoring
 from events.jobs.training import TrainOptions
+from events.queries import OBJECTIVES
 from events.report import write_report
 from events.rules import shipped_rules
 
@@ -69,7 +75,7 @@ def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str]
     for example in examples:
         _, name, *arguments = shlex.split(example)
         assert not words or name == words[0]
-        context = cli.commands[name].make_context(name, arguments)  # refuses what is no option, and what is missing
+        context = cli.commands[name].make_context(name, arguments)  # raises for unknown options and missing arguments
         assert context.params
 
 
@@ -94,13 +100,13 @@ def test_every_option_is_in_one_section_and_the_common_ones_come_first(
 def test_a_section_names_options_that_are_there(command: str) -> None:
     found = cli.commands[command]
     assert isinstance(found, Command)
-    assert set(found._section_of) <= set(options(command))
+    assert set(found.section_of) <= set(options(command))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_to_write_for_a_value_is_said_in_plain_words(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_placeholders_of_values_are_plain_words(capsys: pytest.CaptureFixture[str], command: str) -> None:
     text = helped(capsys, command)
-    assert not re.search(r"--[a-z0-9-]+ (INTEGER|FLOAT)\b", text)
+    assert not re.search(r"--[a-z0-9-]+ (INTEGER|FLOAT)", text)
     for option in options(command).values():
         if not option.is_flag and option.metavar is None:
             assert isinstance(option.type, click.Choice), option.opts
@@ -138,11 +144,12 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("events", "interval"): tuple(counts.INTERVALS),
     ("events", "scheme"): tuple(scheme_names()),
-    ("score", "mentions"): tuple(scoring.MENTIONS) if hasattr(scoring, "MENTIONS") else ("annotated", "parse"),
-    ("calibrate", "norm"): ("rms", "mse", "l1", "max"),
-    ("calibrate", "unannotated"): ("skip", "single"),
-    ("recalibrate", "missing"): ("skip", "floor"),
-    ("convert", "clustering"): ("gold", "map", "sample"),
+    ("score", "mentions"): scoring.MENTIONS,
+    ("calibrate", "norm"): tuple(NORMS),
+    ("calibrate", "unannotated"): tuple(UNANNOTATED),
+    ("recalibrate", "missing"): tuple(MISSING),
+    ("recalibrate", "objective"): (*OBJECTIVES,),
+    ("convert", "clustering"): CLUSTERINGS,
     ("score", "paragraphs"): ("blank-line", "line"),
 }
 
@@ -151,7 +158,16 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
 def test_the_choices_in_the_help_are_those_of_the_library(
     capsys: pytest.CaptureFixture[str], command: str, name: str
 ) -> None:
-    assert options(command)[name].metavar == f"[{'|'.join(CHOICES[command, name])}]"
+    choice = options(command)[name].type
+    assert isinstance(choice, click.Choice)
+    assert set(choice.choices) == set(CHOICES[command, name])
+
+
+def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:
+    bits = options("train")["bits"].type
+    assert isinstance(bits, click.IntRange)
+    assert bits.max is not None
+    assert 2**bits.max == LARGEST_TABLE
 
 
 def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,9 +183,9 @@ LIBRARY: dict[str, Any] = {
     "train": TrainOptions(),
     "demo": run_demo,
     "report": write_report,
-    "recalibrate": run_recalibrate,
+    "recalibrate": RecalibrateOptions(),
+    "calibrate-queries": QueryReportOptions(),
 }
-NOT_SAID = {("train", "l2"): (), ("convert", "clustering"): None}
 
 
 @pytest.mark.parametrize("command", LIBRARY)

@@ -1,4 +1,4 @@
-"""What commands print: lines of 80 columns, pairs of name and value, and progress for those who watch."""
+"""What commands print: lines of 80 columns, pairs of name and value, progress on a terminal."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ import io
 
 import pytest
 
+from corefsample.mention_ranking import EpochReport
 from events.cli import _screen as screen
-from events.cli import scoring_progress, tell_counts, training_progress
 
 
 class Terminal(io.StringIO):
-    """A terminal that keeps what it was sent."""
+    """A terminal that stores its output."""
 
     def isatty(self) -> bool:
         return True
 
 
 def terminal(monkeypatch: pytest.MonkeyPatch, kind: str = "xterm") -> Terminal:
-    """Standard error from now on; no fixture, as pytest takes standard error back before a test begins."""
-    found = Terminal()
-    monkeypatch.setattr("sys.stderr", found)
+    """Replace standard error; not a fixture, because pytest restores standard error before a test begins."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", kind)
-    return found
+    return stream
 
 
-def test_prose_is_told_in_lines_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_is_printed_in_lines_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["of", "the", "documents", "that", "could", "hold", "an", "event", "some", "do,"] * 9
-    screen.tell(" ".join(words))
+    screen.print_text(" ".join(words))
     lines = capsys.readouterr().out.splitlines()
     assert [word for line in lines for word in line.split()] == words
     assert max(map(len, lines)) <= 80
-    # No word of the next line would have fitted: the longest of them has nine letters.
+    # No word of the next line fits: the longest has nine letters.
     assert min(map(len, lines[:-1])) > 80 - 10
 
 
-def test_a_path_stays_whole_however_long(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_path_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
     path = "/a/very-long/" + "folder-with-a-name/" * 8 + "counts.csv"
-    screen.tell(f"see {path}")
+    screen.print_text(f"see {path}")
     assert capsys.readouterr().out == f"see\n{path}\n"
 
 
-def test_a_long_value_goes_on_beneath_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str]) -> None:
     names = ", ".join(f"AA{i} Country of number {i}" for i in range(5))
     screen.print_pairs("own.yaml", [("names", names), ("ambiguous", "")])
     title, *lines = capsys.readouterr().out.splitlines()
@@ -52,30 +52,28 @@ def test_a_long_value_goes_on_beneath_itself(capsys: pytest.CaptureFixture[str])
     assert max(map(len, lines)) <= 80
 
 
-def test_a_complaint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    screen.complain("two\nlines  and\ttabs")
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.print_error("two\nlines  and\ttabs")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "corefsample: two lines and tabs\n")
 
 
-def test_nobody_watches_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
     monkeypatch.setenv("TERM", "xterm")
-    assert not screen.watched()
+    assert not screen.is_watched()
 
 
-@pytest.mark.parametrize(("kind", "seen"), [("xterm", True), ("dumb", False), ("unknown", False)])
-def test_a_terminal_is_watched_unless_it_cannot_draw_a_line_anew(
-    monkeypatch: pytest.MonkeyPatch, kind: str, seen: bool
+@pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
+def test_a_terminal_is_watched_if_it_can_redraw_a_line(
+    monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool
 ) -> None:
     terminal(monkeypatch, kind)
-    assert screen.watched() is seen
+    assert screen.is_watched() is is_watched
 
 
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])
-def test_progress_is_shown_where_somebody_watches_and_never_with_json(
-    monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     screened = terminal(monkeypatch, kind)
     is_shown = kind == "xterm"
     for quiet in (False, True):
@@ -83,14 +81,23 @@ def test_progress_is_shown_where_somebody_watches_and_never_with_json(
             assert (advance is not None) == (is_shown and not quiet)
             if advance is not None:
                 advance(1, 2, 3)
-        with scoring_progress(quiet) as advance:
-            assert (advance is not None) == (is_shown and not quiet)
-        with training_progress(quiet, 2) as (advance, on_epoch):
+        with screen.training_progress(quiet) as (advance, on_epoch):
             assert (advance is not None) == (on_epoch is not None) == (is_shown and not quiet)
     assert ("counting" in screened.getvalue()) == is_shown
 
 
-def test_progress_has_no_colours_where_they_are_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    screened = terminal(monkeypatch)
+    with screen.training_progress(False) as (_, on_epoch):
+        assert on_epoch is not None
+        for l2 in (0.02, 0.05):
+            for epoch in (1, 2):
+                on_epoch(EpochReport(l2=l2, epoch=epoch, n_epochs=2, loss=1.5, held_out=None))
+    lines = [f"penalty {l2}, pass {epoch} of 2: training 1.5000" for l2 in (0.02, 0.05) for epoch in (1, 2)]
+    assert all(screened.getvalue().count(line) == 1 for line in lines)
+
+
+def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     screened = terminal(monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
     with screen.progress("counting", False) as advance:
@@ -100,6 +107,6 @@ def test_progress_has_no_colours_where_they_are_not_wanted(monkeypatch: pytest.M
     assert "\x1b[3" not in screened.getvalue()  # colours of the foreground: ESC [ 3x m
 
 
-def test_numbers_of_things_are_told_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
+def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.print_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
     assert capsys.readouterr().out == "1 bad document set aside.\n2,000 documents held out.\n"

@@ -38,7 +38,7 @@ def test_adding_a_document_tells_its_events() -> None:
     assert [doc_id for doc_id, found in told.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
     third = told["doc 3"]
     assert third is not None
-    assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), ("KWT", "USA"))
+    assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
     assert third.matches is not None
     direct = evaluate_matches(
         DOCUMENTS[2].antecedents, third.matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100
@@ -87,8 +87,8 @@ def test_a_document_that_comes_twice_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"date": None}, "doc_id 'x': date must be there for events, got none"),
-        ({"tokens": None}, "doc_id 'x': tokens must be there for events, got none"),
+        ({"date": None}, "doc_id 'x': date is required for events"),
+        ({"tokens": None}, "doc_id 'x': tokens are required for events"),
     ],
 )
 def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -15,6 +15,7 @@ from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
 from strategies.documents import Lists
+from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from events import EventCounter
@@ -79,8 +80,8 @@ def test_events_hold_in_the_samples_where_the_definition_says_so(case: Case, see
     events = case.evaluated(n_samples=20, seed=seed)
     labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
     held = by_definition(case, labels)
-    assert [[key in events_held for events_held in held] for key in events.keys] == events.hits.astype(bool).tolist()
-    assert set().union(*held) <= set(events.keys)
+    assert [[key in events_held for events_held in held] for key in names(events)] == events.hits.astype(bool).tolist()
+    assert set().union(*held) <= set(names(events))
 
 
 @pytest.mark.kernels
@@ -90,7 +91,7 @@ def test_instances_are_credited_with_the_samples_in_which_they_make_the_event(ca
     events = case.evaluated(n_samples=20)
     labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
     expected = [
-        [sum(er.instance_event(instance, row, case.described) == key for row in labels) for key in events.keys]
+        [sum(er.instance_event(instance, row, case.described) == key for row in labels) for key in names(events)]
         for instance in case.instances
     ]
     assert events.instance_hits is not None
@@ -115,7 +116,7 @@ def test_descriptions_are_credited_with_the_samples_in_which_their_entity_makes_
 def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case) -> None:
     events = case.evaluated(n_samples=1)
     held = er.held_events(map_clustering(case.distribution).tolist(), case.described, case.instances)
-    assert {key for key, holds in zip(events.keys, events.one_best, strict=True) if holds} == held
+    assert {key for key, holds in zip(names(events), events.one_best, strict=True) if holds} == held
 
 
 @pytest.mark.kernels
@@ -138,7 +139,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
         np.zeros(len(matches.described_mentions), np.int64),
     )
     events = case.evaluated(n_samples=1)
-    assert [{events.keys[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))] == by_definition(
+    assert [{names(events)[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))] == by_definition(
         case, [list(row) for row in rows]
     )
 
@@ -146,7 +147,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
 def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
     case = Case(Lists([[], []], [[], []]), [{"BBB"}, {"AAA"}], [(0, 1)])
     events = case.evaluated(n_samples=3)
-    assert events.keys == ("AAA>AAA", "AAA>BBB", "BBB>AAA", "BBB>BBB")
+    assert names(events) == ("AAA>AAA", "AAA>BBB", "BBB>AAA", "BBB>BBB")
     assert events.n_hits.tolist() == [0, 0, 3, 0]
 
 
@@ -158,8 +159,8 @@ N_SAMPLES = 20_000
 def exact_and_sampled(case: Case) -> tuple[DocumentEvents, list[float]]:
     law = er.event_law(references.softmax_rows(*case.lists), case.described, case.instances)
     events = case.evaluated(n_samples=N_SAMPLES)
-    assert set(law) <= set(events.keys)
-    return events, [law.get(key, 0.0) for key in events.keys]
+    assert set(law) <= set(names(events))
+    return events, [law.get(key, 0.0) for key in names(events)]
 
 
 SIX = Lists(
@@ -271,7 +272,7 @@ def test_a_predicate_is_evaluated_in_each_sample() -> None:
     document = er.scored(PAIR)
     events = evaluate_predicate(document, together, n_samples=N_SAMPLES, seed=1)
     labels = sample_clusterings(document.antecedents, n_samples=N_SAMPLES, seed=1, doc_id="pair").labels
-    assert events.keys == ("apart", "together")
+    assert names(events) == ("apart", "together")
     assert events.hits[1].tolist() == (labels[:, 1] == 0).tolist()
     assert events.one_best.tolist() == [False, True]
     # A score of log 3 beside NEW's 0: 3/4 together.
@@ -283,7 +284,7 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
         return {"best": np.array([True])} if len(labels) == 1 else {"sampled": labels[:, 0] == 0}
 
     events = evaluate_predicate(er.scored(PAIR), only_best, n_samples=5)
-    assert events.keys == ("best", "sampled")
+    assert names(events) == ("best", "sampled")
     assert events.n_hits.tolist() == [0, 5]
     assert events.one_best.tolist() == [True, False]
 
@@ -316,7 +317,7 @@ def test_a_predicate_that_returns_something_else_is_refused(answer: Any, message
 
 def test_a_predicate_needs_a_date() -> None:
     document = er.scored({**PAIR, "date": None})
-    with pytest.raises(ParameterError, match="doc_id 'pair': date must be there for events, got none"):
+    with pytest.raises(ParameterError, match="doc_id 'pair': date is required for events"):
         evaluate_predicate(document, together)
 
 

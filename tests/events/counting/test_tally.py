@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tallies import QUARTER, SMALL, corpora, document, tally_of
+from tallies import SMALL, corpora, counts_of, document, tally_of
 
 from corefsample import ParameterError
 from events.counting import MOST_PERIODS, CountTally, DocumentEvents
@@ -18,7 +18,7 @@ from events.counting import MOST_PERIODS, CountTally, DocumentEvents
 
 
 def tables(tally: CountTally) -> list[pd.DataFrame]:
-    counts = tally.counts(QUARTER, interval="normal")
+    counts = counts_of(tally, interval="normal")
     return [counts.to_frame(), counts.compare("AAA", "BBB"), counts.compare("CCC", "AAA")]
 
 
@@ -71,11 +71,11 @@ def test_a_tally_needs_a_sample(n_samples: Any) -> None:
 
 def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
     tally = tally_of(SMALL)
-    cell = tally.cell("ZZZ", 0)
+    cell = tally.cell(("ZZZ",), 0)
     assert (cell.hits, cell.one_best, cell.by_sample.tolist()) == ({}, 0, [0, 0, 0, 0])
-    assert not tally.seen("ZZZ")
-    assert tally.seen("CCC")  # which could hold an event, and in no sample does
-    assert tally.keys() == ["AAA", "BBB"]
+    assert not tally.contains(("ZZZ",))
+    assert tally.contains(("CCC",))  # which could hold an event, and in no sample does
+    assert tally.keys() == [("AAA",), ("BBB",)]
 
 
 # --- stray dates -------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_the_first_document_whose_date_makes_periods_too_many_is_found(
 ) -> None:
     tally = CountTally(4)
     tally.add_documents(np.array(before, np.int64))
-    assert tally.first_stray(np.array(batch, np.int64)) == stray
+    assert tally.first_outlier(np.array(batch, np.int64)) == stray
     if stray is not None:
         with pytest.raises(
             ParameterError, match=r"period must divide the dates into at most 100,000, got 1\d\d,\d\d\d$"
@@ -120,13 +120,13 @@ def test_the_first_document_whose_date_makes_periods_too_many_is_found(
 def test_a_stray_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
     tally, kept = CountTally(1), []
     for period in before:
-        if tally.first_stray(np.array([period])) is None:
+        if tally.first_outlier(np.array([period])) is None:
             tally.add_documents(np.array([period]))
             kept.append(period)
     expected = next(
         (i for i in range(len(batch)) if max(kept + batch[: i + 1]) - min(kept + batch[: i + 1]) >= FAR), None
     )
-    assert tally.first_stray(np.array(batch, np.int64)) == expected
+    assert tally.first_outlier(np.array(batch, np.int64)) == expected
 
 
 def test_tallies_too_far_apart_do_not_add_up() -> None:

@@ -143,9 +143,9 @@ def test_rule_and_lexicon_are_those_given() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"gold": None}, "gold must be there for true events, got none"),
-        ({"date": None}, "date must be there for events, got none"),
-        ({"tokens": None}, "tokens must be there for events, got none"),
+        ({"gold": None}, "gold is required for true events"),
+        ({"date": None}, "date is required for events"),
+        ({"tokens": None}, "tokens are required for events"),
     ],
 )
 def test_a_document_that_lacks_something_is_refused(change: dict[str, Any], reason: str) -> None:

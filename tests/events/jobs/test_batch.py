@@ -382,7 +382,7 @@ def test_a_stray_date_stops_a_daily_run_before_it_costs_anything(
 def test_a_folder_in_use_is_refused_and_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
-    with pytest.raises(ParameterError, match=r"out must be a new or empty folder \(overwrite replaces it\), got .*run"):
+    with pytest.raises(ParameterError, match=r"out must be a new or empty folder, got .*run \(overwrite replaces it\)"):
         run(corpus, tmp_path / "run", seed=1)
     assert tables(tmp_path / "run") == before
 

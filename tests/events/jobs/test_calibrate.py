@@ -79,7 +79,7 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
     )
     write_documents(rest, other)
     assert run_calibrate([scored, other], None, OPTIONS).calibration.tables.n_without_gold == 12
-    with pytest.raises(InputError, match="gold must be there to calibrate, got none in 12 documents"):
+    with pytest.raises(InputError, match="gold is required to calibrate, got none in 12 documents"):
         run_calibrate(other, None, OPTIONS)
 
 
@@ -109,7 +109,7 @@ def test_the_command_prints_the_table(scored: Path, tmp_path: Path, capsys: pyte
     assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
     assert f"Picture  {out / 'reliability.png'}" in printed
     assert _status(["calibrate", str(scored), "--resamples", "1"]) == 2
-    assert capsys.readouterr().err == "corefsample: --resamples must be a whole number of at least 2, got 1\n"
+    assert "Invalid value for '--resamples': 1 is not in the range x>=2." in capsys.readouterr().err
     assert _status(["calibrate", str(scored), "--resamples", "100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["groups"][0]["n_pairs"] == 336
 

@@ -215,8 +215,8 @@ def test_gold_that_is_not_there_is_refused_or_set_aside(
     status, line = refused(capsys, "convert", path, out)
     assert status == 3
     assert line == (
-        f"corefsample: {path}: line 5: doc_id 'bare': gold must be there to be written (--clustering chooses map or "
-        "sample), got none"
+        f"corefsample: {path}: line 5: doc_id 'bare': gold is required to write gold entities (--clustering can be "
+        "map or sample)"
     )
     status, _, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
     assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
@@ -271,7 +271,7 @@ def test_annotated_documents_have_no_scores_to_write(
         assert status == 2
         assert line == (
             f"corefsample: {corpus}: annotated documents have no scores to write to {tmp_path / name} "
-            "(corefsample score gives them scores)"
+            "(`corefsample score` adds scores)"
         )
 
 
@@ -288,14 +288,14 @@ def test_a_clustering_is_of_scores_and_for_annotated_formats(
     status, line = refused(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.jsonl", "--clustering", "map")
     assert status == 2
     assert line.startswith("corefsample: --clustering must be left out where scores are written")
-    status, line = refused(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.conll", "--clustering", "best")
-    assert (status, "--clustering must be one of gold, map, sample, got 'best'" in line) == (2, True)
+    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.conll", "--clustering", "best")
+    assert (status, "'--clustering': 'best' is not one of 'gold', 'map', 'sample'." in err) == (2, True)
 
 
 def test_text_is_pointed_to_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-01-01,Hello.\n")
     status, line = refused(capsys, "convert", tmp_path / "news.csv", tmp_path / "b.conllu")
-    assert (status, "(corefsample score does both)" in line) == (3, True)
+    assert (status, "(`corefsample score` does both)" in line) == (3, True)
 
 
 def test_an_output_that_is_there_is_refused(
@@ -305,7 +305,7 @@ def test_an_output_that_is_there_is_refused(
     out = tmp_path / "b.conllu"
     out.write_text("mine")
     status, line = refused(capsys, "convert", corpus, out)
-    assert (status, line) == (2, f"corefsample: {out}: output must not exist (--overwrite replaces it), got a file")
+    assert (status, line) == (2, f"corefsample: {out}: output must not exist, got a file (--overwrite replaces it)")
     assert out.read_text() == "mine"
     assert called(capsys, "convert", corpus, out, "--overwrite")[0] == 0
 

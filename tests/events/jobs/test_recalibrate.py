@@ -20,7 +20,7 @@ from references import recalibration as rr
 import events.jobs.recalibrate
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
 from corefsample.recalibration import LinkScore, Recalibration, cross_fit, fit_recalibration
-from events.jobs.recalibrate import RECORD_SUFFIX, RecalibrationRun, run_recalibrate
+from events.jobs.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrationRun, run_recalibrate
 from events.queries import QueryScore
 
 Run = Callable[..., RecalibrationRun]
@@ -43,10 +43,12 @@ def target(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(gold: Path, target: Path, tmp_path: Path) -> Run:
-    def started(**options: Any) -> RecalibrationRun:
-        given = {"objective": "likelihood", "folds": 3, "n_boot": 4, "n_samples": 30, **options}
-        out = given.pop("out", tmp_path / "out.jsonl")
-        return run_recalibrate(given.pop("gold", gold), given.pop("target", target), out, **given)
+    def started(**changes: Any) -> RecalibrationRun:
+        defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
+        inputs = [changes.pop(name, path) for name, path in defaults.items()]
+        keywords = {name: changes.pop(name) for name in ("overwrite", "on_progress") if name in changes}
+        options = {"objective": "likelihood", "n_folds": 3, "n_boot": 4, "n_samples": 30, **changes}
+        return run_recalibrate(*inputs, RecalibrateOptions(**options), **keywords)
 
     return started
 
@@ -92,7 +94,8 @@ def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -
 
 
 def test_queries_are_the_target_where_nothing_is_said(gold: Path, target: Path, tmp_path: Path) -> None:
-    done = run_recalibrate(gold, target, tmp_path / "out.jsonl", folds=2, n_samples=10, n_boot=2)
+    options = RecalibrateOptions(n_folds=2, n_samples=10, n_boot=2)
+    done = run_recalibrate(gold, target, tmp_path / "out.jsonl", options)
     assert done.fit.objective == "queries"
 
 
@@ -174,7 +177,7 @@ def test_a_bad_document_stops_the_job_and_nothing_is_left(run: Run, target: Path
     with target.open("a") as stream:
         stream.write("{}\n")
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(InputError, match=f"^{re.escape(str(target))}: line 10: doc_id must be there, got none$"):
+    with pytest.raises(InputError, match=f"^{re.escape(str(target))}: line 10: doc_id is missing$"):
         run()
     assert sorted(tmp_path.iterdir()) == before
 
@@ -192,7 +195,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"tokens": None}, "tokens must be there for queries, got none"),
+        ({"tokens": None}, "tokens are required for queries"),
         ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
     ],
 )
@@ -226,8 +229,8 @@ def test_a_score_that_would_overflow_is_told_by_its_document(run: Run, target: P
     ("options", "message"),
     [
         ({"objective": "guess"}, "objective must be one of likelihood, links, links-log, queries, queries-log, got"),
-        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
-        ({"folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
+        ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
         ({"n_boot": 1}, "n_boot must be a whole number of at least 2, got 1"),
@@ -236,7 +239,7 @@ def test_a_score_that_would_overflow_is_told_by_its_document(run: Run, target: P
         ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
         ({"missing": "guess"}, "missing must be one of skip, floor, got 'guess'"),
         ({"on_error": "ignore"}, "on_error must be one of stop, quarantine, got 'ignore'"),
-        ({"gold": "-", "target": ["-"]}, "apply_inputs must not be standard input where gold_inputs is, got - twice"),
+        ({"gold": "-", "target": ["-"]}, "apply must not be standard input where gold is, got - twice"),
     ],
 )
 def test_options_out_of_range_are_refused(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -253,7 +256,7 @@ def test_gold_that_is_none_is_refused(run: Run, target: Path, tmp_path: Path) ->
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         run(gold=unknown)
     bare = er.write_lines(tmp_path / "bare.jsonl", [{**line, "gold": None} for line in lines])
-    with pytest.raises(InputError, match=f"^{re.escape(str(bare))}: gold must be there to fit on, got none in 3 doc"):
+    with pytest.raises(InputError, match=f"^{re.escape(str(bare))}: gold is required for the fit, got none in 3 doc"):
         run(gold=bare)
 
 
@@ -271,7 +274,7 @@ def test_missing_files_are_told_before_the_fit(run: Run, monkeypatch: pytest.Mon
 
 def test_a_target_without_documents_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         run(target=tmp_path / "none.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -279,10 +282,10 @@ def test_a_target_without_documents_is_refused(run: Run, tmp_path: Path) -> None
 def test_outputs_in_use_are_refused_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     monkeypatch.setattr(events.jobs.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
-    with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist \(overwrite replaces it\), got a file"):
+    with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist, got a file \(overwrite replaces it\)"):
         run()
     (tmp_path / "out.jsonl").unlink()
-    with pytest.raises(ParameterError, match=r"recalibration.json: output must not exist \(overwrite replaces it\)"):
+    with pytest.raises(ParameterError, match=r"recalibration.json: output must not exist, got a file \(overwrite"):
         run()
     with pytest.raises(ParameterError, match="file name must end in one of"):
         run(out=tmp_path / "out.csv")

@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tallies import counts_of
 
 from corefsample import OutputError, ParameterError
 from corefsample.documents import Rejected
-from events.counting import EVIDENCE_SCHEMA, Calendar, CountTally, EvidenceRow
+from events.counting import EVIDENCE_SCHEMA, CountTally, EvidenceRow
 from events.jobs import RunFolder
 
-EMPTY = CountTally(1).counts(Calendar()).to_frame()
+EMPTY = counts_of(CountTally(1)).to_frame()
 
 
 def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:

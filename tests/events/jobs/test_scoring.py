@@ -1,4 +1,4 @@
-"""corefsample score: documents of every kind, text through a pipeline, parts and resuming, what is refused."""
+"""corefsample score: documents of every kind, text and pipelines, parts and resuming, errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A pipeline of a few rules, installed as a package; processes that are begun know it too."""
+    """A pipeline of a few rules, installed as a package, also for new processes."""
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
@@ -150,9 +150,7 @@ def test_files_of_several_formats_make_one_corpus(
     assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
 
 
-def test_scores_go_through_a_recalibration(
-    tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path
-) -> None:
+def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
     assert load_recalibration(record) == Recalibration(2.0, 0.5)
@@ -163,7 +161,7 @@ def test_scores_go_through_a_recalibration(
         assert found.antecedents.scores.tolist() == expected.tolist()
 
 
-def test_a_document_whose_scores_would_overflow_is_set_aside_and_not_counted(
+def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
     tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
 ) -> None:
     single = dataclasses.replace(documents[0], mentions=documents[0].mentions[:1], entities=documents[0].entities[:1])
@@ -184,7 +182,7 @@ def test_a_document_whose_scores_would_overflow_is_set_aside_and_not_counted(
         ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be a finite number above 0"),
     ],
 )
-def test_a_record_that_is_none_is_named(tmp_path: Path, content: str, message: str) -> None:
+def test_an_error_names_a_file_that_is_not_a_record(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "r.json").write_text(content)
     with pytest.raises(InputError, match=rf"r\.json: {message}"):
         load_recalibration(tmp_path / "r.json")
@@ -220,7 +218,7 @@ def test_text_is_parsed_paragraph_by_paragraph_with_its_headline_first(
     assert c.metadata == {}
 
 
-def test_the_headline_may_stay_out_of_the_text(tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, model_path: Path, tiny: str) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS[:1])
     options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1, headline=False)
     run_score(news, tmp_path / "s.jsonl", options)
@@ -241,17 +239,17 @@ def test_the_headline_may_stay_out_of_the_text(tmp_path: Path, model_path: Path,
         ("a  b\nc\n\nd", "line", ["a b", "c", "d"]),
     ],
 )
-def test_paragraphs_are_parted_by_blank_lines_or_by_lines(text: str, mode: str, paragraphs: list[str]) -> None:
+def test_blank_lines_or_line_breaks_separate_paragraphs(text: str, mode: str, paragraphs: list[str]) -> None:
     assert paragraphs_of(text, mode=mode) == paragraphs
 
 
-def test_metadata_of_the_name_of_a_field_is_renamed_or_refused() -> None:
+def test_metadata_with_the_name_of_a_field_is_renamed_or_raises() -> None:
     day = datetime.date(2001, 2, 3)
     kept = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
     assert kept == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
-    with pytest.raises(ParameterError, match="must not hold both 'gold' and 'article_gold'"):
+    with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"gold": 1, "article_gold": 2}))
-    with pytest.raises(ParameterError, match="must not hold both 'gold' and 'article_gold'"):
+    with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"article_gold": 2, "gold": 1}))
 
 
@@ -272,7 +270,7 @@ def test_columns_and_numbers_of_articles_are_options(
     assert second.doc_id == "news.csv#2"
 
 
-def test_two_commands_lead_from_news_to_counts(
+def test_two_commands_turn_news_into_counts(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
 ) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
@@ -290,7 +288,7 @@ def test_two_commands_lead_from_news_to_counts(
     assert row["mean"] > 0.5
 
 
-def test_text_without_a_date_is_refused_or_set_aside(
+def test_text_without_a_date_raises_or_is_quarantined(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
 ) -> None:
     undated = {"doc_id": "x", "text": "France left ."}
@@ -298,41 +296,43 @@ def test_text_without_a_date_is_refused_or_set_aside(
     out = tmp_path / "s.jsonl"
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--out", out)
     status, line = refused(capsys, *arguments)
-    assert (status, line) == (3, f"corefsample: {news}: line 2: doc_id 'x': date must be there, got none")
+    assert (status, line) == (3, f"corefsample: {news}: line 2: doc_id 'x': date is missing")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
     status, text, err = called(capsys, *arguments, "--on-error", "quarantine")
     assert (status, err) == (0, "")
     assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
-    assert f"  {news}: line 2: doc_id 'x': date must be there, got none" in text.splitlines()
+    assert f"  {news}: line 2: doc_id 'x': date is missing" in text.splitlines()
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
 
 
-def test_text_that_the_pipeline_gives_up_is_set_aside_as_it_came(tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(
+    tmp_path: Path, model_path: Path, tiny: str
+) -> None:
     bad = {"doc_id": "x", "date": "2001-01-01", "text": "REFUSED"}
     news = news_file(tmp_path / "news.jsonl", [bad, NEWS[2]])
     options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1, on_error="quarantine")
     run = run_score(news, tmp_path / "s.jsonl", options)
     (line,) = Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()
     rejected = json.loads(line)
-    assert rejected["reason"] == "text must be what the pipeline can parse, got: no such word"
+    assert rejected["reason"] == "text must be parsable by the pipeline, got: no such word"
     assert (rejected["place"], json.loads(rejected["document"])["text"]) == ("article 1", "REFUSED")
 
 
-def test_a_corpus_of_which_nothing_is_left_is_refused(
+def test_a_corpus_without_a_good_document_raises(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
 ) -> None:
     news = news_file(tmp_path / "news.jsonl", [{"doc_id": "x", "text": "France left ."}])
     arguments = ("--pipeline", tiny, "--model", model_path, "--out", tmp_path / "s.jsonl", "--on-error", "quarantine")
     status, line = refused(capsys, "score", news, *arguments)
     assert status == 3
-    assert "a corpus must hold at least one document, got none, 1 set aside, first:" in line
+    assert "a corpus must have at least one document, got none, 1 rejected, first:" in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
 
 
 # --- pipelines and models ----------------------------------------------------------------------------------
 
 
-def test_a_pipeline_that_does_not_parse_is_refused_before_the_first_document(
+def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path
 ) -> None:
     import spacy
@@ -353,7 +353,7 @@ def test_a_pipeline_that_does_not_parse_is_refused_before_the_first_document(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
 
 
-def test_text_needs_a_pipeline_and_a_parse_needs_none(
+def test_a_pipeline_is_required_for_text_and_only_for_text(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, tiny: str
 ) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
@@ -361,10 +361,10 @@ def test_text_needs_a_pipeline_and_a_parse_needs_none(
     assert (status, line) == (2, f"corefsample: --pipeline must be given to parse text, got none for {news}")
     status, line = refused(capsys, "score", corpus, "--pipeline", tiny, "--out", tmp_path / "s.jsonl")
     assert status == 2
-    assert line.startswith("corefsample: --pipeline must be left out for documents that have their parse")
+    assert line.startswith("corefsample: --pipeline must be left out for documents with a parse")
     arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
     assert refused(capsys, "score", news, *arguments)[1].startswith(
-        "corefsample: --mentions must be found in the parse"
+        "corefsample: --mentions must be 'parse' with a pipeline"
     )
 
 
@@ -394,7 +394,7 @@ def changed_header(path: Path, change: Callable[[dict[str, Any]], None]) -> Path
         (lambda header: header.update(format="x"), "got another format"),
     ],
 )
-def test_a_model_of_another_version_or_other_features_is_refused_in_one_line(
+def test_a_model_of_another_version_or_other_features_raises_in_one_line(
     capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, change: Callable[[Any], None], message: str
 ) -> None:
     other = changed_header(model_path, change)
@@ -405,7 +405,7 @@ def test_a_model_of_another_version_or_other_features_is_refused_in_one_line(
     assert [path.name for path in corpus.parent.iterdir()] == ["corpus.conllu"]
 
 
-def test_a_model_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path) -> None:
+def test_an_error_names_a_missing_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path) -> None:
     status, line = refused(capsys, "score", corpus, "--model", tmp_path / "no.npz", "--out", tmp_path / "s.jsonl")
     assert (status, line) == (
         3,
@@ -413,7 +413,7 @@ def test_a_model_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str], 
     )
 
 
-def test_without_a_model_the_english_one_of_the_package_scores(tmp_path: Path, corpus: Path) -> None:
+def test_the_default_model_is_the_english_one(tmp_path: Path, corpus: Path) -> None:
     if not resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").is_file():
         pytest.skip("the package has no English model yet")
     from corefsample.mention_ranking import english_model
@@ -450,7 +450,7 @@ def outputs(path: Path) -> tuple[bytes, bytes]:
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
-def test_bytes_hang_neither_on_processes_nor_on_resuming(
+def test_the_output_does_not_depend_on_processes_or_resuming(
     tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path, suffix: str
 ) -> None:
     inputs = mixed_corpus(tmp_path, documents)
@@ -475,7 +475,7 @@ def test_bytes_hang_neither_on_processes_nor_on_resuming(
     assert not Path(f"{parted}.parts").exists()
 
 
-def test_what_is_set_aside_comes_in_the_order_of_the_corpus(
+def test_rejected_documents_are_in_the_order_of_the_corpus(
     tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
 ) -> None:
     inputs = mixed_corpus(tmp_path, documents)
@@ -506,14 +506,14 @@ def stopped(tmp_path: Path, corpus: Path, model_path: Path, small_parts: None) -
     return out
 
 
-def test_parts_that_are_there_are_neither_used_nor_lost_unasked(
+def test_existing_parts_are_neither_used_nor_removed_by_default(
     capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, stopped: Path
 ) -> None:
     status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", stopped)
     assert status == 2
     assert line == (
-        f"corefsample: {stopped}.parts: parts of a run that did not finish must not be there (--resume goes on from "
-        "them; --overwrite replaces them), got 2"
+        f"corefsample: {stopped}.parts: parts of an interrupted run must be resumed or overwritten, got 2 of them "
+        "(--resume continues from them)"
     )
     assert len(list(Path(f"{stopped}.parts").glob("part-*.json"))) == 2
     run = run_score(corpus, stopped, ScoreOptions(model=str(model_path)), overwrite=True)
@@ -528,11 +528,11 @@ def test_parts_that_are_there_are_neither_used_nor_lost_unasked(
         ({"scheme": "ud2"}, "options.scheme None"),
     ],
 )
-def test_a_run_goes_on_with_the_options_it_began_with(
+def test_resuming_requires_the_same_options(
     corpus: Path, model_path: Path, stopped: Path, change: dict[str, Any], named: str
 ) -> None:
     options = ScoreOptions(model=str(model_path), **change)
-    with pytest.raises(ParameterError, match=rf"resume must go on with what the run began with \({named}"):
+    with pytest.raises(ParameterError, match=rf"resume must continue with {named}, got "):
         run_score(corpus, stopped, options, resume=True)
     assert (
         run_score(corpus, stopped, ScoreOptions(model=str(model_path), on_error="quarantine"), resume=True).n_resumed
@@ -540,20 +540,20 @@ def test_a_run_goes_on_with_the_options_it_began_with(
     )
 
 
-def test_a_run_goes_on_with_the_inputs_and_the_model_it_began_with(
+def test_resuming_requires_the_same_inputs_and_model(
     tmp_path: Path, corpus: Path, model_path: Path, stopped: Path
 ) -> None:
     other = tmp_path / "other.npz"
     other.write_bytes(changed_header(model_path, lambda header: header["provenance"].update(x=1)).read_bytes())
-    with pytest.raises(ParameterError, match=r"began with \(model\."):
+    with pytest.raises(ParameterError, match=r"continue with model\."):
         run_score(corpus, stopped, ScoreOptions(model=str(other)), resume=True)
     corpus.write_bytes(corpus.read_bytes() + b"\n")
-    with pytest.raises(ParameterError, match=r"began with \(inputs"):
+    with pytest.raises(ParameterError, match="continue with inputs "):
         run_score(corpus, stopped, ScoreOptions(model=str(model_path)), resume=True)
 
 
 @pytest.mark.parametrize("name", ["part-0000000.parquet", "part-0000001.json"])
-def test_a_part_that_is_not_whole_is_made_again(
+def test_an_incomplete_part_is_made_again(
     tmp_path: Path, corpus: Path, model_path: Path, stopped: Path, name: str
 ) -> None:
     part = Path(f"{stopped}.parts") / name
@@ -564,7 +564,7 @@ def test_a_part_that_is_not_whole_is_made_again(
     assert stopped.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
-def test_a_folder_of_something_else_is_left_alone(corpus: Path, model_path: Path) -> None:
+def test_a_folder_that_is_not_of_a_run_is_never_removed(corpus: Path, model_path: Path) -> None:
     out = corpus.with_name("s.jsonl")
     folder = Path(f"{out}.parts")
     folder.mkdir()
@@ -576,7 +576,7 @@ def test_a_folder_of_something_else_is_left_alone(corpus: Path, model_path: Path
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_a_bad_document_stops_a_run_that_can_go_on_and_set_it_aside(
+def test_a_run_stopped_by_a_bad_document_can_be_resumed_with_a_quarantine(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
 ) -> None:
     inputs = mixed_corpus(tmp_path, documents)[::-1]
@@ -585,7 +585,7 @@ def test_a_bad_document_stops_a_run_that_can_go_on_and_set_it_aside(
     status, _, err = called(capsys, *arguments)
     hint, line = err.splitlines()
     assert status == 3
-    assert hint == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert hint == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert "a.conllu: document 1: doc_id" in line
     status, text, _ = called(capsys, *arguments, "--on-error", "quarantine", "--json")
     assert status == 0
@@ -595,7 +595,7 @@ def test_a_bad_document_stops_a_run_that_can_go_on_and_set_it_aside(
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_text_is_parsed_in_processes_as_in_one(tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_text_is_parsed_alike_in_one_process_and_in_several(tmp_path: Path, model_path: Path, tiny: str) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1)
@@ -605,9 +605,7 @@ def test_text_is_parsed_in_processes_as_in_one(tmp_path: Path, model_path: Path,
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_a_process_that_ends_early_is_told_and_what_is_done_is_kept(
-    tmp_path: Path, corpus: Path, model_path: Path
-) -> None:
+def test_a_killed_process_raises_and_finished_parts_are_kept(tmp_path: Path, corpus: Path, model_path: Path) -> None:
     def kill_all(read: int, total: int, done: int) -> None:
         for process in multiprocessing.active_children():
             process.kill()
@@ -622,7 +620,7 @@ def test_a_process_that_ends_early_is_told_and_what_is_done_is_kept(
     assert run.tally.n_documents == 9
 
 
-def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
+def test_an_interrupt_keeps_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
     program = (
         "import sys, time, events.jobs.scoring._job as job, events.jobs.scoring._workers as work\n"
         "from events.cli import main\n"
@@ -644,7 +642,7 @@ def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_pat
         process.send_signal(signal.SIGINT)
         said, err = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, b"")
-    assert err.decode().strip() == f"corefsample: what is done is kept in {out}.parts: --resume goes on from there"
+    assert err.decode().strip() == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert not out.exists()
     assert run_score(corpus, out, ScoreOptions(model=str(model_path)), overwrite=True).tally.n_documents == 9
 
@@ -672,7 +670,7 @@ def test_an_interrupt_by_hand_leaves_parts_and_says_so(tmp_path: Path, model_pat
         ("x.parquet", b"no Parquet", "scored"),
     ],
 )
-def test_names_and_where_needed_beginnings_tell_what_a_file_holds(
+def test_the_kind_of_a_file_follows_from_its_name_or_its_first_line(
     tmp_path: Path, name: str, content: bytes, kind: str
 ) -> None:
     (tmp_path / name).write_bytes(content)
@@ -681,7 +679,7 @@ def test_names_and_where_needed_beginnings_tell_what_a_file_holds(
     assert named_kind(str(tmp_path / name), prefer_news=True) == ("news" if unclear else kind)
 
 
-def test_columns_tell_what_a_parquet_file_holds(
+def test_the_kind_of_a_parquet_file_follows_from_its_columns(
     tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel
 ) -> None:
     write_documents([model.score_document(documents[0])], tmp_path / "scored.parquet")
@@ -691,7 +689,7 @@ def test_columns_tell_what_a_parquet_file_holds(
         assert named_kind(str(tmp_path / "news.parquet"), prefer_news=prefer_news) == "news"
 
 
-def test_an_input_that_cannot_be_read_is_named(tmp_path: Path, corpus: Path) -> None:
+def test_an_error_names_an_input_that_cannot_be_read(tmp_path: Path, corpus: Path) -> None:
     (tmp_path / "x.txt").touch()
     for name, message in (
         ("nowhere.conllu", "file must exist, got none"),
@@ -707,7 +705,7 @@ def test_an_input_that_cannot_be_read_is_named(tmp_path: Path, corpus: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.scoring.json", "s.jsonl.quarantine.jsonl"])
-def test_an_output_that_is_there_is_refused(
+def test_an_existing_output_raises(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("mine")
@@ -750,7 +748,7 @@ def test_standard_input_is_read_but_not_resumed(
     assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
 
 
-def test_the_record_says_what_was_done(tmp_path: Path, corpus: Path, model_path: Path) -> None:
+def test_the_record_describes_the_run(tmp_path: Path, corpus: Path, model_path: Path) -> None:
     run = run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
     record = json.loads(Path(run.record).read_text())
     assert record["model"]["provenance"] == load_model(model_path).provenance
@@ -760,7 +758,7 @@ def test_the_record_says_what_was_done(tmp_path: Path, corpus: Path, model_path:
     assert record["pipeline"] is None
 
 
-def test_the_screen_tells_what_was_scored(capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path) -> None:
+def test_the_screen_shows_what_was_scored(capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path) -> None:
     out = corpus.with_name("s.jsonl")
     status, text, err = called(capsys, "score", corpus, "--model", model_path, "--mentions", "parse", "--out", out)
     assert (status, err) == (0, "")

@@ -1,4 +1,4 @@
-"""corefsample train: which documents, which penalty, what the model carries, what is refused."""
+"""corefsample train: selection of documents, choice of penalty, provenance of the model, errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 # --- which documents ---------------------------------------------------------------------------------------
 
 
-def test_a_model_is_that_of_the_trainer_on_the_documents_read(tmp_path: Path, corpus: Path) -> None:
+def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
     run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, l2=(0.2,), **QUICK))
     expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, **QUICK)
     found = load_model(tmp_path / "m.npz")
@@ -66,7 +66,7 @@ def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[Annotate
     assert run_train(tmp_path / "x.v4_gold_conll", tmp_path / "c.npz", options).n_documents == 12
 
 
-def test_conditions_choose_the_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
+def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "train.conllu", documents[:9])
     held_out = sr.corpus_file(tmp_path / "dev.conllu", documents[9:])
     options = TrainOptions(where=["genre=news,court"], **QUICK)
@@ -101,17 +101,19 @@ def test_conditions_choose_the_documents_of_both_corpora(tmp_path: Path, documen
         (["url=x=1"], "a", {"url": "x=1"}, True),
     ],
 )
-def test_a_condition_holds_or_not(conditions: list[str], doc_id: str, metadata: dict[str, Any], holds: bool) -> None:
-    assert Selection(conditions).holds(doc_id, metadata) is holds
+def test_a_condition_selects_documents(
+    conditions: list[str], doc_id: str, metadata: dict[str, Any], holds: bool
+) -> None:
+    assert Selection(conditions).includes(doc_id, metadata) is holds
 
 
 @pytest.mark.parametrize("condition", ["genre", "=news", "genre=", "genre=news,,court", ""])
-def test_a_condition_that_is_none_is_refused(condition: str) -> None:
+def test_a_malformed_condition_raises(condition: str) -> None:
     with pytest.raises(ParameterError, match=r"^where must be KEY=VALUE"):
         Selection([condition])
 
 
-def test_conditions_that_leave_nothing_are_told(
+def test_conditions_that_select_no_document_raise(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
 ) -> None:
     out = tmp_path / "m.npz"
@@ -120,7 +122,7 @@ def test_conditions_that_leave_nothing_are_told(
     assert line == "corefsample: --where must name metadata of the documents (dateCreated, doc_id, genre), got 'gnre'"
     status, line = refused(capsys, "train", corpus, "--out", out, "--where", "genre=letter")
     assert status == 3
-    assert line.endswith("corpus.conllu: where must leave documents to train on (genre=letter), got none of 12")
+    assert line.endswith("corpus.conllu: --where must leave documents to train on (genre=letter), got none of 12")
     assert not out.exists()
 
 
@@ -128,7 +130,7 @@ def test_conditions_that_leave_nothing_are_told(
 
 
 @given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())
-def test_the_documents_held_out_hang_on_names_and_seed_alone(names: set[str], share: float, random: Any) -> None:
+def test_held_out_documents_depend_on_names_and_seed_alone(names: set[str], share: float, random: Any) -> None:
     order = sorted(names)
     held_out = held_out_ids(order, share, seed=3)
     assert len(held_out) == math.ceil(share * len(names))
@@ -159,7 +161,7 @@ def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path
     assert table["held_out_loss"].min() == run.to_json()["held_out"]["loss"]
 
 
-def test_a_refit_trains_on_all_documents_as_was_chosen(tmp_path: Path, corpus: Path) -> None:
+def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_path: Path, corpus: Path) -> None:
     options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
     plain = run_train(corpus, tmp_path / "plain.npz", options)
     run = run_train(corpus, tmp_path / "m.npz", dataclasses.replace(options, refit=True))
@@ -174,7 +176,7 @@ def test_a_refit_trains_on_all_documents_as_was_chosen(tmp_path: Path, corpus: P
     assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
 
 
-def test_a_document_is_trained_on_or_held_out(
+def test_a_document_in_both_corpora_raises(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
 ) -> None:
     dev = sr.corpus_file(tmp_path / "dev.conllu", [sr.renamed(documents[0], "new"), documents[3]])
@@ -184,7 +186,7 @@ def test_a_document_is_trained_on_or_held_out(
     assert line.endswith(f"dev.conllu: doc_id {name!r}: a document must be trained on or held out, got it in both")
 
 
-def test_one_document_cannot_be_held_out_from_itself(
+def test_holding_out_the_only_document_raises(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     corpus = sr.corpus_file(tmp_path / "one.conllu", documents[:1])
@@ -193,10 +195,10 @@ def test_one_document_cannot_be_held_out_from_itself(
     assert line.startswith("corefsample: --held-out-share must leave a document to train on")
 
 
-# --- what the model carries --------------------------------------------------------------------------------
+# --- provenance --------------------------------------------------------------------------------
 
 
-def test_a_model_carries_where_it_comes_from_and_no_folder(tmp_path: Path, corpus: Path) -> None:
+def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path) -> None:
     options = TrainOptions(attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK)
     run_train(corpus, tmp_path / "m.npz", options)
     provenance = load_model(tmp_path / "m.npz").provenance
@@ -209,7 +211,7 @@ def test_a_model_carries_where_it_comes_from_and_no_folder(tmp_path: Path, corpu
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["corpus.conllu", "m.npz", "m.npz.training.json"]
 
 
-def test_the_same_command_gives_the_same_bytes_wherever_it_runs(tmp_path: Path, corpus: Path) -> None:
+def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, corpus: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     copy = elsewhere / corpus.name
@@ -219,7 +221,7 @@ def test_the_same_command_gives_the_same_bytes_wherever_it_runs(tmp_path: Path, 
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_softmax_margin_costs_reach_the_trainer(tmp_path: Path, corpus: Path) -> None:
+def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> None:
     from corefsample.mention_ranking import SoftmaxMargin
 
     run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
@@ -227,7 +229,7 @@ def test_softmax_margin_costs_reach_the_trainer(tmp_path: Path, corpus: Path) ->
     assert np.array_equal(run.model.weights, expected.weights)
 
 
-def test_templates_come_from_a_file(tmp_path: Path, corpus: Path) -> None:
+def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
     path = tmp_path / "templates.yaml"
     path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
     run = run_train(corpus, tmp_path / "m.npz", TrainOptions(templates=str(path), **QUICK))
@@ -245,17 +247,17 @@ def test_templates_come_from_a_file(tmp_path: Path, corpus: Path) -> None:
         ("pronoun: [\n", "must be YAML"),
     ],
 )
-def test_a_file_of_templates_that_breaks_a_rule_is_named(tmp_path: Path, content: str, message: str) -> None:
+def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "templates.yaml"
     path.write_text(content)
     with pytest.raises(InputError, match=rf"templates\.yaml.*: .*{message}"):
         load_templates(path)
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
-def test_a_corpus_without_gold_cannot_train_and_is_named(
+def test_an_error_names_a_corpus_without_gold(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
 ) -> None:
     bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
@@ -270,14 +272,14 @@ def test_a_corpus_without_gold_cannot_train_and_is_named(
     assert run_train(mixed, tmp_path / "m.npz", TrainOptions(**QUICK)).n_without_gold == 2
 
 
-def test_text_cannot_train(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_training_on_text_raises(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     news = tmp_path / "news.csv"
     news.write_text("doc_id,date,text\na,2001-02-03,Hello.\n")
     status, line = refused(capsys, "train", news, "--out", tmp_path / "m.npz")
     assert (status, line.startswith(f"corefsample: {news}: a corpus must be annotated to train on")) == (3, True)
 
 
-def test_a_document_of_no_scheme_stops_the_run_or_is_set_aside(
+def test_a_document_of_no_scheme_raises_or_is_quarantined(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     strange = dataclasses.replace(documents[0].tokens, dep=["head"] * len(documents[0].tokens))
@@ -329,7 +331,7 @@ def test_several_penalties_need_held_out_documents(
 
 
 @pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])
-def test_an_output_that_is_there_is_refused_before_anything_is_read(
+def test_an_existing_output_raises_before_anything_is_read(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("mine")
@@ -342,7 +344,7 @@ def test_an_output_that_is_there_is_refused_before_anything_is_read(
 # --- on the screen -----------------------------------------------------------------------------------------
 
 
-def test_the_table_names_every_penalty_and_pass_and_the_chosen_one(
+def test_the_table_shows_every_penalty_and_pass_and_marks_the_chosen_one(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
 ) -> None:
     arguments = ("train", corpus, "--out", tmp_path / "m.npz", "--epochs", 2, "--bits", 8, "--l2", 0.1, "--l2", 1)

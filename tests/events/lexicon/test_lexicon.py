@@ -111,7 +111,7 @@ def test_heads_may_be_an_array_and_must_be_as_long_as_the_text(lexicon):
     matches = lexicon.match(["Iraq", "fell"], np.array([1, -1]), None)
     assert matches.codes == {0: "IRQ"}
     assert [type(head) for head in matches.codes] == [int]
-    with pytest.raises(ParameterError, match=r"^heads must have one offset a token, got 1 for 2 tokens$"):
+    with pytest.raises(ParameterError, match=r"^heads must have one offset per token \(2\), got 1$"):
         lexicon.match(["Iraq", "fell"], [1], None)
 
 
@@ -296,14 +296,14 @@ def test_name_and_require_know_the_codes(lexicon):
         ("usa", "did you mean USA (United States)"),
         ("United State", "did you mean USA (United States)"),
         ("NATO", "did you mean X-NATO (NATO)"),
-        ("Q,Q>", "none of 282 in countries is like it"),
+        ("Q,Q>", "none of 282 in countries is similar"),
     ],
 )
 def test_an_unknown_code_is_refused_with_the_codes_that_it_may_mean(lexicon, code, hint):
     for ask in (lexicon.name, lexicon.require):
         with pytest.raises(ParameterError) as refusal:
             ask(code)
-        assert str(refusal.value).startswith(f"unknown country code {code!r}: {hint}")
+        assert f"must be a country code of the lexicon, got {code!r} ({hint}" in str(refusal.value)
 
 
 ALIASES = {

@@ -77,7 +77,7 @@ def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> Ment
     try:
         return match_document(document.tokens, document.mentions, rule, load_lexicon(), document.date, scheme)
     except InputError as error:
-        return str(error)
+        return error.message
 
 
 @settings(max_examples=150)
@@ -92,7 +92,7 @@ def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], sch
     for row, document in enumerate(many):
         expected = looked_at(document, scheme, preset)
         if isinstance(expected, str):
-            assert reasons[row] == expected
+            assert reasons[row].reason == expected
             assert row not in matches
         else:
             assert row not in reasons

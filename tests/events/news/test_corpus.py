@@ -1,4 +1,4 @@
-"""Readers of dated news: every format gives the same articles, and what is wrong is named or set aside."""
+"""Readers of dated news: every format gives the same articles; faults raise or are quarantined."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from events.news import _tables as tables
 DOCTYPE = '<!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">'
 
 
-# --- writers, one a format ---------------------------------------------------------------------------------
+# --- one writer for each format ---------------------------------------------------------------------------------
 
 
 def nitf(
@@ -99,7 +99,7 @@ def xml_of(article: Article) -> bytes:
 
 
 def no_pubdata_credit(article: Article) -> Article:
-    """Leave out what the XML alone says."""
+    """Leave out metadata that only the XML has."""
     kept = {n: v for n, v in article.metadata.items() if n not in ("url", "word_count")}
     return Article(article.doc_id, article.date, article.text, article.title, kept)
 
@@ -127,7 +127,7 @@ WRITERS: dict[str, Callable[[Path, Sequence[Article]], None]] = {
     "news.tar.gz": write_tgz,
 }
 
-# XML knows no control characters, and collapses blanks; a paragraph is a run of words.
+# XML has no control characters and collapses blanks, so paragraphs are words with single blanks.
 WORDS = st.text(st.characters(exclude_categories=["C", "Z"], max_codepoint=0x2FFFF), min_size=1, max_size=8)
 RUNS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join).filter(lambda text: not text.startswith("LEAD"))
 ARTICLES = st.lists(
@@ -158,7 +158,7 @@ def one_xml(tmp_path: Path, content: bytes) -> Article:
     return article
 
 
-def refusal(inputs: Any, **options: Any) -> str:
+def error_text(inputs: Any, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
         list(read_articles(inputs, **options))
     assert "\n" not in str(caught.value)
@@ -171,7 +171,7 @@ def refusal(inputs: Any, **options: Any) -> str:
 @pytest.mark.parametrize("name", WRITERS)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(articles=ARTICLES)
-def test_what_is_written_in_any_format_is_read_again(name: str, articles: list[Article]) -> None:
+def test_articles_survive_writing_and_reading_in_every_format(name: str, articles: list[Article]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         WRITERS[name](path, articles)
@@ -183,7 +183,7 @@ def test_all_formats_of_a_folder_are_read_in_the_order_of_paths(tmp_path: Path) 
         folder = tmp_path / str(number)
         folder.mkdir()
         write(folder / name, [Article(f"id {number}", datetime.date(1999, 1, 2), "Text.")])
-    (tmp_path / "0" / "._news.jsonl").write_bytes(b"\0\5\26\7")  # what macOS leaves beside files
+    (tmp_path / "0" / "._news.jsonl").write_bytes(b"\0\5\26\7")  # a metadata file of macOS
     (tmp_path / "0" / "readme.txt").write_text("not news")
     assert [article.doc_id for article in read_articles(tmp_path)] == [f"id {n}" for n in range(len(WRITERS))]
 
@@ -195,11 +195,11 @@ def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> No
     seen = [stream.bytes_read for _ in stream]
     assert seen == sorted(seen)
     assert seen[-1] <= stream.total_bytes == stream.bytes_read
-    assert [article.doc_id for article in stream] == [str(i) for i in range(20)]  # once more, from the beginning
+    assert [article.doc_id for article in stream] == [str(i) for i in range(20)]  # read again from the start
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_doc_id_seen_before_is_refused_or_set_aside(tmp_path: Path, name: str) -> None:
+def test_a_repeated_doc_id_raises_or_is_quarantined(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article(i, datetime.date(1999, 1, 2), "Text.") for i in ("a", "b", "a", "c")])
     rejected: list[Rejected] = []
     kept = [article.doc_id for article in read_articles(tmp_path / name, on_rejected=rejected.append)]
@@ -208,21 +208,21 @@ def test_a_doc_id_seen_before_is_refused_or_set_aside(tmp_path: Path, name: str)
         ("a", "doc_id must be unique in the corpus, got it again")
     ]
     assert "Text." in rejected[0].document
-    assert refusal(tmp_path / name) == rejected[0].message()
+    assert error_text(tmp_path / name) == rejected[0].message()
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_text_over_the_limit_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_text_over_the_limit_raises(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article("a", datetime.date(1999, 1, 2), "é" * 11)])
     assert len(list(read_articles(tmp_path / name, max_chars=11))) == 1
-    assert refusal(tmp_path / name, max_chars=10).endswith("must be at most 10 characters, got 11")
+    assert error_text(tmp_path / name, max_chars=10).endswith("must be at most 10 characters, got 11")
 
 
-def test_articles_without_an_id_are_numbered_or_named(tmp_path: Path) -> None:
+def test_articles_without_an_id_are_numbered_or_named_by_file(tmp_path: Path) -> None:
     article = Article("x", datetime.date(1999, 1, 2), "Text.")
     for name, write in WRITERS.items():
         write(tmp_path / name, [article, article])
-        found = [a.doc_id for a in read_articles(tmp_path / name, doc_id=None)]
+        found = [a.doc_id for a in read_articles(tmp_path / name, id_column=None)]
         tables = "tar" not in name and "tgz" not in name
         assert found == ([f"{name}#1", f"{name}#2"] if tables else ["01/0000000.xml", "01/0000001.xml"])
 
@@ -239,7 +239,7 @@ def test_standard_input_is_json_lines(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "value", ["2001-09-11", "20010911", "2001-09-11T23:59:59Z", "2001-09-11 23:00:00-12:00", " 2001-09-11 "]
 )
-def test_iso_dates_lose_the_hour_and_keep_their_day(tmp_path: Path, value: str) -> None:
+def test_iso_dates_with_a_time_keep_their_day(tmp_path: Path, value: str) -> None:
     (article,) = read_articles(one_json(tmp_path, date=value))
     assert article.date == datetime.date(2001, 9, 11)
 
@@ -248,32 +248,33 @@ def test_other_dates_are_read_by_their_format(tmp_path: Path) -> None:
     path = one_json(tmp_path, date="11.9.2001")
     (article,) = read_articles(path, date_format="%d.%m.%Y")
     assert article.date == datetime.date(2001, 9, 11)
-    assert refusal(path) == f"{path}: line 1: doc_id 'a': date must be an ISO date, got '11.9.2001'"
-    assert "date must be a date such as '%Y' says, got '11.9.2001'" in refusal(path, date_format="%Y")
+    hint = "date_format says how dates are written, such as %m/%d/%Y"
+    assert error_text(path) == f"{path}: line 1: doc_id 'a': date must be an ISO date, got '11.9.2001' ({hint})"
+    assert error_text(path, date_format="%Y").endswith("date must be a date in the format '%Y', got '11.9.2001'")
 
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"date": ...}, "doc_id 'a': date must be there, got none"),
-        ({"date": None}, "doc_id 'a': date must be there, got none"),
-        ({"date": ""}, "doc_id 'a': date must be there, got none"),
+        ({"date": ...}, "doc_id 'a': date is missing"),
+        ({"date": None}, "doc_id 'a': date is missing"),
+        ({"date": ""}, "doc_id 'a': date is missing"),
         ({"date": 20010911}, "doc_id 'a': date must be an ISO date, got 20010911"),
         ({"date": "2001-02-29"}, "doc_id 'a': date must be an ISO date, got '2001-02-29'"),
-        ({"text": ...}, "doc_id 'a': text must be there, got none"),
+        ({"text": ...}, "doc_id 'a': text is missing"),
         ({"text": 3}, "doc_id 'a': text must be a string, got 3"),
         ({"text": "x\ud800"}, "doc_id 'a': text must be Unicode text, got '\\ud800' at 1"),
         ({"title": ["x"]}, "doc_id 'a': title must be a string, got ['x']"),
-        ({"doc_id": ...}, "doc_id must be there, got none"),
-        ({"doc_id": ""}, "doc_id must be there, got none"),
+        ({"doc_id": ...}, "doc_id is missing"),
+        ({"doc_id": ""}, "doc_id is missing"),
         ({"doc_id": True}, "doc_id must be a string, got True"),
-        ({"slug": "\ud800"}, "doc_id 'a': metadata must be what JSON can hold, got: "),
+        ({"slug": "\ud800"}, "doc_id 'a': metadata must be JSON values, got: "),
         ({"slug": float("nan")}, "numbers must be finite, got NaN"),
     ],
 )
-def test_a_field_that_breaks_its_rule_is_named(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
+def test_an_error_names_the_field_that_breaks_its_rule(tmp_path: Path, fields: dict[str, Any], reason: str) -> None:
     path = one_json(tmp_path, **fields)
-    assert refusal(path).startswith(f"{path}: line 1: {reason}")
+    assert error_text(path).startswith(f"{path}: line 1: {reason}")
 
 
 def test_an_empty_text_is_an_article_in_every_format(tmp_path: Path) -> None:
@@ -282,23 +283,28 @@ def test_an_empty_text_is_an_article_in_every_format(tmp_path: Path) -> None:
         assert [article.text for article in read_articles(tmp_path / name)] == [""]
 
 
-def test_numbers_serve_as_ids_and_names_of_columns_are_options(tmp_path: Path) -> None:
+def test_ids_may_be_numbers_and_names_of_columns_are_options(tmp_path: Path) -> None:
     path = one_json(
         tmp_path, doc_id=..., date=..., text=..., n=7, day="2001-09-11", body="B.", headline="H", x=[1, None]
     )
-    options: dict[str, Any] = {"text": "body", "date": "day", "doc_id": "n", "title": "headline"}
+    options: dict[str, Any] = {
+        "text_column": "body",
+        "date_column": "day",
+        "id_column": "n",
+        "title_column": "headline",
+    }
     expected = Article("7", datetime.date(2001, 9, 11), "B.", "H", {"x": [1, None]})
     assert list(read_articles(path, **options)) == [expected]
     assert next(iter(read_articles(path, **options, metadata=[]))).metadata == {}
 
 
-def test_what_is_null_or_empty_is_no_metadata(tmp_path: Path) -> None:
+def test_null_and_empty_values_are_not_metadata(tmp_path: Path) -> None:
     (article,) = read_articles(one_json(tmp_path, a=None, b="", c=0, d=False, title=None))
     assert article.metadata == {"c": 0, "d": False}
     assert article.title == ""
 
 
-def test_bad_articles_are_set_aside_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_bad_articles_are_quarantined_and_the_others_read(tmp_path: Path) -> None:
     path = tmp_path / "news.jsonl"
     good = json.dumps({"doc_id": "a", "date": "2001-09-11", "text": "It rained."})
     path.write_text(f"\ufeff{good}\n\n[1]\n{{\n" + '{"doc_id": "b", "text": ""}\n', encoding="utf-8")
@@ -307,9 +313,14 @@ def test_bad_articles_are_set_aside_and_the_rest_is_read(tmp_path: Path) -> None
     assert [(bad.place, bad.doc_id, bad.reason) for bad in rejected] == [
         ("line 3", "", "a line must be a JSON object, got [1]"),
         ("line 4", "", "a line must be JSON, got: Expecting property name enclosed in double quotes at column 2"),
-        ("line 5", "b", "date must be there, got none"),
+        ("line 5", "b", "date is missing"),
     ]
     assert rejected[2].document == '{"doc_id": "b", "text": ""}'
+
+
+def test_the_repr_of_an_article_leaves_out_its_text() -> None:
+    article = Article("a", datetime.date(1999, 1, 2), "Text. " * 9, "Raid")
+    assert repr(article) == "Article('a', 1999-01-02, 'Raid', 54 characters)"
 
 
 # --- options and names -------------------------------------------------------------------------------------
@@ -320,18 +331,18 @@ def test_bad_articles_are_set_aside_and_the_rest_is_read(tmp_path: Path) -> None
     [
         ({"max_chars": 0}, "max_chars must be a whole number of at least 1, got 0"),
         ({"date_format": "ISO"}, "date_format must be a format such as '%d.%m.%Y', got 'ISO'"),
-        ({"text": ""}, "text must name a column, got ''"),
-        ({"text": "date"}, "text, date, doc_id and title must be columns of their own, got "),
+        ({"text_column": ""}, "text_column must name a column, got ''"),
+        ({"text_column": "date"}, "columns of text, date, doc_id and title must differ, got "),
         ({"metadata": "slug"}, "metadata must be names of columns, got the string 'slug'"),
     ],
 )
-def test_a_bad_option_is_refused_at_once(tmp_path: Path, options: dict[str, Any], reason: str) -> None:
+def test_a_bad_option_raises_at_once(tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ParameterError) as caught:
         read_articles(one_json(tmp_path), **options)
     assert str(caught.value).startswith(reason)
 
 
-def test_names_that_are_no_files_are_refused_at_once(tmp_path: Path) -> None:
+def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
     path, other, empty = one_json(tmp_path), tmp_path / "news.txt", tmp_path / "empty"
     other.touch()
     empty.mkdir()
@@ -356,18 +367,18 @@ def test_names_that_are_no_files_are_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"a": 1, "a": 2}', "'a' must be there once in a JSON object, got it again"),
+        (b'{"a": 1, "a": 2}', "keys of a JSON object must be distinct, got 'a' twice"),
         (b'{"a": 1e999}', "numbers must be finite, got '1e999'"),
-        (b'{"a": "\xff"}', "a line must be UTF-8, got b'\\xff' at byte 8"),
+        (b'{"a": "\xff"}', "a line must be UTF-8, got b'\\xff' at byte 8 (save the file as UTF-8)"),
         (b"[" * 100_000, "a line must be JSON, got it nested too deep"),
     ],
 )
-def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, line: bytes, reason: str) -> None:
+def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: bytes, reason: str) -> None:
     (tmp_path / "news.jsonl").write_bytes(line)
-    assert refusal(tmp_path / "news.jsonl") == f"{tmp_path / 'news.jsonl'}: line 1: {reason}"
+    assert error_text(tmp_path / "news.jsonl") == f"{tmp_path / 'news.jsonl'}: line 1: {reason}"
 
 
-def test_a_line_over_the_limit_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "LINE_LIMIT", 80)
     good = one_json(tmp_path).read_bytes()
     (tmp_path / "long.jsonl").write_bytes(b'{"x": "' + b"y" * 500 + b'"}\n' + good)
@@ -379,12 +390,12 @@ def test_a_line_over_the_limit_is_passed_over(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["news.jsonl.gz", "news.csv.gz", "news.tgz"])
-def test_broken_gzip_data_stops_even_a_forgiving_reader(tmp_path: Path, name: str) -> None:
+def test_damaged_gzip_data_raises_even_with_a_quarantine(tmp_path: Path, name: str) -> None:
     articles = [Article(str(i), datetime.date(1999, 1, 2), f"Text {i}. " * 40) for i in range(50)]
     WRITERS[name](tmp_path / name, articles)
     whole = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(whole[:-20])
-    assert "must be whole, got: " in refusal(tmp_path / name, on_rejected=lambda bad: None)
+    assert "must be complete, got: " in error_text(tmp_path / name, on_rejected=lambda bad: None)
 
 
 # --- CSV ---------------------------------------------------------------------------------------------------
@@ -396,7 +407,7 @@ def csv_file(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def test_csv_cells_are_text_whatever_they_look_like(tmp_path: Path) -> None:
+def test_csv_cells_are_always_text(tmp_path: Path) -> None:
     path = csv_file(tmp_path, ',doc_id,date,text,country\n0,007,2001-09-11,"A ""b"",\nc.",NA\n1,8,2001-09-12,,\n')
     assert list(read_articles(path)) == [
         Article("007", datetime.date(2001, 9, 11), 'A "b",\nc.', "", {"country": "NA"}),
@@ -404,12 +415,12 @@ def test_csv_cells_are_text_whatever_they_look_like(tmp_path: Path) -> None:
     ]
 
 
-def test_a_csv_row_is_named_by_its_first_line(tmp_path: Path) -> None:
+def test_the_place_of_a_csv_row_is_its_first_line(tmp_path: Path) -> None:
     path = csv_file(tmp_path, '\ufeffdoc_id,date,text\r\na,2001-09-11,"x\r\ny"\r\n\r\nb,,z\r\nc,2001-09-11\r\n')
     rejected: list[Rejected] = []
     assert [article.text for article in read_articles(path, on_rejected=rejected.append)] == ["x\r\ny"]
     assert [bad.message() for bad in rejected] == [
-        f"{path}: line 5: doc_id 'b': date must be there, got none",
+        f"{path}: line 5: doc_id 'b': date is missing",
         f"{path}: line 6: a row must have 3 values, as the header has, got 2",
     ]
     assert rejected[1].document == '["c", "2001-09-11"]'
@@ -418,24 +429,24 @@ def test_a_csv_row_is_named_by_its_first_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "line 1: a header must be there, got an empty file"),
-        ("doc_id,text\n", "columns must include 'date', got 'doc_id, text'"),
-        ("doc_id,date,text,text\n", "columns must have names of their own, got 'text' twice"),
+        ("", "line 1: a header is missing, the file is empty"),
+        ("doc_id,text\n", "columns must include 'date', got 'doc_id, text' (date_column names another)"),
+        ("doc_id,date,text,text\n", "columns must have distinct names, got 'text' twice"),
         ('doc_id,date,text\na,2001-09-11,"x\ny', "line 3: text must be CSV, got: unexpected end of data"),
         ('doc_id,date,text\na,2001-09-11,"x"y\n', "line 2: text must be CSV, got: ',' expected after '\"'"),
     ],
 )
-def test_what_is_no_csv_stops_even_a_forgiving_reader(tmp_path: Path, text: str, reason: str) -> None:
+def test_invalid_csv_raises_even_with_a_quarantine(tmp_path: Path, text: str, reason: str) -> None:
     path = csv_file(tmp_path, text)
-    assert refusal(path, on_rejected=lambda bad: None) == f"{path}: {reason}"
+    assert error_text(path, on_rejected=lambda bad: None) == f"{path}: {reason}"
 
 
-def test_csv_in_another_encoding_is_refused(tmp_path: Path) -> None:
+def test_csv_in_another_encoding_raises(tmp_path: Path) -> None:
     path = csv_file(tmp_path, "doc_id,date,text\na,2001-09-11,café\n", "latin-1")
-    assert refusal(path) == f"{path}: line 2: text must be UTF-8, got b'\\xe9' at byte 17"
+    assert error_text(path) == f"{path}: line 2: text must be UTF-8, got b'\\xe9' at byte 17 (save the file as UTF-8)"
 
 
-def test_a_csv_text_may_be_longer_than_the_csv_module_allows_by_itself(tmp_path: Path) -> None:
+def test_a_csv_text_may_be_longer_than_the_default_limit_of_the_csv_module(tmp_path: Path) -> None:
     text = "word " * 100_000
     (article,) = read_articles(csv_file(tmp_path, f"doc_id,date,text\na,2001-09-11,{text}\n"))
     assert article.text == text
@@ -467,15 +478,15 @@ def test_parquet_dates_and_metadata_may_be_typed(tmp_path: Path) -> None:
         assert list(read_articles(tmp_path / "news.parquet")) == [Article("1", day, "x", "", expected)]
 
 
-def test_parquet_faults_are_named(tmp_path: Path) -> None:
+def test_errors_name_the_row_of_a_parquet_file(tmp_path: Path) -> None:
     path = tmp_path / "news.parquet"
     pq.write_table(pa.table({"doc_id": ["a", "b"], "date": ["2001-09-11", None], "text": ["", ""]}), path)
-    assert refusal(path) == f"{path}: row 2: doc_id 'b': date must be there, got none"
+    assert error_text(path) == f"{path}: row 2: doc_id 'b': date is missing"
     pq.write_table(pa.table({"doc_id": ["a"], "date": ["2001-09-11"], "text": [""], "x": [b"\0"]}), path)
-    assert "metadata must be what JSON can hold, got bytes" in refusal(path)
+    assert "metadata must be JSON values, got bytes" in error_text(path)
     assert len(list(read_articles(path, metadata=[]))) == 1
     path.write_bytes(b"PAR1 no")
-    assert refusal(path).startswith(f"{path}: file must be Parquet, got: ")
+    assert error_text(path).startswith(f"{path}: file must be Parquet, got: ")
 
 
 # --- NITF --------------------------------------------------------------------------------------------------
@@ -483,7 +494,7 @@ def test_parquet_faults_are_named(tmp_path: Path) -> None:
 SUMMIT = "THE leaders met in Vienna on Tuesday, and talked."
 
 
-def test_an_article_of_the_corpus_is_read_with_all_it_says(tmp_path: Path) -> None:
+def test_all_fields_of_an_nitf_article_are_read(tmp_path: Path) -> None:
     head = """<meta content="Foreign Desk" name="dsk"/><meta name="banner" content="January 8, 1991"/>
 <meta name="alternate_url" content="http://y.org/1"/><meta name="person" content="odd"/>"""
     indexed = """<docdata><series series.name="News Analysis"/><identified-content>
@@ -531,18 +542,18 @@ def test_an_article_of_the_corpus_is_read_with_all_it_says(tmp_path: Path) -> No
     ("paragraphs", "expected"),
     [
         ([f"LEAD: {SUMMIT}", SUMMIT, "More."], [SUMMIT, "More."]),
-        # The lead takes two paragraphs together, or a part of one; small capitals and marks may differ.
+        # The lead may join two paragraphs or be part of one; case and punctuation may differ.
         ([f"LEAD: {SUMMIT} More.", SUMMIT, "More.", "End."], [SUMMIT, "More.", "End."]),
         (["LEAD: The leaders met in Vienna", SUMMIT], [SUMMIT]),
         (["LEAD: The Leaders met, in Vienna -- on Tuesday", SUMMIT], [SUMMIT]),
         ([f"LEAD: {SUMMIT}", f"LEAD: {SUMMIT}", SUMMIT], [SUMMIT]),
-        # Nothing repeats it: it is text. One word of ten may differ, not two.
+        # A lead that is not repeated is text. One word of ten may differ, two may not.
         ([f"LEAD: {SUMMIT}"], [SUMMIT]),
         ([f"LEAD: {SUMMIT}", "More."], [SUMMIT, "More."]),
         (["LEAD: a b c d e f g h i X", "a b c d e f g h i j k"], ["a b c d e f g h i j k"]),
         (["LEAD: a b c d e f g h X Y", "a b c d e f g h i j"], ["a b c d e f g h X Y", "a b c d e f g h i j"]),
         (["LEAD:", "More."], ["More."]),
-        # It is not the mark where it does not begin a paragraph, nor in small letters.
+        # LEAD is a mark only at the start of a paragraph and in capitals.
         (
             ["The LEAD: it rained.", "Lead: it rained.", "it rained."],
             ["The LEAD: it rained.", "Lead: it rained.", "it rained."],
@@ -550,20 +561,20 @@ def test_an_article_of_the_corpus_is_read_with_all_it_says(tmp_path: Path) -> No
         (["More.", f"LEAD: {SUMMIT}", SUMMIT], ["More.", SUMMIT]),
     ],
 )
-def test_a_lead_that_is_repeated_counts_once(tmp_path: Path, paragraphs: list[str], expected: list[str]) -> None:
+def test_a_repeated_lead_is_left_out(tmp_path: Path, paragraphs: list[str], expected: list[str]) -> None:
     assert one_xml(tmp_path, nitf(full=paragraphs, lead=paragraphs[:1])).text == "\n\n".join(expected)
 
 
 @given(st.lists(RUNS, min_size=1, max_size=4), st.data())
 @settings(max_examples=40)
-def test_marking_a_start_of_the_text_as_lead_does_not_change_it(paragraphs: list[str], data: st.DataObject) -> None:
+def test_a_lead_that_repeats_the_start_does_not_change_the_text(paragraphs: list[str], data: st.DataObject) -> None:
     words = " ".join(paragraphs).split()
     lead = " ".join(words[: data.draw(st.integers(1, len(words)))])
     plain, marked = (
         list(_articles_of_xml(nitf(full=[escape(p) for p in full])))
         for full in (paragraphs, [f"LEAD: {lead}", *paragraphs])
     )
-    # A lead of marks alone has no words that could be found again.
+    # A lead of punctuation only has no words to compare.
     assert marked == plain or not any(character.isalnum() or character == "_" for character in lead)
 
 
@@ -574,7 +585,7 @@ def _articles_of_xml(content: bytes) -> Iterator[Article]:
         yield from read_articles(path)
 
 
-def test_the_lead_serves_where_there_is_no_full_text(tmp_path: Path) -> None:
+def test_the_lead_is_the_text_if_there_is_no_full_text(tmp_path: Path) -> None:
     assert one_xml(tmp_path, nitf(full=None, lead=[f"LEAD: {SUMMIT}"])).text == SUMMIT
 
 
@@ -587,7 +598,7 @@ def test_a_body_without_blocks_gives_its_paragraphs(tmp_path: Path) -> None:
     assert article.text == "One.\n\nTwo and half.\n\nThree.\n\nFour."
 
 
-def test_the_date_comes_from_pubdata_and_else_from_the_meta_elements(tmp_path: Path) -> None:
+def test_the_date_comes_from_pubdata_or_else_from_the_meta_elements(tmp_path: Path) -> None:
     parts = ("7", "2", "1990")
     assert one_xml(tmp_path, nitf(parts=parts)).date == datetime.date(1991, 1, 16)
     assert one_xml(tmp_path, nitf(date=None, parts=parts)).date == datetime.date(1990, 2, 7)
@@ -595,7 +606,7 @@ def test_the_date_comes_from_pubdata_and_else_from_the_meta_elements(tmp_path: P
     assert one_xml(tmp_path, again).date == datetime.date(1991, 1, 16)
 
 
-def test_the_format_of_dates_is_that_of_tables_alone(tmp_path: Path) -> None:
+def test_the_date_format_applies_to_tables_only(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(nitf())
     inputs = [one_json(tmp_path, date="11.9.2001"), tmp_path / "a.xml"]
     dates = [article.date for article in read_articles(inputs, date_format="%d.%m.%Y")]
@@ -605,10 +616,10 @@ def test_the_format_of_dates_is_that_of_tables_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (nitf(date=None), "line 1: doc_id '17': date.publication must be there, got none"),
+        (nitf(date=None), "line 1: doc_id '17': date.publication is missing"),
         (nitf(date="1987"), "line 5: doc_id '17': date.publication must be an ISO date, got '1987'"),
         (nitf(date=None, parts=("30", "2", "1990")), "line 4: doc_id '17': date.publication must be an ISO date, got"),
-        (nitf(doc_id=None), "line 5: doc-id must be there, got none"),
+        (nitf(doc_id=None), "line 5: doc-id is missing"),
         (nitf()[:-10], "line 9: XML must be well-formed, got: "),
         (b"", "line 1: XML must be well-formed, got: no element found"),
         (b"<html/>", "line 1: the outermost element must be nitf, got 'html'"),
@@ -617,9 +628,9 @@ def test_the_format_of_dates_is_that_of_tables_alone(tmp_path: Path) -> None:
         (nitf(full=["&unheard;"]), "line 7: entities must be names of characters, got 'unheard'"),
     ],
 )
-def test_bad_xml_is_named_by_its_line(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_an_error_names_the_line_of_bad_xml(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "a.xml").write_bytes(content)
-    assert refusal(tmp_path / "a.xml").startswith(f"{tmp_path / 'a.xml'}: {reason}")
+    assert error_text(tmp_path / "a.xml").startswith(f"{tmp_path / 'a.xml'}: {reason}")
 
 
 BOMB = '<!DOCTYPE nitf [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
@@ -634,12 +645,12 @@ BOMB = '<!DOCTYPE nitf [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
         ('<!DOCTYPE nitf [<!ENTITY % p SYSTEM "http://localhost/x">%p;]>', "p"),
     ],
 )
-def test_entities_are_refused_before_they_are_used(tmp_path: Path, doctype: str, name: str) -> None:
+def test_declared_entities_raise_before_they_are_expanded(tmp_path: Path, doctype: str, name: str) -> None:
     (tmp_path / "a.xml").write_bytes(nitf(doctype=doctype, full=["&a;&x;"]))
-    assert refusal(tmp_path / "a.xml").endswith(f"line 2: XML must declare no entities, got {name!r}")
+    assert error_text(tmp_path / "a.xml").endswith(f"line 2: XML must declare no entities, got {name!r}")
 
 
-def test_names_of_characters_are_known_without_the_document_type(tmp_path: Path) -> None:
+def test_html_character_names_are_known_without_the_document_type(tmp_path: Path) -> None:
     assert one_xml(tmp_path, nitf(full=["caf&eacute;&nbsp;au&#32;lait &mdash; &lt;"])).text == "café au lait — <"
 
 
@@ -665,18 +676,18 @@ def test_archives_in_archives_are_read_as_streams(tmp_path: Path) -> None:
     ]
     write_tar(outer, members)
     assert [article.doc_id for article in read_articles(outer)] == ["1", "2", "3"]
-    assert [article.doc_id for article in read_articles(outer, doc_id=None)] == [
+    assert [article.doc_id for article in read_articles(outer, id_column=None)] == [
         "1987/01.tgz/01/1.xml",
         "1987/01.tgz/01/2.xml.gz",
         "3.xml",
     ]
     write_tar(tmp_path / "more.tar", [("data.tar", outer.read_bytes())])
-    assert "member data.tar: archives must be nested once at most, got '1987/01.tgz' in it" in refusal(
+    assert "member data.tar: archives must be nested once at most, got '1987/01.tgz' in it" in error_text(
         tmp_path / "more.tar"
     )
 
 
-def test_members_of_an_archive_are_named_and_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markup, "XML_LIMIT", 2000)
     members = [
         ("1.xml", nitf(date=None)),
@@ -690,11 +701,11 @@ def test_members_of_an_archive_are_named_and_set_aside(tmp_path: Path, monkeypat
     rejected: list[Rejected] = []
     assert [article.doc_id for article in read_articles(tmp_path / "a.tgz", on_rejected=rejected.append)] == ["17"]
     assert [(bad.place, bad.reason.split(", got")[0]) for bad in rejected] == [
-        ("member 1.xml, line 1", "date.publication must be there"),
+        ("member 1.xml, line 1", "date.publication is missing"),
         ("member 2.xml, line 1", "XML must be well-formed"),
         ("member 3.xml, line 1", "a document must be at most 2000 bytes"),
         ("member 4.xml.gz, line 1", "a document must be at most 2000 bytes"),
-        ("member 5.xml.gz", "gzip data must be whole"),
+        ("member 5.xml.gz", "gzip data must be complete"),
     ]
 
 
@@ -706,7 +717,7 @@ def test_an_archive_keeps_no_member_in_memory(tmp_path: Path) -> None:
     assert sum(type(each) is tarfile.TarInfo for each in gc.get_objects()) < 10
 
 
-def test_links_and_folders_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
+def test_links_and_folders_in_an_archive_are_ignored(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for name, kind in (("x.xml", tarfile.SYMTYPE), ("y.xml", tarfile.DIRTYPE), ("z.xml", tarfile.LNKTYPE)):
             info = tarfile.TarInfo(name)
@@ -715,18 +726,18 @@ def test_links_and_folders_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
     assert list(read_articles(tmp_path / "a.tar")) == []
 
 
-def test_an_archive_that_ends_early_or_goes_on_with_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_or_extended_archive_raises(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     write_tar(path, [("1.xml", nitf(doc_id="1")), ("2.xml", nitf(doc_id="2"))])
     whole = path.read_bytes()
     second = whole.index(b"2.xml")
     for content, reason in [
-        (whole[:second], "archive must be whole, got: no end of archive"),
-        (whole[: second + 100], "archive must be whole, got: "),
-        (whole[: second + 600], "archive must be whole, got: "),
-        (whole[:second] + b"\xff" + whole[second + 1 :], f"archive must be whole, got: no header at byte {second}"),
-        (whole + whole, "archive must be whole, got: no header at byte "),
-        (b"", "archive must be whole, got: "),
+        (whole[:second], "archive must be complete, got: no end of archive"),
+        (whole[: second + 100], "archive must be complete, got: "),
+        (whole[: second + 600], "archive must be complete, got: "),
+        (whole[:second] + b"\xff" + whole[second + 1 :], f"archive must be complete, got: no header at byte {second}"),
+        (whole + whole, "archive must be complete, got: no header at byte "),
+        (b"", "archive must be complete, got: "),
     ]:
         path.write_bytes(content)
-        assert reason in refusal(path, on_rejected=lambda bad: None)
+        assert reason in error_text(path, on_rejected=lambda bad: None)

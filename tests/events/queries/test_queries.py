@@ -43,7 +43,7 @@ def story(sentences: list[str] = STORY, gold: list[int | str | None] | None = No
 
 
 def asked(queries: DocumentQueries) -> set[tuple[str, str]]:
-    return {(MENTION_TYPES[m], verb) for verb in queries.verbs for m in np.flatnonzero(queries.held_types)}
+    return {(MENTION_TYPES[m], verb) for verb in queries.verbs for m in np.flatnonzero(queries.present_types)}
 
 
 def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
@@ -138,7 +138,7 @@ def test_mentions_without_an_entity_neither_describe_nor_act(
 ) -> None:
     queries = match_queries(story(gold=gold))
     assert queries.verbs == verbs
-    assert [MENTION_TYPES[m] for m in np.flatnonzero(queries.held_types)] == types
+    assert [MENTION_TYPES[m] for m in np.flatnonzero(queries.present_types)] == types
     assert queries.n_left_out == n_left_out
 
 
@@ -163,7 +163,7 @@ class Case(NamedTuple):
         return DocumentQueries(
             doc_id="d",
             verbs=VERBS,
-            held_types=held,
+            present_types=held,
             typed_mentions=np.array(typed, np.int32),
             types=np.array([self.types[i] for i in typed], np.int32),
             pronouns=np.array([i for i, _ in pairs], np.int32),
@@ -250,8 +250,8 @@ def test_mentions_after_the_last_that_matters_are_not_sampled() -> None:
     ("document", "options", "message"),
     [
         (story(), {"role": "boss"}, "role must be one of subject, object, passive_subject, passive_agent, got 'boss'"),
-        (story(), {}, "doc_id 'd': gold must be there for the truth of queries, got none"),
-        (dataclasses.replace(story(), tokens=None), {}, "doc_id 'd': tokens must be there for queries, got none"),
+        (story(), {}, "doc_id 'd': gold is required for the truth of queries"),
+        (dataclasses.replace(story(), tokens=None), {}, "doc_id 'd': tokens are required for queries"),
         (story(gold=["a"] * 4), {"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
     ],
 )
@@ -371,9 +371,12 @@ def test_probabilities_are_each_documents_own_under_its_own_recalibration() -> N
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([], "documents must hold a query (a typed mention and a pronoun in its role), got none"),
-        ([match_queries(story(["cats=cat/NOUN>0:root"], gold=["a"]))], "documents must hold a query (a typed mention"),
-        ([match_queries(story(), with_gold=False)], "doc_id 'd': gold must be there for a query table, got none"),
+        ([], "documents must contain a query (a mention with a type, and a pronoun in the role), got none"),
+        (
+            [match_queries(story(["cats=cat/NOUN>0:root"], gold=["a"]))],
+            "documents must contain a query (a mention with a type",
+        ),
+        ([match_queries(story(), with_gold=False)], "doc_id 'd': gold is required for a query table"),
     ],
 )
 def test_tables_of_nothing_are_refused(documents: list[DocumentQueries], message: str) -> None:
@@ -383,5 +386,5 @@ def test_tables_of_nothing_are_refused(documents: list[DocumentQueries], message
 
 def test_a_recalibration_for_each_document_or_one_for_all() -> None:
     table = QueryTable.of(match_queries(document) for document in corpus())
-    with pytest.raises(ParameterError, match=r"recalibrations must be one a document \(\d+\), got 1"):
+    with pytest.raises(ParameterError, match=r"recalibrations must be one per document \(\d+\), got 1"):
         table.probabilities([AS_IT_IS])

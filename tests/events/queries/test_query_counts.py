@@ -64,7 +64,7 @@ def test_one_draw_is_the_law_itself() -> None:
     [
         ([0.5], "probs must be (n_draws, n_documents) with at least one draw, got shape (1,)"),
         (np.zeros((0, 3)), "probs must be (n_draws, n_documents) with at least one draw, got shape (0, 3)"),
-        ([["a"]], "probs must be numbers (n_draws, n_documents), got something else"),
+        ([["a"]], "probs must be numbers (n_draws, n_documents)"),
         ([[1.5]], "probs[0] must lie in [0, 1], got 1.5"),
         ([[math.nan]], "probs[0] must lie in [0, 1], got nan"),
     ],
@@ -125,7 +125,7 @@ def test_draws_of_a_recalibration_widen_the_intervals() -> None:
 @pytest.mark.parametrize(
     ("probs", "options", "message"),
     [
-        ([0.5] * 4, {}, "probs must be one a pair (5), got 4"),
+        ([0.5] * 4, {}, "probs must have one for each pair (5), got 4"),
         ([0.5] * 5, {"levels": [1.0]}, "levels must lie in (0, 1), got 1.0"),
         ([0.5, 0.5, 0.5, 0.5, 2.0], {}, "probs[4] must lie in [0, 1], got 2.0"),
     ],

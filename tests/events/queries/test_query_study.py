@@ -158,7 +158,7 @@ def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [
-        ([], {}, "gold must be there for queries, got none in 0 documents"),
+        ([], {}, "documents must have gold for queries, got none in 0 documents"),
         (documents()[:3], {"objectives": ("guess",)}, "objective must be one of likelihood, links, links-log, queries"),
         (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
         (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
@@ -216,7 +216,7 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     bad = lines()[0] | {"doc_id": "bad", "tokens": None}
     bare = {name: value for name, value in lines()[1].items() if name != "gold"} | {"doc_id": "bare", "tokens": None}
     source = er.write_lines(tmp_path / "stories.jsonl", [*lines(), bad, bare])
-    message = f"{source}: line 25: doc_id 'bad': tokens must be there for queries, got none"
+    message = f"{source}: line 25: doc_id 'bad': tokens are required for queries"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         run_query_report(source, tmp_path / "out", QUICK)
     assert not (tmp_path / "out").exists()

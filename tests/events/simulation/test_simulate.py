@@ -1,4 +1,4 @@
-"""Simulated news: valid parses, truth drawn from the scores, numbers as promised."""
+"""Simulated news: numbers of documents and mentions, truth drawn from the scores, errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_first_documents_of_more_are_the_documents_of_fewer(few: list[Simula
     assert all(same(a, b) for a, b in zip(fewer, few[:5], strict=True))
 
 
-def test_another_seed_tells_other_news(few: list[SimulatedDocument]) -> None:
+def test_another_seed_gives_other_news(few: list[SimulatedDocument]) -> None:
     assert not any(same(a, b) for a, b in zip(few, simulate_documents(10, seed=12, event_share=SHARE), strict=True))
 
 
@@ -76,17 +76,21 @@ def test_documents_of_one_seed_differ(few: list[SimulatedDocument]) -> None:
     assert len({" ".join(each.document.tokens.text) for each in few if each.document.tokens}) == 10
 
 
-def test_documents_come_one_at_a_time() -> None:
+def test_documents_are_made_one_at_a_time() -> None:
     stream = simulate_documents(10**12)
     assert [each.document.doc_id for each in islice(stream, 2)] == ["sim-000000", "sim-000001"]
 
 
-def test_documents_are_the_same_after_writing_and_reading(few: list[SimulatedDocument], tmp_path: Path) -> None:
+def test_documents_survive_writing_and_reading(few: list[SimulatedDocument], tmp_path: Path) -> None:
     path = tmp_path / "news.parquet"
     write_documents((each.document for each in few), path)
     for each, back in zip(few, read_documents(path), strict=True):
         assert same(each, SimulatedDocument(back, each.true_antecedents))
         assert back.metadata == {"simulated": True}
+
+
+def test_a_simulated_document_has_a_short_repr(few: list[SimulatedDocument]) -> None:
+    assert repr(few[0]) == f"SimulatedDocument({few[0].document!r})"
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -95,7 +99,7 @@ def test_documents_are_the_same_after_writing_and_reading(few: list[SimulatedDoc
 def test_numbers_of_mentions_have_the_median_and_the_tail(simulated: list[SimulatedDocument]) -> None:
     logarithms = np.log([each.document.n_mentions for each in simulated])
     # An article ends within a sentence of its number, so 5 mentions are allowed besides the error of a sample's
-    # median, sqrt(pi / 2) * 0.6 / sqrt(n) for a normal law of standard deviation 0.6.
+    # median, sqrt(pi / 2) * 0.6 / sqrt(n) for a normal distribution of standard deviation 0.6.
     error = np.sqrt(np.pi / 2) * 0.6 / np.sqrt(len(simulated))
     low, high = np.log(125.0), np.log(135.0)
     assert plausible_means(np.median(logarithms), np.clip(np.median(logarithms), low, high), error)
@@ -120,25 +124,25 @@ def test_dates_lie_in_the_range(simulated: list[SimulatedDocument]) -> None:
     assert {each.document.date for each in simulate_documents(5, start=DAY, end=DAY, event_share=0.5)} == {DAY}
 
 
-def test_the_share_of_possible_events_is_the_one_asked_for(simulated: list[SimulatedDocument]) -> None:
+def test_the_share_of_possible_events_is_the_event_share(simulated: list[SimulatedDocument]) -> None:
     n_possible = sum(matched(each.document).possible for each in simulated)
     assert plausible_counts(n_possible, len(simulated), SHARE).all()
 
 
 @pytest.mark.parametrize("preset", ["paper", "extended"])
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_no_article_or_every_article_can_hold_an_event(share: float, preset: str) -> None:
+def test_no_article_or_every_article_can_contain_an_event(share: float, preset: str) -> None:
     documents = [each.document for each in simulate_documents(60, seed=4, event_share=share, median_mentions=40.0)]
     assert {matched(document, preset).possible for document in documents} == {bool(share)}
 
 
-def test_presets_see_different_agents(simulated: list[SimulatedDocument]) -> None:
-    seen: dict[str, set[tuple[str, int]]] = {"paper": set(), "extended": set()}
+def test_presets_match_different_agents(simulated: list[SimulatedDocument]) -> None:
+    matches: dict[str, set[tuple[str, int]]] = {"paper": set(), "extended": set()}
     for each in simulated[:100]:
-        for preset, agents in seen.items():
+        for preset, agents in matches.items():
             instances = matched(each.document, preset).instances
             agents |= {(each.document.doc_id, mention) for mention, *_ in instances.tolist()}
-    assert seen["paper"] < seen["extended"]
+    assert matches["paper"] < matches["extended"]
 
 
 def test_many_events_are_uncertain(simulated: list[SimulatedDocument]) -> None:
@@ -149,7 +153,7 @@ def test_many_events_are_uncertain(simulated: list[SimulatedDocument]) -> None:
     assert (likeliest > 0.9).mean() > 0.1
 
 
-def test_attacks_are_often_told_with_a_pronoun(simulated: list[SimulatedDocument]) -> None:
+def test_many_attackers_are_pronouns(simulated: list[SimulatedDocument]) -> None:
     parts = []
     for each in simulated:
         if (found := matched(each.document)).possible and each.document.tokens:
@@ -200,7 +204,7 @@ def test_gold_is_the_connected_components_of_the_true_links(few: list[SimulatedD
 
 
 def link_outcomes(documents: list[SimulatedDocument]) -> tuple[np.ndarray, np.ndarray]:
-    """Of each candidate of each mention, NEW among them: the stated probability, and whether it is the truth."""
+    """Stated probability of each candidate of each mention, NEW included, and whether it is true."""
     stated, true = [], []
     for each in documents:
         distribution = each.document.antecedents
@@ -220,14 +224,14 @@ def test_truth_follows_the_stated_probabilities(simulated: list[SimulatedDocumen
     assert (np.bincount(bins) > 1000).all()
 
 
-def test_new_entities_come_as_often_as_stated(simulated: list[SimulatedDocument]) -> None:
+def test_new_entities_are_as_frequent_as_stated(simulated: list[SimulatedDocument]) -> None:
     stated = np.concatenate([each.document.antecedents.new_probs for each in simulated])
     n_new = sum(int((each.true_antecedents == -1).sum()) for each in simulated)
     assert plausible_means(n_new, stated.sum(), np.sqrt((stated * (1 - stated)).sum())).all()
 
 
 def confidence_error(temperature: float) -> float:
-    """How much more often the likeliest choice is right than stated, in standard errors."""
+    """Excess of correct likeliest choices over the stated number, in standard errors."""
     distance = variance = 0.0
     for each in simulate_documents(60, seed=5, temperature=temperature):
         distribution = each.document.antecedents
@@ -267,11 +271,11 @@ def test_scores_have_three_decimals(few: list[SimulatedDocument]) -> None:
 
 
 def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
-    # What is left out makes the rest no smaller; rounding a score by 0.0005 changes a probability by 0.05%.
+    # Leaving out candidates lowers no other probability; rounding a score by 0.0005 changes a probability by 0.05%.
     assert min(each.document.antecedents.probs.min() for each in few) >= 1e-4 * 0.999
 
 
-# --- refusals ----------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -288,20 +292,20 @@ def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
         ({"countries": default_countries()[:3] * 2}, "countries must have distinct codes, got 'AFG' twice"),
         (
             {"countries": [SimulatedCountry(code, "Iraq", rate=-1.0) for code in "ABC"]},
-            "countries: rate of A must not be negative, got -1.0",
+            "countries must have rates of at least 0, got -1.0 for A",
         ),
         (
             {"countries": [SimulatedCountry(code, "Iraq", rate=0.0) for code in "ABC"]},
-            "event_share must be 0 where no country has a rate above 0, got 0.1",
+            "event_share must be 0 if no country has a rate above 0, got 0.1",
         ),
     ],
 )
-def test_parameters_outside_their_range_are_refused_at_once(parameters: dict[str, object], message: str) -> None:
+def test_parameters_outside_their_range_raise_at_once(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         simulate_documents(**{"n_documents": 1, **parameters})  # type: ignore[arg-type]
 
 
-def test_a_country_may_appear_in_the_middle_of_the_time() -> None:
+def test_a_country_may_begin_to_exist_within_the_period() -> None:
     countries = [*default_countries()[:2], SimulatedCountry("NEW", "Newland", since=DAY)]
     with pytest.raises(ParameterError, match="got 2 on 1995-05-04"):
         simulate_documents(1, start=DAY - datetime.timedelta(1), end=DAY, countries=countries)

@@ -1,4 +1,4 @@
-"""The notation of templates: what each mark means, and templates without mistakes."""
+"""The notation of templates: the meaning of each mark, and checks of the shipped templates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.rules import load_rules
 from events.simulation._notation import Phrase, joined, parsed
-from events.simulation._text import ATTACKS, KINDS, OTHER_ATTACKS, TOPICS
+from events.simulation._text import news_texts
 
-SENTENCES = [
-    sentence
-    for text in (ATTACKS, OTHER_ATTACKS, *(topic.sentences for topic in TOPICS.values()))
-    for sentence in text.strip().splitlines()
-]
-NOUN_PHRASES = sorted({phrase for kind in KINDS.values() for phrase in f"{kind.first}|{kind.later}".split("|")})
+TEXTS = news_texts()
+ATTACKS = (TEXTS.attacks + TEXTS.other_attacks).splitlines()
+SENTENCES = ATTACKS + [sentence for topic in TEXTS.topics.values() for sentence in topic.sentences.splitlines()]
+NOUN_PHRASES = sorted({phrase for kind in TEXTS.kinds.values() for phrase in (*kind.first, *kind.later)})
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -41,7 +39,7 @@ def test_each_noun_phrase_has_its_noun_or_a_country_above(notation: str) -> None
     assert root.slot in ("name", "people", "abbr") or root.upos in ("NOUN", "PROPN")
 
 
-# Which slots the two presets of the rule "attack" see as agents, in the order of the templates.
+# Slots that are agents under the two presets of the rule "attack", in the order of the templates.
 AGENTS = [
     *(("A", "A") for _ in range(10)),
     ("C", "C"),
@@ -59,18 +57,15 @@ AGENTS = [
 
 @pytest.mark.parametrize(
     ("sentence", "paper", "extended"),
-    [
-        (sentence, *agents)
-        for sentence, agents in zip(ATTACKS.split("\n")[1:-1] + OTHER_ATTACKS.split("\n")[1:-1], AGENTS, strict=True)
-    ],
+    [(sentence, *agents) for sentence, agents in zip(ATTACKS, AGENTS, strict=True)],
 )
-def test_presets_see_these_agents_of_an_attack(sentence: str, paper: str, extended: str) -> None:
+def test_agents_of_an_attack_by_preset(sentence: str, paper: str, extended: str) -> None:
     assert agents(sentence, "paper") == paper
     assert agents(sentence, "extended") == extended
 
 
 def agents(sentence: str, preset: str) -> str:
-    """Slots, each filled with one word, that a preset sees as agents."""
+    """Slots, each filled with one word, that are agents under a preset."""
     template = parsed(sentence)
     fillers = {i: word(item.slot) for i, item in enumerate(template.items) if item.slot}
     phrase = joined(template, fillers)
@@ -88,20 +83,20 @@ def word(text: str) -> Phrase:
 
 
 def test_each_slot_of_a_topic_has_a_role() -> None:
-    for name, topic in TOPICS.items():
+    for name, topic in TEXTS.topics.items():
         roles = {each.partition(":")[0] for each in topic.roles.split()}
-        texts = [topic.sentences] + [ATTACKS, OTHER_ATTACKS] * (name == "conflict")
-        used = {item.slot for text in texts for line in text.strip().splitlines() for item in parsed(line).items}
+        lines = topic.sentences.splitlines() + ATTACKS * (name == "conflict")
+        used = {item.slot for line in lines for item in parsed(line).items}
         assert used - {""} <= roles, name
 
 
-def test_each_role_is_of_a_kind() -> None:
-    for topic in TOPICS.values():
+def test_each_role_has_known_kinds() -> None:
+    for topic in TEXTS.topics.values():
         for each in topic.roles.split():
-            assert {kind.rstrip("123") for kind in each.partition(":")[2].split(",")} <= set(KINDS)
+            assert {kind.rstrip("123") for kind in each.partition(":")[2].split(",")} <= set(TEXTS.kinds)
 
 
-def test_function_words_find_their_heads_to_the_right() -> None:
+def test_heads_of_function_words_are_to_the_right() -> None:
     items = parsed("{A}/nsubj did not ask=ask/V the old/J/amod/men men=man/N/obj to leave=leave/V/xcomp .").items
     heads = {item.text: items[item.head].text for item in items if item.head >= 0}
     assert heads == {
@@ -124,7 +119,7 @@ def test_to_before_a_noun_is_a_preposition() -> None:
     assert [(item.upos, item.dep, item.head) for item in items if item.text == "to"] == [("ADP", "case", 3)]
 
 
-def test_brackets_are_mentions_with_the_head_that_looks_outside() -> None:
+def test_the_head_of_a_bracketed_mention_is_attached_outside() -> None:
     template = parsed("[the siege/N/nsubj of [the town/N/nmod/siege]] ended=end/V .")
     assert sorted(template.mentions) == [(0, 4, 1), (3, 4, 4)]
 
@@ -148,12 +143,12 @@ def test_a_becomes_an_before_a_vowel() -> None:
     ("notation", "message"),
     [
         ("{A}/nsubj slept/V slept/V .", "must have one root, got 2"),
-        ("{A}/nsubj/ran slept/V .", "head 'ran' must be there once, got 0"),
-        ("men/N/obj/slept slept/V slept/V/conj .", "head 'slept' must be there once, got 2"),
-        ("{A}/nsubj slept/V the .", "head 'noun' must be there once, got 0"),
+        ("{A}/nsubj/ran slept/V .", "head 'ran' must be unique, got 0"),
+        ("men/N/obj/slept slept/V slept/V/conj .", "head 'slept' must be unique, got 2"),
+        ("{A}/nsubj slept/V the .", "head 'noun' must be unique, got 0"),
         ("{A}/nsubj slept/V soundly .", "word without annotation must be a function word, got 'soundly'"),
     ],
 )
-def test_mistakes_in_a_template_are_refused(notation: str, message: str) -> None:
+def test_mistakes_in_a_template_raise(notation: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parsed(notation)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample.adapters._arrays import Floats, Ints, float_matrix, int_matrix, int_vector, is_masked
-from corefsample.adapters._assembly import Description, Spans, assemble
+from corefsample._arrays import Floats, Ints
+from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector, is_masked
+from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters.refused import refuse_undistributed
+from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
 
 __all__ = ["from_berkeley"]
 
@@ -32,36 +33,36 @@ def from_berkeley(
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
-    """Take a chart of the Berkeley entity system, or any chart whose diagonal is NEW, as a scored document.
+    """Convert a chart of the Berkeley entity system, or any chart whose diagonal is NEW, to a scored document.
 
     Parameters
     ----------
     chart
-        One row a mention: i + 1 values, of the mentions before mention i and then of itself, which is NEW; or the
-        same in a square, whose upper triangle is ignored. Pruned links are -inf (of probabilities 0). NEW may be
-        pruned too.
+        One row per mention: i + 1 values, for the mentions before mention i and then for itself, which is NEW; or the
+        same in a square, whose upper triangle is ignored. Pruned links are -inf, or 0 among probabilities. NEW may
+        be pruned too.
     mentions
         int (n_mentions, 3), in the chart's order (the system sorts by head): first token, the one past the last, and
         head, as offsets in the document. With `sentence_lengths`, (n_mentions, 4): the sentence's number in front,
-        and offsets in it, as a ``Mention`` has them (sentIdx, startIdx, endIdx, headIdx).
+        and offsets in it, as in a ``Mention`` (sentIdx, startIdx, endIdx, headIdx).
     doc_id, date, tokens, metadata
         Of the document.
     values
-        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": what
-        ``computeMarginals`` returns, and what decoding leaves behind in the chart of scores, which it normalises in
-        place.
+        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
+        ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
     sentence_lengths
         Number of tokens of each sentence.
 
     Returns
     -------
     ScoredDocument
-        Its metadata says under "adapter" what was left out.
+        Its metadata reports under "adapter" what was left out.
 
     Raises
     ------
     ParameterError
-        If the chart has another shape or is not finite, its rows are not what `values` says, or a mention is none.
+        If the chart has another shape or is not finite, its rows are not what `values` names, or a mention is
+        invalid.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def from_berkeley(
     ----------
     Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
     """
-    refuse_undistributed(chart)
+    reject_undistributed(chart)
     _checks.choice("values", values, ("scores", "probabilities"))
     square = _square(chart)
     n_mentions = square.shape[0]
@@ -81,47 +82,44 @@ def from_berkeley(
         square = _logs(square)
     elif n_mentions > 1 and _is_normalised(square):
         raise ParameterError(
-            "chart must hold scores, got rows that each add up to one: decoding has normalised them in place, "
-            "so take values='probabilities'"
+            "must contain scores, got rows that each add up to one, as decoding leaves them",
+            parameter="chart",
+            hint=ParameterHint("values", "= 'probabilities' accepts them"),
         )
     links = Links.from_square("chart", square, np.diagonal(square).copy())
     places = _document_offsets(mentions, sentence_lengths)
     if places.shape[0] != n_mentions:
-        raise ParameterError(f"mentions must have one row for each of the chart ({n_mentions}), got {places.shape[0]}")
-    return assemble(
-        "berkeley",
-        links,
-        Spans(places[:, 0], places[:, 1], places[:, 2]),
-        Description(doc_id, date, tokens, metadata),
-    )
+        raise ParameterError(
+            f"must have one row for each of the chart ({n_mentions}), got {places.shape[0]}", parameter="mentions"
+        )
+    spans = Spans(places[:, 0], places[:, 1], places[:, 2])
+    return assemble("berkeley", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
 
 
 def _square(chart: Any) -> Floats:
     """The chart as a square, masked above its diagonal."""
-    rows = None if hasattr(chart, "shape") else _rows(chart)
-    if rows is not None and any(len(row) != len(rows) for row in rows):
-        square = np.full((len(rows), len(rows)), -np.inf)
-        for i, row in enumerate(rows):
-            if len(row) != i + 1:
-                raise ParameterError(f"chart[{i}] must have {i + 1} values, the last for NEW, got {len(row)}")
-            square[i, : i + 1] = float_matrix(f"chart[{i}]", [row])[0]
-        return square
-    if rows is not None and not rows:
-        return np.zeros((0, 0))
-    shaped = np.array(float_matrix("chart", chart))
-    if shaped.shape[0] != shaped.shape[1]:
-        raise ParameterError(f"chart must be square, its diagonal for NEW, got shape {shaped.shape}")
-    shaped[np.triu_indices(shaped.shape[0], 1)] = -np.inf
-    return shaped
-
-
-def _rows(chart: Any) -> list[Any]:
-    try:
-        rows = list(chart)
-        _ = [len(row) for row in rows]
-    except TypeError:
-        raise ParameterError(f"chart must have one row of values a mention, got {_checks.shown(chart)}") from None
-    return rows
+    if not hasattr(chart, "shape"):
+        try:
+            lengths = [len(row) for row in chart]
+        except TypeError:
+            raise ParameterError(
+                f"must have one row of values per mention, got {_checks.shown(chart)}", parameter="chart"
+            ) from None
+        n_mentions = len(lengths)
+        if lengths != [n_mentions] * n_mentions:
+            square = np.full((n_mentions, n_mentions), -np.inf)
+            for i, row in enumerate(chart):
+                if len(row) != i + 1:
+                    raise ParameterError(f"chart[{i}] must have {i + 1} values, the last for NEW, got {len(row)}")
+                square[i, : i + 1] = float_matrix(f"chart[{i}]", [row])[0]
+            return square
+        if not n_mentions:
+            return np.zeros((0, 0))
+    square = float_matrix("chart", chart)
+    if square.shape[0] != square.shape[1]:
+        raise ParameterError(f"must be square, its diagonal for NEW, got shape {square.shape}", parameter="chart")
+    square[np.triu_indices(square.shape[0], 1)] = -np.inf
+    return square
 
 
 def _lower(square: Floats) -> Floats:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample.adapters._arrays import Ints
-from corefsample.adapters._assembly import Description, assemble
+from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._links import Links
+from corefsample.adapters._refused import reject_undistributed
 from corefsample.adapters._tokens import is_spacy_doc, spacy_tokens
-from corefsample.adapters._word_scores import word_links, word_spans
-from corefsample.adapters.refused import refuse_undistributed
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 
@@ -29,10 +28,10 @@ def from_spacy_experimental(
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
-    """Take the scores out of a prediction of the component's model.
+    """Convert a prediction of the component's model to a scored document.
 
-    The model links words, each a head that may stand for a mention, so NEW also means "not a mention", and most
-    mentions of the document are none: `corefsample.adapters.drop_unlinked` leaves those out.
+    The model links words, each a possible head of a mention, so NEW also means "not a mention", and most rows of the
+    document are not mentions: `corefsample.adapters.drop_unlinked` removes those.
 
     Parameters
     ----------
@@ -41,38 +40,33 @@ def from_spacy_experimental(
     prediction
         ``nlp.get_pipe("experimental_coref").model.predict([doc])``: scores of shape (n_tokens, k + 1) with the dummy
         (NEW, 1e-7) in the first column, and the antecedents' tokens of shape (n_tokens, k), unsorted. None for a Doc
-        of fewer than two tokens, which the component does not score either.
+        of fewer than two tokens, which the component does not score.
     doc_id, date, metadata
         Of the document.
     spans
-        For head tokens whose mention is known, its first token and the one past the last, such as those of
+        For head tokens with a known mention, its first token and the one past the last, for example from
         ``experimental_span_resolver``. Other words are mentions of one token.
 
     Returns
     -------
     ScoredDocument
-        Its metadata says under "adapter" what was left out.
+        Its metadata reports under "adapter" what was left out.
 
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or a span does not hold its head.
+        If an array has another shape or is not finite, or a span does not contain its head.
     """
-    refuse_undistributed(prediction)
+    reject_undistributed(prediction)
     if not is_spacy_doc(doc):
-        raise ParameterError(f"doc must be a spaCy Doc, got {type(doc).__name__}")
+        raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")
     tokens = spacy_tokens(doc)
     if prediction is None and len(tokens) < 2:
-        empty: Ints = np.zeros((len(tokens), 0), np.int64)
-        prediction = np.zeros((len(tokens), 1)), empty
+        prediction = np.zeros((len(tokens), 1)), np.zeros((len(tokens), 0), np.int64)
     if not isinstance(prediction, (tuple, list)) or len(prediction) != 2:
         raise ParameterError(
-            f"prediction must be scores and antecedents of model.predict, got {_checks.shown(prediction)}"
+            f"must be scores and antecedents of model.predict, got {_checks.shown(prediction)}", parameter="prediction"
         )
-    links = word_links(prediction[0], prediction[1], len(tokens), n_new=(1,))
-    return assemble(
-        "spacy-experimental",
-        links,
-        word_spans(len(tokens), spans),
-        Description(doc_id, date, tokens, metadata),
-    )
+    links = Links.from_new_first(prediction[0], prediction[1], len(tokens), "token")
+    word_spans = Spans.of_words(len(tokens), spans)
+    return assemble("spacy-experimental", links, word_spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)

@@ -1,0 +1,119 @@
+"""Scores of CorPipe: one chart per sentence, whose columns are the mentions in its window; a link to itself is NEW."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from corefsample._arrays import Floats, Ints
+from corefsample.adapters._arrays import float_matrix, int_vector
+from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._links import Links
+from corefsample.adapters._refused import reject_undistributed
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+
+__all__ = ["from_corpipe"]
+
+
+def from_corpipe(
+    charts: Sequence[Any],
+    mentions: Sequence[Sequence[Sequence[Any]]],
+    *,
+    n_previous: Sequence[int],
+    sentence_lengths: Sequence[int],
+    doc_id: str,
+    tokens: Tokens | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Convert CorPipe's charts of one document, one per sentence, to a scored document.
+
+    CorPipe detects mentions first, so NEW means a new entity here. A mention's antecedents are the mentions of its
+    window that begin at an earlier word.
+
+    Parameters
+    ----------
+    charts
+        For each sentence the result of ``compute_antecedents``: a row for each of its mentions; the columns are first
+        the earlier mentions of its window, then the sentence's own, where the mention itself is NEW. Rows and columns
+        of padding past those are ignored. None for a sentence without mentions.
+    mentions
+        For each sentence its mentions as in ``predict``, by start, then longest first: first and **last** word
+        in the sentence (CorPipe's entity, which follows, is ignored).
+    n_previous
+        For each sentence the number of earlier mentions in its window, which are the last ones before the sentence.
+    sentence_lengths
+        Number of tokens of each sentence.
+    doc_id, date, tokens, metadata
+        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
+
+    Returns
+    -------
+    ScoredDocument
+        Its metadata reports under "adapter" what was left out.
+
+    Raises
+    ------
+    ParameterError
+        If the lists differ in length, a chart is too small or not finite, or a mention is invalid.
+
+    References
+    ----------
+    Straka (2023), ÚFAL CorPipe at CRAC 2023.
+    """
+    reject_undistributed(charts)
+    lengths = int_vector("sentence_lengths", sentence_lengths)
+    previous = int_vector("n_previous", n_previous)
+    for name, values in (("mentions", mentions), ("n_previous", previous), ("sentence_lengths", lengths)):
+        if len(values) != len(charts):
+            raise ParameterError(f"must have one entry per chart ({len(charts)}), got {len(values)}", parameter=name)
+    bounds = _bounds(mentions, lengths)
+    n_mentions = bounds.shape[0]
+    square = np.full((n_mentions, n_mentions), -np.inf)
+    first = 0
+    for s, chart in enumerate(charts):
+        n_rows, n_previous_mentions = len(mentions[s]), int(previous[s])
+        if not 0 <= n_previous_mentions <= first:
+            raise ParameterError(
+                f"n_previous[{s}] must be at most the number of mentions before ({first}), got {n_previous_mentions}"
+            )
+        last = first + n_rows
+        if n_rows:
+            block = _block(s, chart, n_rows, n_previous_mentions + n_rows)
+            square[first:last, first - n_previous_mentions : last] = block
+        first = last
+    new = np.diagonal(square).copy()
+    square[bounds[:, 0][:, None] <= bounds[:, 0][None, :]] = -np.inf
+    links = Links.from_square("charts", square, new)
+    spans = Spans(bounds[:, 0], bounds[:, 1])
+    return assemble("corpipe", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
+
+
+def _block(sentence: int, chart: Any, n_rows: int, n_columns: int) -> Floats:
+    """Scores of a chart without its padding."""
+    scores = float_matrix(f"charts[{sentence}]", chart)
+    if scores.shape[0] < n_rows or scores.shape[1] < n_columns:
+        raise ParameterError(
+            f"charts[{sentence}] must have a row for each mention and a column for each earlier one and itself "
+            f"({n_rows} by {n_columns}), got shape {scores.shape}"
+        )
+    return scores[:n_rows, :n_columns]
+
+
+def _bounds(mentions: Sequence[Sequence[Sequence[Any]]], lengths: Ints) -> Ints:
+    """First token in the document and the one past the last of every mention."""
+    offsets = np.cumsum(lengths) - lengths
+    rows = []
+    for s, bounds in enumerate(mentions):
+        for m, (start, last, *_) in enumerate(bounds):
+            if not 0 <= start <= last < lengths[s]:
+                raise ParameterError(
+                    f"mentions[{s}][{m}] must have 0 <= first <= last < length of the sentence ({lengths[s]}), "
+                    f"got {start} and {last}"
+                )
+            rows.append((offsets[s] + start, offsets[s] + last + 1))
+    return np.array(rows, np.int64).reshape(-1, 2)

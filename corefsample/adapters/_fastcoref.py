@@ -1,0 +1,148 @@
+"""Scores of fastcoref (FCoref and LingMessCoref): its ``CorefResult`` as a scored document."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from corefsample._arrays import Bools, Ints
+from corefsample._checks import choice, shown
+from corefsample.adapters._arrays import float_matrix, head_array, int_matrix
+from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._links import Links, require_new
+from corefsample.adapters._refused import reject_undistributed
+from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_tokens
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import ParameterError
+
+__all__ = ["from_fastcoref"]
+
+
+def from_fastcoref(
+    result: Any,
+    tokens: Any = None,
+    *,
+    doc_id: str,
+    offsets: Sequence[tuple[int, int]] | None = None,
+    alignment: str = "strict",
+    heads: Sequence[int] | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Convert a ``CorefResult`` of fastcoref to a scored document.
+
+    Its mentions are the spans that survived fastcoref's pruning, so NEW also means "not a mention".
+
+    Parameters
+    ----------
+    result
+        Result of ``FCoref.predict`` for one text: ``coref_logit`` of shape (k, k + 1) with NEW in the last column,
+        and ``char_map``, which maps spans of word pieces to rows and characters.
+    tokens
+        A spaCy Doc of the same text, or Tokens. If fastcoref read a text, its spans are characters, and this or
+        `offsets` locates the tokens; if it read words (``is_split_into_words=True``), the tokens are those words.
+    doc_id, date, metadata
+        Of the document.
+    offsets
+        First character of each token, and the one past the last; needed without a spaCy Doc.
+    alignment
+        For a span that begins or ends inside a token: "strict" raises, "expand" widens it to the whole token, "drop"
+        leaves the mention out.
+    heads
+        Head token of each row of ``coref_logit``. By default found in the parse of `tokens`, or the last token.
+
+    Returns
+    -------
+    ScoredDocument
+        Its metadata reports under "adapter" what was left out.
+
+    Raises
+    ------
+    ParameterError
+        If an array has another shape or is not finite, the texts differ, or a span begins or ends inside a token.
+    """
+    reject_undistributed(result)
+    for name in ("coref_logit", "char_map", "text"):
+        if not hasattr(result, name):
+            raise ParameterError(
+                f"must be a CorefResult of fastcoref, with {name}, got {type(result).__name__}", parameter="result"
+            )
+    scores = float_matrix("coref_logit", result.coref_logit)
+    n_rows = scores.shape[0]
+    if scores.shape[1] != n_rows + 1:
+        raise ParameterError(
+            f"must have one column more than rows, the last for NEW, got shape {scores.shape}", parameter="coref_logit"
+        )
+    require_new("coref_logit", scores[:, n_rows], "end")
+    links = Links.from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
+    rows, characters = _mapped_rows(result.char_map, n_rows)
+    words, token_spans, aligned = _token_spans(result.text, tokens, offsets, characters, alignment)
+    bounds, valid = np.zeros((n_rows, 2), np.int64), np.zeros(n_rows, bool)
+    bounds[rows], valid[rows] = token_spans, aligned
+    spans = Spans(bounds[:, 0], bounds[:, 1], head_array(heads, n_rows, "row"), valid)
+    return assemble("fastcoref", links, spans, doc_id=doc_id, tokens=words, date=date, metadata=metadata)
+
+
+def _mapped_rows(char_map: Mapping[Any, Any], n_rows: int) -> tuple[Ints, Ints]:
+    """Rows that stand for a span, ascending, and their characters; padding and special tokens map to None."""
+    characters_of_row = {}
+    for span, (row, characters) in char_map.items():
+        if row is None or characters is None:
+            continue
+        if not 0 <= row < n_rows or row in characters_of_row:
+            pieces = tuple(int(piece) for piece in span)
+            rule = f"be a row of coref_logit (0 to {n_rows - 1}) that occurs once"
+            raise ParameterError(f"char_map[{pieces}] must {rule}, got {row}")
+        characters_of_row[int(row)] = [int(character) for character in characters]
+    rows = sorted(characters_of_row)
+    return np.array(rows, np.int64), int_matrix("char_map", [characters_of_row[row] for row in rows], 2)
+
+
+def _token_spans(
+    text: Any, tokens: Any, offsets: Any, characters: Ints, alignment: str
+) -> tuple[Tokens | None, Ints, Bools]:
+    """Tokens of the document, start and end of the spans among them, and which spans align with tokens."""
+    choice("alignment", alignment, ALIGNMENTS)
+    words = None if isinstance(text, str) else [str(word) for word in text]
+    if is_spacy_doc(tokens):
+        if words is None:
+            if tokens.text != text:
+                raise ParameterError(
+                    f"must be a Doc of the text fastcoref read ({shown(text)}), got {shown(tokens.text)}",
+                    parameter="tokens",
+                )
+            if offsets is None:
+                offsets = [(word.idx, word.idx + len(word.text)) for word in tokens]
+        tokens = spacy_tokens(tokens)
+    if tokens is not None and not isinstance(tokens, Tokens):
+        raise ParameterError(f"must be a spaCy Doc or Tokens, got {type(tokens).__name__}", parameter="tokens")
+    if words is not None:
+        if tokens is not None and list(tokens.text) != words:
+            raise ParameterError(
+                f"must be the words fastcoref read ({shown(words)}), got {shown(tokens.text)}", parameter="tokens"
+            )
+        return tokens, characters, np.ones(characters.shape[0], bool)
+    if offsets is None:
+        raise ParameterError(
+            "must be a spaCy Doc, or come with offsets, because fastcoref read a text", parameter="tokens"
+        )
+    bounds = int_matrix("offsets", offsets, 2)
+    _require_offsets(bounds, tokens)
+    starts, ends, aligned = align(characters, bounds, "char_map span", alignment)
+    return tokens, np.stack((starts, ends), axis=1), aligned
+
+
+def _require_offsets(bounds: Ints, tokens: Tokens | None) -> None:
+    if tokens is not None and len(tokens) != bounds.shape[0]:
+        raise ParameterError(
+            f"must have one pair per token ({len(tokens)}), got {bounds.shape[0]}", parameter="offsets"
+        )
+    before = np.concatenate(([0], bounds[:-1, 1]))
+    bad = np.flatnonzero((bounds[:, 0] < before[: bounds.shape[0]]) | (bounds[:, 1] <= bounds[:, 0]))
+    if bad.size:
+        t = bad[0]
+        rule = "begin where the token before ends, or later, and have a character"
+        raise ParameterError(f"offsets[{t}] must {rule}, got {bounds[t].tolist()} after {before[t]}")

@@ -1,0 +1,170 @@
+"""Scores of Stanza's coreference model: hooks that record what its pipeline discards, and the scored document."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample._arrays import Floats, Ints
+from corefsample._checks import shown
+from corefsample.adapters._arrays import float_matrix, int_matrix
+from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._links import Links
+from corefsample.adapters._refused import reject_undistributed
+from corefsample.adapters._tokens import stanza_tokens
+from corefsample.documents import ScoredDocument
+from corefsample.errors import ParameterError
+
+__all__ = ["StanzaScores", "from_stanza", "recorded_stanza_scores"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StanzaScores:
+    """Scores that Stanza's model computed for one document.
+
+    Attributes
+    ----------
+    scores
+        float64 (n_words, k + 1) or (n_words, k + 2): first one column for NEW, the dummy (1e-7), or two if the model
+        predicts singletons: "begins an entity", then the dummy, "no mention". Then those of the antecedents.
+    antecedents
+        int64 (n_words, k): the antecedents' words, unsorted.
+    spans
+        For each head word in Stanza's own clusters, the first word of its mention and the one past the last.
+    """
+
+    scores: Floats
+    antecedents: Ints
+    spans: Mapping[int, tuple[int, int]]
+
+
+@contextlib.contextmanager
+def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
+    """Record the scores of every document that Stanza's model scores inside the ``with`` block.
+
+    The pipeline keeps only clusters, and the model's result has the scores without their antecedents. So this hooks
+    the model's rough scorer, which chooses the antecedents, and its ``run``; both hooks are removed at the end.
+
+    Parameters
+    ----------
+    source
+        A Stanza ``Pipeline`` with the processor coref, that processor, or its ``CorefModel``.
+
+    Yields
+    ------
+    list of StanzaScores
+        One for each document, in order. A document without words, which Stanza's model rejects, adds none.
+
+    Examples
+    --------
+    ::
+
+        with recorded_stanza_scores(nlp) as records:
+            document = nlp(text)
+        scored = from_stanza(document, records[0], doc_id="a")
+    """
+    model = _model(source)
+    records: list[StanzaScores] = []
+    antecedents: list[Any] = []
+    has_own_run = "run" in vars(model)
+    original = model.run
+
+    def keep_antecedents(_module: Any, _inputs: Any, output: Any) -> None:
+        antecedents[:] = [output[1]]
+
+    def run(*args: Any, **options: Any) -> Any:
+        antecedents.clear()
+        result = original(*args, **options)
+        records.append(_record(result, antecedents))
+        return result
+
+    handle = model.rough_scorer.register_forward_hook(keep_antecedents)
+    model.run = run
+    try:
+        yield records
+    finally:
+        handle.remove()
+        if has_own_run:
+            model.run = original
+        else:
+            del model.run
+
+
+def _model(source: Any) -> Any:
+    processors = getattr(source, "processors", None)
+    if processors is not None:
+        if "coref" not in processors:
+            raise ParameterError(f"must have the processor coref, got {shown(sorted(processors))}", parameter="source")
+        source = processors["coref"]
+    model = getattr(source, "_model", source)
+    if not hasattr(model, "rough_scorer") or not hasattr(model, "run"):
+        raise ParameterError(
+            f"must be a Stanza pipeline, its coref processor or model, got {type(source).__name__}", parameter="source"
+        )
+    return model
+
+
+def _record(result: Any, antecedents: list[Any]) -> StanzaScores:
+    """Copy the scores off the model's device, so that its graph can be freed."""
+    if not antecedents:
+        raise ParameterError("must score antecedents by its rough_scorer, got a run without", parameter="source")
+    spans = {
+        int(head): (int(span[0]), int(span[1]))
+        for heads, cluster in zip(result.word_clusters or (), result.span_clusters or (), strict=False)
+        for head, span in zip(heads, cluster, strict=True)
+    }
+    return StanzaScores(float_matrix("scores", result.coref_scores), int_matrix("antecedents", antecedents[0]), spans)
+
+
+def from_stanza(
+    document: Any,
+    scores: StanzaScores | Sequence[Any],
+    *,
+    doc_id: str,
+    spans: Mapping[int, tuple[int, int]] | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Convert the scores of Stanza's model for one document to a scored document.
+
+    The model links words, each a possible head of a mention. "Begins an entity" and "no mention" are both NEW here:
+    their probabilities are summed. So most rows of the document are not mentions; `corefsample.adapters.drop_unlinked`
+    removes those.
+
+    Parameters
+    ----------
+    document
+        The Stanza ``Document``; its words and parse become the document's tokens.
+    scores
+        A record of `recorded_stanza_scores`, or a pair of arrays: ``coref_scores`` and the antecedents.
+    doc_id, date, metadata
+        Of the document.
+    spans
+        For head words with a known mention, its first word and the one past the last. By default those of Stanza's
+        own clusters. Other words are mentions of one token.
+
+    Returns
+    -------
+    ScoredDocument
+        Its metadata reports under "adapter" what was left out.
+
+    Raises
+    ------
+    ParameterError
+        If an array has another shape or is not finite, or a span does not contain its head.
+    """
+    reject_undistributed(scores)
+    if not hasattr(document, "sentences"):
+        raise ParameterError(f"must be a Stanza Document, got {type(document).__name__}", parameter="document")
+    if isinstance(scores, StanzaScores):
+        spans = scores.spans if spans is None else spans
+        scores = scores.scores, scores.antecedents
+    if not isinstance(scores, (tuple, list)) or len(scores) != 2:
+        raise ParameterError(f"must be StanzaScores or scores and antecedents, got {shown(scores)}", parameter="scores")
+    tokens = stanza_tokens(document)
+    links = Links.from_new_first(scores[0], scores[1], len(tokens), "token", n_new=(1, 2))
+    word_spans = Spans.of_words(len(tokens), spans)
+    return assemble("stanza", links, word_spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)

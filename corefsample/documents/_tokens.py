@@ -1,0 +1,109 @@
+"""The tokens of a document and their dependency parse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Ints32
+from corefsample.documents import _faults
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["INTEGER_COLUMNS", "STRING_COLUMNS", "TOKEN_COLUMNS", "Tokens", "counted"]
+
+STRING_COLUMNS = ("text", "lemma", "upos", "dep")
+INTEGER_COLUMNS = ("head", "sent")
+TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)
+_SHOWN_WORDS = 8
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Number and noun, in the plural unless the number is 1."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tokens:
+    """The tokens of a document and their dependency parse; every field has n_tokens entries.
+
+    Attributes
+    ----------
+    text, lemma, upos, dep
+        Words, lemmas, universal parts of speech and dependency labels.
+    head
+        int32 (n_tokens,): the token's syntactic head as an offset in the document, -1 for a root.
+    sent
+        int32 (n_tokens,): the token's sentence, from 0, never falling.
+    extra
+        Further lists by name (xpos, feats, space_after), unchanged.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if lists differ in length, heads do not form trees, or sentences are not in order.
+    """
+
+    text: Sequence[str]
+    lemma: Sequence[str]
+    upos: Sequence[str]
+    dep: Sequence[str]
+    head: Ints32
+    sent: Ints32
+    extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in INTEGER_COLUMNS:
+            array = _checks.integers_32(f"tokens.{name}", getattr(self, name))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        for name in TOKEN_COLUMNS:
+            if name in self.extra:
+                raise ParameterError(f"tokens.extra must hold further lists only, got {name!r}")
+        for name, column in {**{name: getattr(self, name) for name in TOKEN_COLUMNS}, **self.extra}.items():
+            if len(column) != len(self):
+                raise ParameterError(f"tokens.{name} must be as long as tokens.text ({len(self)}), got {len(column)}")
+        fault = _faults.parse_fault(self.head, self.sent)
+        if fault is not None:
+            raise ParameterError(fault)
+
+    @classmethod
+    def from_valid(cls, **columns: Any) -> Self:
+        """Build from all fields, which are known to satisfy the rules, without checking them again."""
+        tokens = object.__new__(cls)
+        for name, column in columns.items():
+            object.__setattr__(tokens, name, column)
+        return tokens
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __repr__(self) -> str:
+        words = " ".join(self.text[:_SHOWN_WORDS]) + (" ..." if len(self) > _SHOWN_WORDS else "")
+        extra = f", extra {', '.join(self.extra)}" if self.extra else ""
+        return f"Tokens({self.size_in_words()}: {words!r}{extra})"
+
+    def size_in_words(self) -> str:
+        """Numbers of tokens and sentences: "3 tokens in 1 sentence"."""
+        return f"{counted(len(self), 'token')} in {counted(len(np.unique(self.sent)), 'sentence')}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a token: token, text, lemma, upos, head, dep, sent, and each further list by its name."""
+        import pandas as pd
+
+        names = ("text", "lemma", "upos", "head", "dep", "sent")
+        columns = {name: getattr(self, name) for name in names}
+        listed = {name: list(column) for name, column in {**columns, **self.extra}.items()}
+        return pd.DataFrame({"token": np.arange(len(self)), **listed})
+
+    def sentences(self) -> dict[int, tuple[int, int]]:
+        """Token bounds (start, end exclusive) of each sentence number that occurs."""
+        numbers, starts = np.unique(self.sent, return_index=True)
+        ends = [*starts[1:].tolist(), len(self)][: len(starts)]
+        return {int(s): (int(a), int(b)) for s, a, b in zip(numbers, starts, ends, strict=True)}

@@ -1,0 +1,98 @@
+"""Adding documents to a corpus: the checks, the matching and the counting that all ways of doing it share."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample.documents import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.syntax import scheme_names
+from events.counting._periods import Calendar, Period
+from events.counting._tally import MOST_PERIODS, CountTally
+from events.lexicon import Lexicon, load_lexicon
+from events.matching import MentionMatches, match_document
+from events.rules import Rule, load_rules
+
+__all__ = ["DocumentMatcher", "checked_date", "count_documents"]
+
+
+def checked_date(document: ScoredDocument, doc_ids: Collection[str]) -> datetime.date:
+    """Return the date of a document, or raise if it cannot be added to documents with the given doc_ids."""
+    if not isinstance(document, ScoredDocument):
+        raise ParameterError(f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document")
+    place = f"doc_id {document.doc_id!r}"
+    if document.doc_id in doc_ids:
+        raise InputError("doc_id must be unique in the corpus, got it again", place=place)
+    if document.date is None:
+        raise InputError("date is required for events", place=place)
+    return document.date
+
+
+class DocumentMatcher:
+    """Matches a rule and a lexicon with one document after another; None stands for the shipped ones."""
+
+    def __init__(self, rule: Rule | None, lexicon: Lexicon | None, scheme: str | None) -> None:
+        if rule is not None and not isinstance(rule, Rule):
+            raise ParameterError(f"must be a Rule, as load_rules returns, got {_checks.shown(rule)}", parameter="rule")
+        if lexicon is not None and not isinstance(lexicon, Lexicon):
+            found = _checks.shown(lexicon)
+            raise ParameterError(f"must be a Lexicon, as load_lexicon returns, got {found}", parameter="lexicon")
+        if scheme is not None:
+            _checks.choice("scheme", scheme, scheme_names())
+        self.rule = load_rules() if rule is None else rule
+        self.lexicon = load_lexicon() if lexicon is None else lexicon
+        self._scheme = scheme
+
+    def match(self, document: ScoredDocument, date: datetime.date) -> MentionMatches:
+        """Match a document.
+
+        Raises
+        ------
+        InputError
+            If the document has no tokens, or its labels fit no scheme.
+        """
+        place = f"doc_id {document.doc_id!r}"
+        if document.tokens is None:
+            raise InputError("tokens are required for events", place=place)
+        try:
+            return match_document(document.tokens, document.mentions, self.rule, self.lexicon, date, self._scheme)
+        except InputError as error:
+            raise error.at(place) from None
+
+
+def count_documents(
+    tally: CountTally,
+    calendar: Calendar,
+    dates: npt.NDArray[np.datetime64] | Sequence[datetime.date],
+    place_of: Callable[[int], str],
+) -> list[Period]:
+    """Add documents to a tally by their dates, with or without events; return their periods.
+
+    Parameters
+    ----------
+    tally, calendar
+        The sums, and the length of their periods.
+    dates
+        Dates of n documents.
+    place_of
+        Place of the i-th of these documents, for an error.
+
+    Raises
+    ------
+    InputError
+        If a date makes the number of periods too large; then no document is added. We cannot tell whether this date or
+        an earlier document's is wrong.
+    """
+    numbers = calendar.numbers(dates)
+    outlier = tally.first_outlier(numbers)
+    if outlier is not None:
+        rule = f"at most {MOST_PERIODS:,} periods ({calendar.period}) from first to last document"
+        date = np.asarray(dates, "datetime64[D]")[outlier]
+        raise InputError(f"date must leave {rule}, got {date}", place=place_of(outlier))
+    tally.add_documents(numbers)
+    return calendar.periods(numbers)
