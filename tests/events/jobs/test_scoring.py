@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import multiprocessing
+import re
 import signal
 import subprocess
 import sys
@@ -261,7 +262,17 @@ def test_columns_and_numbers_of_articles_are_options(
     columns = ("--text-column", "body", "--date-column", "day", "--title-column", "head", "--date-format", "%d.%m.%Y")
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--jobs", 1, *columns)
-    assert refused(capsys, "score", news, "--out", out, *arguments)[0] == 3
+    status, line = refused(capsys, "score", news, "--out", out, *arguments)
+    assert (status, line) == (
+        3,
+        f"corefsample: {news}: columns must include 'doc_id', got 'body, day, head' (--id-column names another)",
+    )
+    status, line = refused(capsys, "score", news, "--out", out, *arguments[:-2], "--number-articles")
+    assert (status, line) == (
+        3,
+        f"corefsample: {news}: line 2: doc_id 'news.csv#1': day must be an ISO date, got '03.02.2001' "
+        "(--date-format says how dates are written, such as %m/%d/%Y)",
+    )
     status, text, err = called(capsys, "score", news, "--out", out, *arguments, "--number-articles")
     assert (status, err) == (0, "")
     assert "2 documents" in text
@@ -711,28 +722,29 @@ def test_an_existing_output_raises(
     (tmp_path / name).write_text("mine")
     status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
     assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist (--overwrite replaces it), got a file"
+    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
     assert (tmp_path / name).read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--min-prob", 1), "--min-prob must lie in [0, 1), got 1.0"),
-        (("--mentions", "gold"), "--mentions must be one of annotated, parse, got 'gold'"),
-        (("--paragraphs", "page"), "--paragraphs must be one of blank-line, line, got 'page'"),
-        (("--jobs", 0), "--jobs must be a whole number of at least 1, got 0"),
-        (("--scheme", "ud3"), "--scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        (("--out", "s.txt"), "s.txt: file name must end in one of .jsonl.gz"),
+        ({"min_prob": 1.0}, "min_prob must lie in [0, 1), got 1.0"),
+        ({"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
+        ({"paragraphs": "page"}, "paragraphs must be one of blank-line, line, got 'page'"),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
+        ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
+        ({"pipeline": "en", "mentions": "annotated"}, "mentions must be 'parse' with a pipeline, got 'annotated'"),
     ],
 )
-def test_an_option_out_of_its_range_is_bad_usage(
-    capsys: pytest.CaptureFixture[str], corpus: Path, options: tuple[Any, ...], message: str
-) -> None:
-    out = () if "--out" in options else ("--out", corpus.with_name("s.jsonl"))
-    status, line = refused(capsys, "score", corpus, *out, *options)
-    assert status == 2
-    assert message.removesuffix(".gz") in line
+def test_an_option_outside_its_range_raises(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        ScoreOptions(**options)
+
+
+def test_an_output_with_another_ending_raises(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(ParameterError, match=r"s\.txt: file name must end in one of \.jsonl, "):
+        run_score(corpus, tmp_path / "s.txt")
 
 
 def test_standard_input_is_read_but_not_resumed(
