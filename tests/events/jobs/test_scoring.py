@@ -246,8 +246,8 @@ def test_blank_lines_or_line_breaks_separate_paragraphs(text: str, mode: str, pa
 
 def test_metadata_with_the_name_of_a_field_is_renamed_or_raises() -> None:
     day = datetime.date(2001, 2, 3)
-    kept = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
-    assert kept == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
+    metadata = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
+    assert metadata == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
     with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"gold": 1, "article_gold": 2}))
     with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
@@ -469,21 +469,21 @@ def test_the_output_does_not_depend_on_processes_or_resuming(
     whole = run_score(inputs, tmp_path / f"whole.{suffix}", options)
     assert (whole.tally.n_documents, whole.n_quarantined, whole.n_resumed) == (9, 3, 0)
     expected = outputs(Path(whole.out))
-    parted = tmp_path / f"parted.{suffix}"
+    resumed = tmp_path / f"resumed.{suffix}"
     if suffix == "parquet":
-        run_score(inputs, parted, dataclasses.replace(options, jobs=2))
-        assert outputs(parted) == expected
+        run_score(inputs, resumed, dataclasses.replace(options, jobs=2))
+        assert outputs(resumed) == expected
     for n_documents in (3, 6):
         with pytest.raises(KeyboardInterrupt):
-            run_score(inputs, parted, options, resume=True, overwrite=True, on_progress=interrupted_after(n_documents))
-        assert Path(f"{parted}.parts").is_dir()
-    run = run_score(inputs, parted, options, resume=True, overwrite=True)
-    assert outputs(parted) == expected
+            run_score(inputs, resumed, options, resume=True, overwrite=True, on_progress=interrupted_after(n_documents))
+        assert Path(f"{resumed}.parts").is_dir()
+    run = run_score(inputs, resumed, options, resume=True, overwrite=True)
+    assert outputs(resumed) == expected
     assert 4 <= run.n_resumed < 9
     assert dataclasses.replace(run.tally) == whole.tally
     assert run.reasons == whole.reasons
     assert run.skipped == whole.skipped
-    assert not Path(f"{parted}.parts").exists()
+    assert not Path(f"{resumed}.parts").exists()
 
 
 def test_rejected_documents_are_in_the_order_of_the_corpus(
@@ -499,11 +499,11 @@ def test_rejected_documents_are_in_the_order_of_the_corpus(
         ("b.conllu", "document 1", documents[0].doc_id),
     ]
     assert "must be unique in the corpus" in lines[2]["reason"]
-    kept = json.loads(lines[0]["document"])
+    quarantined = json.loads(lines[0]["document"])
     (odd,) = (document for document in read_corefud(inputs[0]) if document.doc_id == "odd")
-    assert kept["gold"] == list(odd.entities)
-    assert kept["tokens"]["text"] == list(documents[1].tokens.text)
-    assert kept["scores"] == [[] for _ in documents[1].entities]
+    assert quarantined["gold"] == list(odd.entities)
+    assert quarantined["tokens"]["text"] == list(documents[1].tokens.text)
+    assert quarantined["scores"] == [[] for _ in documents[1].entities]
 
 
 @pytest.fixture
@@ -651,8 +651,8 @@ def test_an_interrupt_keeps_parts_and_says_so(tmp_path: Path, model_path: Path, 
         while not list(tmp_path.glob("s.jsonl.parts/part-*.json")) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        said, err = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, b"")
+        out_text, err = process.communicate(timeout=60)
+    assert (process.returncode, out_text) == (130, b"")
     assert err.decode().strip() == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert not out.exists()
     assert run_score(corpus, out, ScoreOptions(model=str(model_path)), overwrite=True).tally.n_documents == 9

@@ -73,12 +73,12 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
     options = TrainOptions(where=["genre=news,court"], **QUICK)
     run = run_train(corpus, tmp_path / "m.npz", options, held_out=held_out)
     assert (run.n_documents, run.n_held_out, run.n_not_selected) == (6, 2, 4)
-    kept = [d for d in read_corefud(corpus) if d.metadata["genre"] != "bio"]
+    selected = [d for d in read_corefud(corpus) if d.metadata["genre"] != "bio"]
     others = [d for d in read_corefud(held_out) if d.metadata["genre"] != "bio"]
-    expected = train(kept, held_out=others, l2=(0.02, 0.05), **QUICK)
+    expected = train(selected, held_out=others, l2=(0.02, 0.05), **QUICK)
     assert np.array_equal(run.model.weights, expected.weights)
     record = json.loads(Path(run.record).read_text())
-    assert record["documents"] == [d.doc_id for d in kept]
+    assert record["documents"] == [d.doc_id for d in selected]
     assert record["held_out"] == [d.doc_id for d in others]
 
 
@@ -147,12 +147,12 @@ def test_another_seed_holds_out_other_documents_and_a_larger_share_more() -> Non
 
 
 def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path: Path, corpus: Path) -> None:
-    seen: list[EpochReport] = []
+    reports: list[EpochReport] = []
     options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
-    run = run_train(corpus, tmp_path / "m.npz", options, on_epoch=seen.append)
-    assert [(r.l2, r.epoch) for r in seen] == list(itertools.product((0.01, 3.0), (1, 2)))
+    run = run_train(corpus, tmp_path / "m.npz", options, on_epoch=reports.append)
+    assert [(r.l2, r.epoch) for r in reports] == list(itertools.product((0.01, 3.0), (1, 2)))
     assert run.n_held_out == 4
-    best = min(seen, key=lambda report: report.held_out.loss if report.held_out else math.inf)
+    best = min(reports, key=lambda report: report.held_out.loss if report.held_out else math.inf)
     assert (run.l2, run.epoch) == (best.l2, best.epoch)
     names = json.loads(Path(run.record).read_text())["held_out"]
     held_out = [d for d in read_corefud(corpus) if d.doc_id in names]
