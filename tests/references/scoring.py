@@ -1,4 +1,4 @@
-"""Small annotated corpora, and a pipeline of a few rules, for training and scoring; and the obvious way to score."""
+"""Small annotated corpora and a rule-based pipeline for training and scoring, and a simple way to score text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def beginning(story: ScoredDocument, n_sentences: int, genre: str) -> AnnotatedD
     whole = AnnotatedDocument.from_scored(story)
     tokens = whole.tokens
     n_tokens = int((tokens.sent < n_sentences).sum())
-    kept = [i for i in range(whole.n_mentions) if whole.mentions[i, 1] <= n_tokens]
+    inside = [i for i in range(whole.n_mentions) if whole.mentions[i, 1] <= n_tokens]
     columns = {name: list(getattr(tokens, name)[:n_tokens]) for name in ("text", "lemma", "upos", "dep")}
     return AnnotatedDocument(
         doc_id=whole.doc_id,
         tokens=Tokens(**columns, head=tokens.head[:n_tokens], sent=tokens.sent[:n_tokens]),
-        mentions=whole.mentions[kept],
-        entities=[whole.entities[i] for i in kept],
+        mentions=whole.mentions[inside],
+        entities=[whole.entities[i] for i in inside],
         date=whole.date,
         metadata={"genre": genre},
     )
@@ -109,7 +109,7 @@ def load(**options):
 
 
 def tiny_pipeline(folder: Path, name: str = "tiny_rules") -> str:
-    """Install a package with that pipeline in a folder that Python is to look in; return its name."""
+    """Install a package with that pipeline in a folder of the import path, and return its name."""
     (folder / name).mkdir()
     (folder / name / "__init__.py").write_text(PARSER, encoding="utf-8")
     about = folder / f"{name}-0.0.0.dist-info"
@@ -119,7 +119,7 @@ def tiny_pipeline(folder: Path, name: str = "tiny_rules") -> str:
 
 
 def tokens_by_paragraph(paragraphs: Sequence[str], pipeline: Any) -> Tokens:
-    """Parse each paragraph by itself and put the words one after another, one at a time."""
+    """Parse each paragraph separately and join their tokens one at a time."""
     rows: list[tuple[Any, ...]] = []
     n_sentences = 0
     for paragraph in paragraphs:
@@ -143,7 +143,7 @@ def scored_text(model: AntecedentModel, tokens: Tokens) -> tuple[list[list[int]]
 
 
 def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:
-    """Whether two documents are equal in everything that a file holds."""
+    """Whether two documents are equal in all fields of a file."""
     ours, theirs = found.tokens, expected.tokens
     if ours is None or theirs is None:
         return False

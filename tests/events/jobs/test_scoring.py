@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import multiprocessing
+import re
 import signal
 import subprocess
 import sys
@@ -245,8 +246,8 @@ def test_blank_lines_or_line_breaks_separate_paragraphs(text: str, mode: str, pa
 
 def test_metadata_with_the_name_of_a_field_is_renamed_or_raises() -> None:
     day = datetime.date(2001, 2, 3)
-    kept = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
-    assert kept == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
+    metadata = article_metadata(Article("a", day, "", "T", {"scores": [1], "title": "other", "desk": "x"}))
+    assert metadata == {"title": "T", "article_scores": [1], "article_title": "other", "desk": "x"}
     with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
         article_metadata(Article("a", day, "", "", {"gold": 1, "article_gold": 2}))
     with pytest.raises(ParameterError, match="must not contain both 'gold' and 'article_gold'"):
@@ -261,7 +262,17 @@ def test_columns_and_numbers_of_articles_are_options(
     columns = ("--text-column", "body", "--date-column", "day", "--title-column", "head", "--date-format", "%d.%m.%Y")
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--jobs", 1, *columns)
-    assert refused(capsys, "score", news, "--out", out, *arguments)[0] == 3
+    status, line = refused(capsys, "score", news, "--out", out, *arguments)
+    assert (status, line) == (
+        3,
+        f"corefsample: {news}: columns must include 'doc_id', got 'body, day, head' (--id-column names another)",
+    )
+    status, line = refused(capsys, "score", news, "--out", out, *arguments[:-2], "--number-articles")
+    assert (status, line) == (
+        3,
+        f"corefsample: {news}: line 2: doc_id 'news.csv#1': day must be an ISO date, got '03.02.2001' "
+        "(--date-format says how dates are written, such as %m/%d/%Y)",
+    )
     status, text, err = called(capsys, "score", news, "--out", out, *arguments, "--number-articles")
     assert (status, err) == (0, "")
     assert "2 documents" in text
@@ -458,21 +469,21 @@ def test_the_output_does_not_depend_on_processes_or_resuming(
     whole = run_score(inputs, tmp_path / f"whole.{suffix}", options)
     assert (whole.tally.n_documents, whole.n_quarantined, whole.n_resumed) == (9, 3, 0)
     expected = outputs(Path(whole.out))
-    parted = tmp_path / f"parted.{suffix}"
+    resumed = tmp_path / f"resumed.{suffix}"
     if suffix == "parquet":
-        run_score(inputs, parted, dataclasses.replace(options, jobs=2))
-        assert outputs(parted) == expected
+        run_score(inputs, resumed, dataclasses.replace(options, jobs=2))
+        assert outputs(resumed) == expected
     for n_documents in (3, 6):
         with pytest.raises(KeyboardInterrupt):
-            run_score(inputs, parted, options, resume=True, overwrite=True, on_progress=interrupted_after(n_documents))
-        assert Path(f"{parted}.parts").is_dir()
-    run = run_score(inputs, parted, options, resume=True, overwrite=True)
-    assert outputs(parted) == expected
+            run_score(inputs, resumed, options, resume=True, overwrite=True, on_progress=interrupted_after(n_documents))
+        assert Path(f"{resumed}.parts").is_dir()
+    run = run_score(inputs, resumed, options, resume=True, overwrite=True)
+    assert outputs(resumed) == expected
     assert 4 <= run.n_resumed < 9
     assert dataclasses.replace(run.tally) == whole.tally
     assert run.reasons == whole.reasons
     assert run.skipped == whole.skipped
-    assert not Path(f"{parted}.parts").exists()
+    assert not Path(f"{resumed}.parts").exists()
 
 
 def test_rejected_documents_are_in_the_order_of_the_corpus(
@@ -488,11 +499,11 @@ def test_rejected_documents_are_in_the_order_of_the_corpus(
         ("b.conllu", "document 1", documents[0].doc_id),
     ]
     assert "must be unique in the corpus" in lines[2]["reason"]
-    kept = json.loads(lines[0]["document"])
+    quarantined = json.loads(lines[0]["document"])
     (odd,) = (document for document in read_corefud(inputs[0]) if document.doc_id == "odd")
-    assert kept["gold"] == list(odd.entities)
-    assert kept["tokens"]["text"] == list(documents[1].tokens.text)
-    assert kept["scores"] == [[] for _ in documents[1].entities]
+    assert quarantined["gold"] == list(odd.entities)
+    assert quarantined["tokens"]["text"] == list(documents[1].tokens.text)
+    assert quarantined["scores"] == [[] for _ in documents[1].entities]
 
 
 @pytest.fixture
@@ -640,8 +651,8 @@ def test_an_interrupt_keeps_parts_and_says_so(tmp_path: Path, model_path: Path, 
         while not list(tmp_path.glob("s.jsonl.parts/part-*.json")) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        said, err = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, b"")
+        out_text, err = process.communicate(timeout=60)
+    assert (process.returncode, out_text) == (130, b"")
     assert err.decode().strip() == f"corefsample: finished parts are kept in {out}.parts; --resume continues from them"
     assert not out.exists()
     assert run_score(corpus, out, ScoreOptions(model=str(model_path)), overwrite=True).tally.n_documents == 9
@@ -711,28 +722,29 @@ def test_an_existing_output_raises(
     (tmp_path / name).write_text("mine")
     status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
     assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist (--overwrite replaces it), got a file"
+    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
     assert (tmp_path / name).read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--min-prob", 1), "--min-prob must lie in [0, 1), got 1.0"),
-        (("--mentions", "gold"), "--mentions must be one of annotated, parse, got 'gold'"),
-        (("--paragraphs", "page"), "--paragraphs must be one of blank-line, line, got 'page'"),
-        (("--jobs", 0), "--jobs must be a whole number of at least 1, got 0"),
-        (("--scheme", "ud3"), "--scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        (("--out", "s.txt"), "s.txt: file name must end in one of .jsonl.gz"),
+        ({"min_prob": 1.0}, "min_prob must lie in [0, 1), got 1.0"),
+        ({"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
+        ({"paragraphs": "page"}, "paragraphs must be one of blank-line, line, got 'page'"),
+        ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
+        ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
+        ({"pipeline": "en", "mentions": "annotated"}, "mentions must be 'parse' with a pipeline, got 'annotated'"),
     ],
 )
-def test_an_option_out_of_its_range_is_bad_usage(
-    capsys: pytest.CaptureFixture[str], corpus: Path, options: tuple[Any, ...], message: str
-) -> None:
-    out = () if "--out" in options else ("--out", corpus.with_name("s.jsonl"))
-    status, line = refused(capsys, "score", corpus, *out, *options)
-    assert status == 2
-    assert message.removesuffix(".gz") in line
+def test_an_option_outside_its_range_raises(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+        ScoreOptions(**options)
+
+
+def test_an_output_with_another_ending_raises(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(ParameterError, match=r"s\.txt: file name must end in one of \.jsonl, "):
+        run_score(corpus, tmp_path / "s.txt")
 
 
 def test_standard_input_is_read_but_not_resumed(

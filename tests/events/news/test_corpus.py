@@ -100,8 +100,8 @@ def xml_of(article: Article) -> bytes:
 
 def no_pubdata_credit(article: Article) -> Article:
     """Leave out metadata that only the XML has."""
-    kept = {n: v for n, v in article.metadata.items() if n not in ("url", "word_count")}
-    return Article(article.doc_id, article.date, article.text, article.title, kept)
+    metadata = {n: v for n, v in article.metadata.items() if n not in ("url", "word_count")}
+    return Article(article.doc_id, article.date, article.text, article.title, metadata)
 
 
 def write_tar(path: Path, members: Sequence[tuple[str, bytes]]) -> None:
@@ -192,9 +192,9 @@ def test_all_formats_of_a_folder_are_read_in_the_order_of_paths(tmp_path: Path) 
 def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article(str(i), datetime.date(1999, 1, 2), "Text. " * 50) for i in range(20)])
     stream = ArticleStream(tmp_path / name)
-    seen = [stream.bytes_read for _ in stream]
-    assert seen == sorted(seen)
-    assert seen[-1] <= stream.total_bytes == stream.bytes_read
+    positions = [stream.bytes_read for _ in stream]
+    assert positions == sorted(positions)
+    assert positions[-1] <= stream.total_bytes == stream.bytes_read
     assert [article.doc_id for article in stream] == [str(i) for i in range(20)]  # read again from the start
 
 
@@ -202,8 +202,8 @@ def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> No
 def test_a_repeated_doc_id_raises_or_is_quarantined(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article(i, datetime.date(1999, 1, 2), "Text.") for i in ("a", "b", "a", "c")])
     rejected: list[Rejected] = []
-    kept = [article.doc_id for article in read_articles(tmp_path / name, on_rejected=rejected.append)]
-    assert kept == ["a", "b", "c"]
+    doc_ids = [article.doc_id for article in read_articles(tmp_path / name, on_rejected=rejected.append)]
+    assert doc_ids == ["a", "b", "c"]
     assert [(bad.doc_id, bad.reason) for bad in rejected] == [
         ("a", "doc_id must be unique in the corpus, got it again")
     ]
