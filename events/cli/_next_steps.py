@@ -53,16 +53,6 @@ def _of_ending(found: re.Match[str]) -> str | None:
     return _BY_ENDING.get(os.path.splitext(bare)[1])
 
 
-def _of_folder(found: re.Match[str]) -> str | None:
-    """What to name instead of a folder."""
-    folder = found["path"]
-    if not os.path.isdir(folder):
-        return None
-    if os.path.isfile(os.path.join(folder, "run.json")):
-        return f"the documents of a run are in {os.path.join(folder, 'documents.parquet')}"
-    return f"name its files, such as {os.path.join(folder, '*.parquet')!r}"
-
-
 def _of_no_run(found: re.Match[str]) -> str:
     """What to make a page of instead: a demo's run is a folder within the demo's."""
     run = os.path.join(found["path"], "run")
@@ -92,7 +82,6 @@ _STEPS: tuple[tuple[type[CorefsampleError], str, Step], ...] = (
     (InputError, r" must be UTF-8, got ", "save the file as UTF-8"),
     (InputError, r"line 1: a line must be (?:JSON|a JSON object), got\b", "one object a line, no list around them"),
     (InputError, r"file name must end in one of .*, got '(?P<name>[^']*)'$", _of_ending),
-    (InputError, r"^(?P<path>.*): input must be a regular file, got ", _of_folder),
     (InputError, r"tokens must be there, got none$", "the file must hold the parse, as `corefsample score` writes it"),
     (InputError, r"^(?P<path>.*?): (?:input must be the folder of )?a finished events run\b", _of_no_run),
     (OutputError, r"^(?P<path>.*): output must be writable, got: No such file or directory$", _of_missing_folder),

@@ -368,12 +368,12 @@ def test_a_folder_in_use_is_refused(capsys: pytest.CaptureFixture[str], folder: 
 def test_an_output_file_that_exists_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "there.parquet").touch()
     arguments = ("convert", folder / "good.jsonl", folder / "there.parquet")
-    fragments = ("there.parquet: output must not exist (--overwrite replaces it)",)
+    fragments = ("there.parquet: output must not exist, got a file (--overwrite replaces it)",)
     assert_refused(capsys, folder, *arguments, status=2, fragments=fragments)
     (folder / "new.parquet.quarantine.jsonl").touch()
     arguments = ("convert", folder / "good.jsonl", folder / "new.parquet")
     for more in ((), ("--on-error", "quarantine")):
-        fragments = ("new.parquet.quarantine.jsonl: output must not exist (--overwrite replaces it)",)
+        fragments = ("new.parquet.quarantine.jsonl: output must not exist, got a file (--overwrite replaces it)",)
         assert_refused(capsys, folder, *arguments, *more, status=2, fragments=fragments)
     arguments = ("convert", folder / "good.jsonl", folder / "there.txt")
     assert_refused(capsys, folder, *arguments, status=2, fragments=("file name must end in one of",))
