@@ -36,7 +36,8 @@ _Reader = TypeVar("_Reader", bound=_CountingReader)
 class FileSeries:
     """Base of readers of several files, one after another, that report their progress.
 
-    A subclass iterates over `_readers` to open one file after the other.
+    A subclass iterates over ``self._readers(opened)``, where ``opened(path)`` returns the reader of a file with its
+    `bytes_read`: a `LineReader`, a stream of its own, or a `ReadProgress` to be given to `open_bytes`.
 
     Parameters
     ----------
