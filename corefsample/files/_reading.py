@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -50,7 +50,7 @@ class FileSeries:
         Size of all files; standard input counts 0.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: list[str]) -> None:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
@@ -67,7 +67,7 @@ class FileSeries:
         return self._bytes_before + self._reader.bytes_read
 
     def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
-        """Yield each path with its reader: whatever `opened` makes of the path that has `bytes_read`."""
+        """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
             self._reader = reader = opened(path)
