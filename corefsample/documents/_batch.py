@@ -143,7 +143,7 @@ class DocumentBatch:
         return flat_lists(self.token_lists[name])[1]
 
     def token_words(self, name: str) -> tuple[list[str], Ints32]:
-        """Distinct strings of one token column, and for each token the index of its own."""
+        """Distinct strings of one token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name).dictionary_encode()
             self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()

@@ -183,7 +183,7 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
 
 
 def _add_bad_object(faults: _ShapeFaults, row: int, field: str, text: str, reserved: Collection[str]) -> None:
-    """Add a document whose text is no JSON object, or has a member that has a column of its own."""
+    """Add a document whose text is no JSON object, or has a member with a separate column."""
     if not _decodes(_OBJECT, text):
         faults.add(row, f"{field} must be a JSON object, got {shown(text)}")
         return

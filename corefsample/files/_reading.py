@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -36,7 +36,8 @@ _Reader = TypeVar("_Reader", bound=_CountingReader)
 class FileSeries:
     """Base of readers of several files, one after another, that report their progress.
 
-    A subclass iterates over `_readers` to open one file after the other.
+    A subclass iterates over ``self._readers(opened)``, where ``opened(path)`` returns the reader of a file with its
+    `bytes_read`: a `LineReader`, a stream of its own, or a `ReadProgress` to be given to `open_bytes`.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class FileSeries:
         Size of all files; standard input counts 0.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: list[str]) -> None:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
@@ -66,7 +67,7 @@ class FileSeries:
         return self._bytes_before + self._reader.bytes_read
 
     def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
-        """Yield each path with its reader: whatever `opened` makes of the path that has `bytes_read`."""
+        """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
             self._reader = reader = opened(path)

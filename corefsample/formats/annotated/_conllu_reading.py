@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import FIELDS, SentenceNotes, Tokens
+from corefsample.documents import FIELDS, STRING_COLUMNS, SentenceNotes, Tokens
 from corefsample.formats.annotated._brackets import DocumentFaultError, Place
 from corefsample.formats.annotated._stream import Lines
 
@@ -21,8 +21,8 @@ NEWDOC = re.compile(r"#\s*newdoc(?:\s+id\s*=\s?(.*))?\s*")
 COMMENT = re.compile(r"#\s*([^=]*?)\s*=\s?(.*)")
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 _EMPTY = re.compile(r"([0-9]+)\.([0-9]+)")
-_ID, _FORM, _LEMMA, _UPOS, _XPOS, _FEATS, _HEAD, _DEPREL, _DEPS, _MISC = range(10)
-_N_COLUMNS = 10
+_COLUMNS = ("id", "text", "lemma", "upos", "xpos", "feats", "head", "dep", "deps", "misc")
+_ID, _MISC = _COLUMNS.index("id"), _COLUMNS.index("misc")
 _ENTITY = "Entity="
 
 
@@ -77,7 +77,7 @@ class ConlluRows:
     notes: list[SentenceNotes] = field(default_factory=list)
     annotations: list[tuple[str, Place]] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
-    _columns: dict[int, list[str]] = field(default_factory=lambda: {c: [] for c in range(_N_COLUMNS)})
+    _columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _COLUMNS})
     _heads: list[int] = field(default_factory=list)
     _sent: list[int] = field(default_factory=list)
     _space_after: list[bool] = field(default_factory=list)
@@ -102,28 +102,20 @@ class ConlluRows:
 
     def tokens(self) -> Tokens:
         """Return all words; further columns are xpos, feats, deps, misc (without Entity) and space_after."""
-        extra: dict[str, list[Any]] = {
-            "xpos": self._columns[_XPOS],
-            "feats": self._columns[_FEATS],
-            "deps": self._columns[_DEPS],
-            "misc": self._columns[_MISC],
-            "space_after": self._space_after,
-        }
+        columns: dict[str, Any] = {name: self._columns[name] for name in STRING_COLUMNS}
+        extra = {name: self._columns[name] for name in ("xpos", "feats", "deps", "misc")}
         return Tokens(
-            text=self._columns[_FORM],
-            lemma=self._columns[_LEMMA],
-            upos=self._columns[_UPOS],
-            dep=self._columns[_DEPREL],
+            **columns,
             head=np.array(self._heads, np.int32),
             sent=np.array(self._sent, np.int32),
-            extra=extra,
+            extra={**extra, "space_after": self._space_after},
         )
 
     def _add_row(self, sentence: _Sentence, number: int, line: str) -> None:
         columns = line.split("\t")
-        if len(columns) != _N_COLUMNS or "" in columns:
-            found = "an empty one" if len(columns) == _N_COLUMNS else len(columns)
-            raise self._fault(number, f"a row must have {_N_COLUMNS} columns, tabs between them, got {found}")
+        if len(columns) != len(_COLUMNS) or "" in columns:
+            found = "an empty one" if len(columns) == len(_COLUMNS) else len(columns)
+            raise self._fault(number, f"a row must have {len(_COLUMNS)} columns, tabs between them, got {found}")
         n_words = len(sentence.numbers)
         if columns[_ID] == str(n_words + 1):
             self._add_word(sentence, number, columns)
@@ -147,8 +139,8 @@ class ConlluRows:
 
     def _add_word(self, sentence: _Sentence, number: int, columns: list[str]) -> None:
         self._annotate(columns, number, is_word=True)
-        for c, value in enumerate(columns):
-            self._columns[c].append(value)
+        for name, value in zip(_COLUMNS, columns, strict=True):
+            self._columns[name].append(value)
         self._sent.append(len(self.sentences) - 1)
         sentence.numbers.append(number)
         sentence.n_empty = 0
@@ -177,7 +169,7 @@ class ConlluRows:
         n_words = len(numbers)
         offsets = {str(i + 1): first + i for i in range(n_words)} | {"0": -1}
         for i in range(n_words):
-            written = self._columns[_HEAD][first + i]
+            written = self._columns["head"][first + i]
             head = offsets.get(written)
             if head is None:
                 rule = f"must be 0 or a word of the sentence (1 to {n_words})"

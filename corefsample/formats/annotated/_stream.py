@@ -1,4 +1,4 @@
-"""Annotated documents of several files, one after another, whatever their format."""
+"""Annotated documents of several files, one after another, of any format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing annotated documents, whatever the format: which mentions brackets can represent, and their order."""
+"""Writing annotated documents of any format: which mentions brackets can represent, and their order."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
         return all(field.name in names and _alike(found.field(field.name).type, field.type) for field in wanted)
     if kinds.is_string(wanted):  # and dates, which become ISO dates
         return bool(kinds.is_string(found) or kinds.is_large_string(found) or kinds.is_date(found))
-    # A float that is not whole is refused by the cast itself.
+    # The cast itself raises for a float that is not whole.
     return bool(kinds.is_integer(found) or kinds.is_floating(found))
 
 

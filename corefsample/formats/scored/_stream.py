@@ -1,4 +1,4 @@
-"""Reading pre-scored mention files: a stream of checked documents, whatever the format."""
+"""Reading pre-scored mention files of any format: a stream of checked documents."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def write_documents(
     overwrite
         Whether an existing file may be replaced.
     batch_size
-        Documents held in memory at a time.
+        Documents in memory at a time.
 
     Raises
     ------

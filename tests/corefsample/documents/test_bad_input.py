@@ -1,4 +1,4 @@
-"""Bad input is refused in one line that names place, document, field, rule and value; good input beside it is read."""
+"""Bad input is rejected in one line that names place, document, field, rule and value; good input beside it is read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
 
 
 def refusal(line: bytes, **keywords: Any) -> str:
-    """The message that refuses `line`, which stands on line 2 after a good one."""
+    """The message that rejects `line`, which is on line 2 after a good one."""
     with pytest.raises(InputError) as error:
         read([line_of(good(1)), line, line_of(good(3))], **keywords)
     return str(error.value)
@@ -109,7 +109,7 @@ def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None
 
 @settings(max_examples=150)
 @given(strategies.rich_documents(), st.sampled_from(BREAKAGES), st.data())
-def test_any_document_that_breaks_a_rule_is_refused(
+def test_any_document_that_breaks_a_rule_is_rejected(
     document: Document, breakage: Breakage, data: st.DataObject
 ) -> None:
     assert read([line_of(document)]) == [references.content_of_json(document)]
@@ -170,7 +170,7 @@ LINES = {
 
 
 @pytest.mark.parametrize(("line", "fragments"), LINES.values(), ids=LINES.keys())
-def test_a_line_that_is_no_document_is_refused(line: bytes, fragments: tuple[str, ...]) -> None:
+def test_a_line_that_is_no_document_is_rejected(line: bytes, fragments: tuple[str, ...]) -> None:
     message = refusal(line)
     assert_names_place(message)
     for fragment in fragments:
@@ -181,7 +181,7 @@ def test_a_line_that_is_no_document_is_refused(line: bytes, fragments: tuple[str
 
 # Between 500 and 2,000 it depends on how deep the caller's own stack is.
 @pytest.mark.parametrize("depth", [10, 100, 500, 2_000, 5_000, 100_000])
-def test_deep_metadata_is_read_and_written_or_refused(depth: int, tmp_path: Path) -> None:
+def test_deep_metadata_is_read_and_written_or_rejected(depth: int, tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     path.write_bytes(MINIMAL + b', "deep": ' + b"[" * depth + b"]" * depth + b"}")
     try:
@@ -196,7 +196,7 @@ def test_deep_metadata_is_read_and_written_or_refused(depth: int, tmp_path: Path
 # --- several bad documents ---------------------------------------------------------------------------------
 
 
-def test_bad_documents_are_told_in_the_order_of_the_file() -> None:
+def test_bad_documents_are_reported_in_the_order_of_the_file() -> None:
     unlike = copy.deepcopy(COMPLETE) | {"doc_id": "unlike", "gold": []}
     late = copy.deepcopy(COMPLETE) | {"doc_id": "late", "antecedents": [[], [1], []], "scores": [[], [0.0], []]}
     lines = [b"{", line_of(good(2)), line_of(late), line_of(good(2)), line_of(unlike), b"[]", line_of(good(7))]
@@ -212,14 +212,14 @@ def test_bad_documents_are_told_in_the_order_of_the_file() -> None:
     ]
 
 
-def test_the_first_rule_broken_is_told_once() -> None:
+def test_the_first_rule_broken_is_reported_once() -> None:
     document = copy.deepcopy(COMPLETE) | {"date": "soon", "gold": [], "antecedents": [[], [1], [2, 2]]}
     rejected: list[Rejected] = []
     assert read([line_of(document)], on_rejected=rejected.append) == []
     assert [bad.reason for bad in rejected] == ["date must be an ISO date (YYYY-MM-DD), got 'soon'"]
 
 
-def test_a_document_that_was_refused_does_not_count_as_seen() -> None:
+def test_a_document_that_was_rejected_does_not_count_as_seen() -> None:
     bad = line_of(COMPLETE | {"gold": []})
     rejected: list[Rejected] = []
     later = [line_of(good(number)) for number in range(100)]  # more than a batch
@@ -227,7 +227,7 @@ def test_a_document_that_was_refused_does_not_count_as_seen() -> None:
     assert len(rejected) == 1
 
 
-def test_a_doc_id_that_comes_again_is_refused_each_time() -> None:
+def test_a_doc_id_that_comes_again_is_rejected_each_time() -> None:
     rejected: list[Rejected] = []
     lines = [line_of(good(number)) for number in (1, 2, 1, 1)]
     assert len(read(lines, on_rejected=rejected.append)) == 2
@@ -235,7 +235,7 @@ def test_a_doc_id_that_comes_again_is_refused_each_time() -> None:
     assert "doc_id must be unique in the corpus" in rejected[0].reason
 
 
-def test_a_doc_id_that_comes_again_in_a_later_batch_is_refused() -> None:
+def test_a_doc_id_that_comes_again_in_a_later_batch_is_rejected() -> None:
     message = "line 101: doc_id 'good 0': doc_id must be unique in the corpus"
     with pytest.raises(InputError, match=message):
         read([line_of(good(number)) for number in [*range(100), 0]])
@@ -257,7 +257,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def assert_refused(paths: Any, *fragments: str) -> None:
+def assert_rejected(paths: Any, *fragments: str) -> None:
     with pytest.raises(InputError) as error:
         list(read_documents(paths))
     for fragment in fragments:
@@ -270,23 +270,23 @@ def test_the_good_file_is_read(folder: Path) -> None:
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
-    assert_refused([folder / "good.jsonl", folder / "nowhere.jsonl"], "nowhere.jsonl: file must exist, got none")
+    assert_rejected([folder / "good.jsonl", folder / "nowhere.jsonl"], "nowhere.jsonl: file must exist, got none")
 
 
 def test_a_glob_that_matches_nothing_is_named(folder: Path) -> None:
-    assert_refused([f"{folder}/*.jsonl", f"{folder}/*.parquet"], "*.parquet: glob must match a file, got none")
+    assert_rejected([f"{folder}/*.jsonl", f"{folder}/*.parquet"], "*.parquet: glob must match a file, got none")
 
 
-def test_no_inputs_at_all_are_refused() -> None:
-    assert_refused([], "inputs must name at least one file, got none")
+def test_no_inputs_at_all_are_rejected() -> None:
+    assert_rejected([], "inputs must name at least one file, got none")
 
 
 def test_a_folder_is_no_input(folder: Path) -> None:
-    assert_refused(folder, f"{folder}: input must be a regular file, got a folder (name its files, such as ")
+    assert_rejected(folder, f"{folder}: input must be a regular file, got a folder (name its files, such as ")
 
 
 @pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])
-def test_a_file_that_goes_away_is_refused(folder: Path, name: str) -> None:
+def test_a_file_that_goes_away_is_rejected(folder: Path, name: str) -> None:
     if name.endswith(".parquet"):
         convert(folder / "good.jsonl", folder / name)
     documents = DocumentStream(folder / name)
@@ -296,9 +296,9 @@ def test_a_file_that_goes_away_is_refused(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["corpus.json", "corpus.csv", "corpus", "jsonl", "corpus.jsonl.bz2", "corpus.gz"])
-def test_a_name_without_a_known_ending_is_refused(folder: Path, name: str) -> None:
+def test_a_name_without_a_known_ending_is_rejected(folder: Path, name: str) -> None:
     (folder / "good.jsonl").rename(folder / name)
-    assert_refused(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
+    assert_rejected(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
 
 
 def test_files_are_checked_before_any_is_read(folder: Path) -> None:
@@ -307,25 +307,25 @@ def test_files_are_checked_before_any_is_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [3, 11, 40, -9, -1])
-def test_truncated_gzip_is_refused(folder: Path, kept: int) -> None:
+def test_truncated_gzip_is_rejected(folder: Path, kept: int) -> None:
     raw = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
     (folder / "whole.jsonl.gz").write_bytes(raw)
     assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
     (folder / "cut.jsonl.gz").write_bytes(raw[:kept])
-    assert_refused(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
+    assert_rejected(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])
-def test_damaged_gzip_is_refused(folder: Path, place: int) -> None:
+def test_damaged_gzip_is_rejected(folder: Path, place: int) -> None:
     raw = bytearray(gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50))))
     raw[place] ^= 0xFF
     (folder / "bad.jsonl.gz").write_bytes(raw)
-    assert_refused(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
+    assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
 
 
-def test_bytes_after_the_end_of_gzip_are_refused(folder: Path) -> None:
+def test_bytes_after_the_end_of_gzip_are_rejected(folder: Path) -> None:
     (folder / "more.jsonl.gz").write_bytes(gzip.compress(line_of(COMPLETE)) + b"more")
-    assert_refused(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
+    assert_rejected(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:
@@ -337,7 +337,7 @@ def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:
     assert not (folder / "out.jsonl").exists()
 
 
-def test_good_documents_are_converted_and_bad_ones_told(folder: Path) -> None:
+def test_good_documents_are_converted_and_bad_ones_reported(folder: Path) -> None:
     (folder / "mixed.jsonl").write_bytes(b"{}\n" + line_of(COMPLETE) + b"\n[]\n")
     rejected: list[Rejected] = []
     assert convert(folder / "mixed.jsonl", folder / "out.jsonl", on_rejected=rejected.append) == 1
@@ -350,8 +350,8 @@ def test_good_documents_are_converted_and_bad_ones_told(folder: Path) -> None:
 # --- anything ----------------------------------------------------------------------------------------------
 
 
-def read_or_refuse(line: bytes) -> None:
-    """The line is refused in one line, or read, written and read again as the same."""
+def read_or_reject(line: bytes) -> None:
+    """The line is rejected in one line, or read, written and read again as the same."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "line.jsonl").write_bytes(line)
@@ -373,25 +373,25 @@ def read_or_refuse(line: bytes) -> None:
 
 @settings(max_examples=200)
 @given(strategies.edited_lines())
-def test_an_edited_document_is_refused_or_comes_back_the_same(line: bytes) -> None:
-    read_or_refuse(line)
+def test_an_edited_document_is_rejected_or_comes_back_the_same(line: bytes) -> None:
+    read_or_reject(line)
 
 
 @settings(max_examples=200)
 @given(strategies.arbitrary_lines)
-def test_an_arbitrary_line_is_refused_or_comes_back_the_same(line: bytes) -> None:
-    read_or_refuse(line)
+def test_an_arbitrary_line_is_rejected_or_comes_back_the_same(line: bytes) -> None:
+    read_or_reject(line)
 
 
 @settings(max_examples=100)
 @given(strategies.documents(), st.data())
-def test_a_document_with_damaged_bytes_is_refused_or_comes_back_the_same(
+def test_a_document_with_damaged_bytes_is_rejected_or_comes_back_the_same(
     document: Document, data: st.DataObject
 ) -> None:
     line = bytearray(json.dumps(document, ensure_ascii=False).encode())
     for _ in range(data.draw(st.integers(1, 3))):
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
-    read_or_refuse(bytes(line))
+    read_or_reject(bytes(line))
 
 
 def test_reading_leaves_no_file_behind(folder: Path) -> None:

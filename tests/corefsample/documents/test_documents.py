@@ -1,4 +1,4 @@
-"""ScoredDocument and Tokens: what they hold and what they refuse."""
+"""ScoredDocument and Tokens: valid and invalid fields, display."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_no_tokens_have_no_sentences() -> None:
         ({"extra": {"text": ["a", "b", "c"]}}, "text"),
     ],
 )
-def test_tokens_that_break_a_rule_are_refused(columns: dict[str, Any], message: str) -> None:
+def test_tokens_that_break_a_rule_are_rejected(columns: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError) as error:
         tokens(**columns)
     assert message in str(error.value)
@@ -156,7 +156,7 @@ def test_fields_cannot_be_set() -> None:
         ({"metadata": {"tokens": {}}}, "metadata"),
     ],
 )
-def test_documents_that_break_a_rule_are_refused(fields: dict[str, Any], message: str) -> None:
+def test_documents_that_break_a_rule_are_rejected(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError) as error:
         document(**fields)
     assert message in str(error.value)

@@ -88,13 +88,13 @@ def test_paths_are_those_of_the_globs(folder: Path) -> None:
     assert input_paths([f"{folder}/*.parquet", "-"]) == [str(folder / "part2.parquet"), "-"]
 
 
-def test_a_doc_id_of_another_file_is_refused(tmp_path: Path) -> None:
+def test_a_doc_id_of_another_file_is_rejected(tmp_path: Path) -> None:
     first, second = lines_file(some(3), tmp_path / "a.jsonl"), lines_file(some(2, first=2), tmp_path / "b.jsonl")
     with pytest.raises(InputError, match=r"b\.jsonl: line 1: doc_id 'd2': doc_id must be unique in the corpus"):
         ids([first, second])
 
 
-def test_the_same_file_twice_is_refused(folder: Path) -> None:
+def test_the_same_file_twice_is_rejected(folder: Path) -> None:
     with pytest.raises(InputError, match="doc_id must be unique in the corpus"):
         ids([folder / "part0.jsonl"] * 2)
 
@@ -158,7 +158,7 @@ def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [0, -1, 2.0, True])
-def test_a_batch_size_below_one_is_refused(tmp_path: Path, batch_size: int) -> None:
+def test_a_batch_size_below_one_is_rejected(tmp_path: Path, batch_size: int) -> None:
     path = lines_file(some(1), tmp_path / "one.jsonl")
     with pytest.raises(ParameterError, match="batch_size must be a whole number of at least 1"):
         DocumentStream(path, batch_size=batch_size)
@@ -186,7 +186,7 @@ def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -
         ids(path, needs=[field])
 
 
-def test_a_need_that_is_no_field_is_refused(tmp_path: Path) -> None:
+def test_a_need_that_is_no_field_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="needs must be one of date, tokens, gold, got 'parse'"):
         ids(lines_file(some(1), tmp_path / "one.jsonl"), needs=["parse"])
 
@@ -212,7 +212,7 @@ def test_arrays_of_a_document_are_read_only_and_of_32_bits(tmp_path: Path, endin
 
 
 @every_format
-def test_the_number_of_documents_written_is_told(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+def test_the_number_of_documents_written_is_returned(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     assert write_documents(ten, tmp_path / f"ten{ending}") == 10
     assert write_documents([], tmp_path / f"none{ending}") == 0
     assert ids(tmp_path / f"none{ending}") == []
@@ -226,7 +226,9 @@ def test_the_same_documents_give_the_same_bytes(ten: list[ScoredDocument], tmp_p
 
 
 @every_format
-def test_an_existing_file_is_kept_unless_told_otherwise(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+def test_an_existing_file_is_kept_unless_overwritten_on_request(
+    ten: list[ScoredDocument], tmp_path: Path, ending: str
+) -> None:
     path = tmp_path / f"ten{ending}"
     path.write_bytes(b"precious")
     with pytest.raises(ParameterError, match=r"output must not exist, got a file \(overwrite replaces it\)"):
@@ -268,7 +270,7 @@ def test_work_that_breaks_off_leaves_the_old_file(ten: list[ScoredDocument], tmp
 
 
 @every_format
-def test_the_file_appears_when_it_is_whole(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+def test_the_file_appears_when_it_is_complete(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"ten{ending}"
     there = []
 
@@ -304,12 +306,12 @@ def test_a_new_file_has_the_rights_of_a_new_file(ten: list[ScoredDocument], tmp_
     assert rights[0] == rights[1]
 
 
-def test_a_name_without_a_known_ending_is_refused(tmp_path: Path) -> None:
+def test_a_name_without_a_known_ending_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"file name must end in one of .*, got 'corpus\.csv'"):
         write_documents([], tmp_path / "corpus.csv")
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="output must be writable"):
         write_documents([], tmp_path / "nowhere" / "corpus.jsonl")
 
@@ -333,16 +335,16 @@ def test_any_format_becomes_any_other(ten: list[ScoredDocument], tmp_path: Path,
     assert converted == [references.content(document) for document in ten]
 
 
-def test_progress_is_told_after_each_batch(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_after_each_batch(tmp_path: Path) -> None:
+    progress: list[tuple[int, int]] = []
 
     def note(stream: DocumentStream, count: int) -> None:
-        told.append((stream.bytes_read, count))
+        progress.append((stream.bytes_read, count))
 
     path = lines_file(some(130), tmp_path / "many.jsonl")
     convert(path, tmp_path / "many.parquet", on_progress=note)
-    assert told[-1] == (path.stat().st_size, 130)
-    assert [count for _, count in told][:2] == [64, 128]
+    assert progress[-1] == (path.stat().st_size, 130)
+    assert [count for _, count in progress][:2] == [64, 128]
 
 
 @every_format
@@ -393,12 +395,12 @@ def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
 
 
-def test_a_quarantine_of_before_is_kept_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_quarantine_of_before_is_kept_unless_overwritten_on_request(tmp_path: Path) -> None:
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
     for on_error in ("stop", "quarantine"):
-        refused = quarantine_file(tmp_path / "out.jsonl", on_error=on_error)
-        with pytest.raises(ParameterError, match="output must not exist"), refused:
+        blocked = quarantine_file(tmp_path / "out.jsonl", on_error=on_error)
+        with pytest.raises(ParameterError, match="output must not exist"), blocked:
             pass
         assert os.listdir(tmp_path) == [before.name]
     assert before.read_text() == "precious"
@@ -421,7 +423,7 @@ def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
         assert quarantine is not None
         quarantine(Rejected("in.jsonl", "line", 1, "", "a line must be JSON", "{"))
         assert not path.exists()
-        assert Path(quarantine.path).read_text().endswith('"{"}\n')  # at once, so that a full disk is told in time
+        assert Path(quarantine.path).read_text().endswith('"{"}\n')  # at once, so that a full disk is reported in time
     assert os.listdir(tmp_path) == [path.name]
 
 
@@ -460,18 +462,18 @@ def test_quarantine_is_nowhere_if_not_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inputs", [5, None, [5], 1.5, [["corpus.jsonl"]]])
-def test_what_names_no_file_is_refused_at_once(inputs: Any) -> None:
+def test_what_names_no_file_is_rejected_at_once(inputs: Any) -> None:
     with pytest.raises(ParameterError, match=r"^inputs must be names of files, got "):
         read_documents(inputs)
 
 
-def test_a_missing_file_is_told_at_once_and_not_with_the_first_document(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_at_once_and_not_with_the_first_document(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="file must exist"):
         read_documents(tmp_path / "nowhere.jsonl")
 
 
 @pytest.mark.parametrize("documents", [5, None, "corpus.jsonl", Path("corpus.jsonl")])
-def test_what_holds_no_documents_is_refused(tmp_path: Path, documents: Any) -> None:
+def test_what_holds_no_documents_is_rejected(tmp_path: Path, documents: Any) -> None:
     with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got "):
         write_documents(documents, tmp_path / "out.jsonl")
     assert os.listdir(tmp_path) == []
@@ -495,7 +497,7 @@ def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_
     ],
     ids=["nan", "inf", "tuple", "object", "surrogate"],
 )
-def test_metadata_that_json_cannot_hold_is_refused_and_never_null(
+def test_metadata_that_json_cannot_hold_is_rejected_and_never_null(
     ten: list[ScoredDocument], tmp_path: Path, ending: str, metadata: dict[str, Any], message: str
 ) -> None:
     bad = dataclasses.replace(ten[0], doc_id="bad", metadata=metadata)

@@ -1,4 +1,4 @@
-"""CoNLL-2012 files: what is read, what is refused, and that what is written reads back equal, here and elsewhere."""
+"""CoNLL-2012 files: what is read, what is rejected, and that what is written reads back equal, here and elsewhere."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_document_without_words_is_one() -> None:
     assert reference.content(read(written([document])[0])[0]) == reference.content(document)
 
 
-def test_mentions_that_cross_sentences_are_skipped_and_counted_or_refused() -> None:
+def test_mentions_that_cross_sentences_are_skipped_and_counted_or_rejected() -> None:
     text = cells("(1", "(2)", "1)", sentence_ends=[0])
     (document,) = read(text)
     assert spans(document) == [(1, 2, "2")]
@@ -244,7 +244,7 @@ def test_penn_tags_become_universal_tags() -> None:
         (SAMPLE.replace(" *)) ", " *)))"), "line 7: ", ["must be a tree", "got '*)))'"]),
     ],
 )
-def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
+def test_bad_input_is_rejected_by_file_line_document_sentence_rule_and_value(
     text: str, place: str, fragments: list[str]
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -263,7 +263,7 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
     assert [(bad.place, bad.doc_id) for bad in rejected] == [("line 6", "b"), ("line 12", "unended"), ("line 17", "")]
 
 
-def test_a_file_that_is_broken_off_or_empty_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_broken_off_or_empty_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     packed = gzip.compress((SAMPLE * 20).encode())
     path.write_bytes(packed[: len(packed) // 2])
@@ -361,7 +361,7 @@ def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> Non
     assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
 
-def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_what_the_format_cannot_hold_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.conll"
     for document, rule in (
         (document_of(doc_id="a\nb"), "name must be one line"),

@@ -1,4 +1,4 @@
-"""CorefUD files: what is read, what is refused, and that what is written reads back equal, here and elsewhere."""
+"""CorefUD files: what is read, what is rejected, and that what is written reads back equal, here and elsewhere."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1
         (EMPTY, "empty_nodes_only", 2, [(1, 2, "e3")]),
     ],
 )
-def test_what_is_no_span_of_words_is_skipped_and_counted_or_refused(
+def test_what_is_no_span_of_words_is_skipped_and_counted_or_rejected(
     text: str, reason: str, n_skipped: int, kept: list[tuple[int, int, str]]
 ) -> None:
     document = read_one(text)
@@ -358,7 +358,7 @@ def bad_row(row: str) -> str:
         ("\n".join(SECOND) + "\n\n", 7, ["a sentence must have a word, got none"]),
     ],
 )
-def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
+def test_bad_input_is_rejected_by_file_line_document_sentence_rule_and_value(
     text: str, line: int, fragments: list[str]
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -387,7 +387,7 @@ def test_bad_input_is_refused_by_file_line_document_sentence_rule_and_value(
         (words("", comments=["# newdoc id = bad", "# date = 2023-02-29"]), ["line 2", "date: ", "got '2023-02-29'"]),
     ],
 )
-def test_bad_comments_are_refused(text: str, fragments: list[str]) -> None:
+def test_bad_comments_are_rejected(text: str, fragments: list[str]) -> None:
     with pytest.raises(InputError, match=r"corpus\.conllu: line [0-9]+: doc_id 'bad': ") as error:
         read(text)
     assert all(fragment in str(error.value) for fragment in fragments), error.value
@@ -404,12 +404,12 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
     assert found.reason.startswith("sent_id 'bad-1': Entity: an opening bracket must be closed")
 
 
-def test_a_doc_id_a_second_time_is_refused() -> None:
+def test_a_doc_id_a_second_time_is_rejected() -> None:
     with pytest.raises(InputError, match="line 6: doc_id 'good': doc_id must be unique in the corpus"):
         read(GOOD + GOOD)
 
 
-def test_a_file_that_is_broken_off_missing_or_empty_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_broken_off_missing_or_empty_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.conllu.gz"
     packed = gzip.compress((GOOD * 50).encode())
     path.write_bytes(packed[: len(packed) // 2])
@@ -547,7 +547,7 @@ def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fi
     return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, mentions, [e for *_, e in spans_of], **fields)
 
 
-def test_mentions_that_brackets_cannot_hold_are_refused_or_skipped() -> None:
+def test_mentions_that_brackets_cannot_hold_are_rejected_or_skipped() -> None:
     heads = [-1, 0, 1, -1]
     document = plain_document(4, [(0, 4, "b"), (0, 2, "a"), (1, 3, "a"), (2, 3, "c")], sent=[0, 0, 0, 1], head=heads)
     with pytest.raises(ParameterError, match=r"doc_id 'd': mentions\[0\] must lie in one sentence .*tokens 0 to 3 of"):
@@ -610,7 +610,7 @@ def test_a_date_that_changed_takes_its_comment() -> None:
         ({"sent": [0, 1]}, r"tokens.head\[1\] must lie in its sentence \(1 to 1\)"),
     ],
 )
-def test_what_the_format_cannot_hold_is_refused(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
+def test_what_the_format_cannot_hold_is_rejected(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
     document = plain_document(2, [(0, 1, "a")], **fields)
     with pytest.raises(ParameterError, match=rule):
         write_corefud([document], tmp_path / "out.conllu")
@@ -630,7 +630,7 @@ def test_documents_of_other_fields_do_not_share_a_file_unless_fields_are_chosen(
     assert [document.entities for document in read(text)] == [("a",), ("a",)]
 
 
-def test_an_output_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_an_output_is_complete_or_missing(tmp_path: Path) -> None:
     path = tmp_path / "out.conllu.gz"
     write_corefud([plain_document(1, [])], path)
     first = path.read_bytes()

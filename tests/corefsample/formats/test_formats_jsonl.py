@@ -166,7 +166,7 @@ def test_lines_are_counted_with_the_blank_ones() -> None:
         read(b"\n\n" + lines_of([SMALL]) + b"\n{\n")
 
 
-def test_gzip_is_told_by_its_first_bytes_and_not_by_its_name() -> None:
+def test_gzip_is_recognized_by_its_first_bytes_and_not_by_its_name() -> None:
     assert read(gzip.compress(lines_of(TWO)), "corpus.jsonl") == EXPECTED
     assert read(lines_of(TWO), "corpus.jsonl.gz") == EXPECTED
 
@@ -203,7 +203,7 @@ def test_standard_input_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) ->
 # --- the real corpus ---------------------------------------------------------------------------------------
 
 
-def test_the_real_corpus_is_read_whole(gum_path: Path) -> None:
+def test_the_real_corpus_is_read_completely(gum_path: Path) -> None:
     n_documents = n_mentions = n_candidates = 0
     for document in read_documents(gum_path, needs=("date", "tokens", "gold")):
         n_documents += 1

@@ -178,7 +178,7 @@ def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
     assert read_table(table.slice(0, 0)) == []
 
 
-# --- files that are refused --------------------------------------------------------------------------------
+# --- files that are rejected --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
         ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
-def test_types_that_do_not_cast_are_refused(
+def test_types_that_do_not_cast_are_rejected(
     table: pa.Table, name: str, values: list[Any], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -319,29 +319,29 @@ def test_a_missing_column_is_named(table: pa.Table, name: str) -> None:
         read_table(table.drop_columns([name]))
 
 
-def test_a_column_that_is_none_of_the_format_is_refused(table: pa.Table) -> None:
+def test_a_column_that_is_none_of_the_format_is_rejected(table: pa.Table) -> None:
     with pytest.raises(InputError, match=r"corpus\.parquet: columns must be those of the format .* got genre$"):
         read_table(table.append_column("genre", pa.array(["news"] * 3)))
 
 
-def test_a_token_list_that_is_none_of_the_format_is_refused(table: pa.Table) -> None:
+def test_a_token_list_that_is_none_of_the_format_is_rejected(table: pa.Table) -> None:
     with pytest.raises(InputError, match=r"columns must be those of the format .* got tokens\.xpos$"):
         read_table(with_column(table, "tokens", [TOKENS | {"xpos": ["X", "Y", "Z"]}] * 3))
 
 
-def test_a_column_that_comes_twice_is_refused(table: pa.Table) -> None:
+def test_a_column_that_comes_twice_is_rejected(table: pa.Table) -> None:
     with pytest.raises(InputError, match=r"corpus\.parquet: .*gold"):
         read_table(table.append_column("gold", table.column("gold")))
 
 
 @pytest.mark.parametrize("version", ["2", "0", "one", ""])
-def test_another_version_is_refused(table: pa.Table, version: str) -> None:
+def test_another_version_is_rejected(table: pa.Table, version: str) -> None:
     with pytest.raises(InputError, match=rf"corefsample\.version must be 1, got b?'{version}'"):
         read_table(table.replace_schema_metadata({"corefsample.version": version}))
 
 
 @pytest.mark.parametrize("name", ["doc_id", "date", "metadata", "tokens_extra"])
-def test_strings_that_are_no_utf8_are_refused(table: pa.Table, name: str) -> None:
+def test_strings_that_are_no_utf8_are_rejected(table: pa.Table, name: str) -> None:
     offsets, text = np.array([0, 2, 4, 6], np.int32), b"d\xffe\xfff\xff"
     strings = pa.StringArray.from_buffers(3, pa.py_buffer(offsets), pa.py_buffer(text))
     with pytest.raises(InputError, match=r"corpus\.parquet: [^\n]*$"):
@@ -352,14 +352,14 @@ def test_strings_that_are_no_utf8_are_refused(table: pa.Table, name: str) -> Non
 
 
 @pytest.mark.parametrize("raw", [b"", b"PAR1", b"not Parquet", b"PAR1 nothing PAR1"])
-def test_what_is_no_parquet_is_refused(tmp_path: Path, raw: bytes) -> None:
+def test_what_is_no_parquet_is_rejected(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "bad.parquet").write_bytes(raw)
     with pytest.raises(InputError, match=r"bad\.parquet: file must be Parquet, got: [^\n]+$"):
         contents(tmp_path / "bad.parquet")
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_refused(table: pa.Table, tmp_path: Path, share: float) -> None:
+def test_a_truncated_file_is_rejected(table: pa.Table, tmp_path: Path, share: float) -> None:
     raw = (tmp_path / "made.parquet").read_bytes()
     assert len(contents(tmp_path / "made.parquet")) == 3
     (tmp_path / "cut.parquet").write_bytes(raw[: int(len(raw) * share)])
@@ -376,7 +376,7 @@ def outcome(path: Path) -> str:
     return "read"
 
 
-def test_damaged_bytes_are_refused_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
+def test_damaged_bytes_are_rejected_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
     raw = (tmp_path / "made.parquet").read_bytes()
     outcomes = set()
     for place in range(4, len(raw), 7):

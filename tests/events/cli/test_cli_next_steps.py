@@ -212,9 +212,9 @@ def test_a_folder_is_to_be_named_by_its_files(capsys: pytest.CaptureFixture[str]
     status, _, err = called(capsys, "events", tmp_path, "--out", tmp_path / "run")
     assert status == 3
     assert err.endswith(f" (name its files, such as {str(tmp_path / '*.parquet')!r})\n")
-    (tmp_path / "run.json").touch()
+    (tmp_path / "documents.parquet").touch()
     _, _, err = called(capsys, "doctor", tmp_path)
-    assert err.endswith(f" (the documents of a run are in {tmp_path / 'documents.parquet'})\n")
+    assert err.endswith(f" (name its files, such as {str(tmp_path / 'documents.parquet')!r})\n")
 
 
 @pytest.mark.parametrize("command", ["calibrate", "calibrate-queries"])

@@ -161,7 +161,7 @@ def test_evidence_of_many_batches_keeps_its_order(tmp_path: Path) -> None:
 
 
 def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
-    rejected = Rejected("corpus.jsonl", "line 3", "d", "date must be there, got none", '{"doc_id": "d"}\u2028"')
+    rejected = Rejected("corpus.jsonl", "line", 3, "d", "date is missing", '{"doc_id": "d"}\u2028"')
     with RunFolder(tmp_path / "run") as folder:
         folder.set_aside(rejected)
         folder.set_aside(rejected)
@@ -172,7 +172,7 @@ def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
             "source": "corpus.jsonl",
             "place": "line 3",
             "doc_id": "d",
-            "reason": "date must be there, got none",
+            "reason": "date is missing",
             "document": '{"doc_id": "d"}\u2028"',
         }
     ] * 2
