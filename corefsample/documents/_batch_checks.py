@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corefsample.coreference import candidate_faults
 from corefsample.documents import _check_kernels, _faults
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists, shown
 from corefsample.documents._scored import FIELDS, INTEGER_COLUMNS, STRING_COLUMNS
@@ -247,10 +248,7 @@ def _content_faults(batch: DocumentBatch) -> dict[int, str]:
         reasons[d] = _faults.describe_mention(
             int(codes[d]), int(places[d]), starts, ends, heads, int(n_tokens[d]), int(bounds[d])
         )
-    codes, places = _unbroken(len(batch))
-    _check_kernels.check_antecedents(bounds, indptr, antecedents, scores, codes, places)
-    for d in np.flatnonzero(codes).tolist():
-        reason = _faults.describe_candidate(int(codes[d]), int(places[d]), indptr, antecedents, scores, int(bounds[d]))
+    for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
         reasons.setdefault(d, reason)
     codes, places = _unbroken(len(batch))
     _check_kernels.check_parses(token_bounds, token_heads, sents, codes, places)

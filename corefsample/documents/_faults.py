@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample.documents._check_kernels import (
-    ANTECEDENT_NOT_BEFORE,
-    ANTECEDENT_TWICE,
     HEAD_OUTSIDE_SPAN,
     OK,
     SENT_NOT_FROM_ZERO,
@@ -17,41 +15,9 @@ from corefsample.documents._check_kernels import (
     TOKEN_HEAD_CYCLE,
     TOKEN_HEAD_RANGE,
     TOKEN_HEAD_SELF,
-    check_antecedents,
     check_mentions,
     check_parses,
 )
-
-Ints = npt.NDArray[np.int64]
-
-
-def antecedent_fault(indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> str | None:
-    """Describe the first candidate of one document that breaks a rule, or return None."""
-    bounds = np.array([0, indptr.shape[0] - 1], np.int64)
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    check_antecedents(bounds, indptr, antecedents, scores, codes, places)
-    if codes[0] == OK:
-        return None
-    return describe_candidate(int(codes[0]), int(places[0]), indptr, antecedents, scores)
-
-
-def describe_candidate(
-    code: int,
-    place: int,
-    indptr: Ints,
-    antecedents: npt.NDArray[np.int32],
-    scores: npt.NDArray[np.float64],
-    first_mention: int = 0,
-) -> str:
-    """Say which rule the candidate at a flat `place` breaks; mentions count from `first_mention`."""
-    row = int(np.searchsorted(indptr, place, side="right")) - 1
-    i, k = row - first_mention, place - int(indptr[row])
-    value = int(antecedents[place])
-    if code == ANTECEDENT_NOT_BEFORE:
-        return f"antecedents[{i}][{k}] must be a mention before {i}, got {value}"
-    if code == ANTECEDENT_TWICE:
-        return f"antecedents[{i}] must be distinct, got {value} twice"
-    return f"scores[{i}][{k}] must be finite, got {float(scores[place])}"
 
 
 def mention_fault(mentions: npt.NDArray[np.int32], n_tokens: int | None) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample.coreference import canonical_labels
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._state import Content
 
@@ -52,12 +53,7 @@ def clustering_labels(content: Content, clustering: Any) -> Labels:
             raise ParameterError(f"clustering must be a sample from 0 to below {n_samples}, got {sample}")
         drawn: Labels = content.samples.labels[sample]
         return drawn
-    given = _checks.integers("clustering", clustering)
-    n_mentions = content.distribution.n_mentions
-    if len(given) != n_mentions:
-        raise ParameterError(f"clustering must have a label a mention ({n_mentions}), got {len(given)}")
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-    labels = first[inverse].astype(np.int32)
+    labels = canonical_labels(clustering, name="clustering", n_mentions=content.distribution.n_mentions)
     labels.flags.writeable = False
     return labels
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, canonical_labels, map_clustering, sample_clusterings
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting import _kernels
@@ -154,7 +154,7 @@ def evaluate_matches(
     """
     # Mentions after the last one that matters can neither describe nor act, nor change the labels before them.
     last = max(int(part.max(initial=-1)) for part in (matches.described_mentions, matches.instances))
-    relevant = _first_mentions(antecedents, last + 1)
+    relevant = antecedents.first_mentions(last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     hits, instance_hits, description_hits = _evaluated(sampled, matches)
     one_best, _, _ = _evaluated(np.ascontiguousarray(map_clustering(relevant)[:, None]), matches)
@@ -185,25 +185,12 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of str
         Country codes ("AAA>BBB" for two roles), sorted.
     """
-    given = _checks.integers("labels", labels)
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-    hits, _, _ = _evaluated(first[inverse].astype(np.int32)[:, None], matches)
+    hits, _, _ = _evaluated(canonical_labels(labels)[:, None], matches)
     return tuple(key for key, holds in zip(_keys(matches), hits[:, 0], strict=True) if holds)
 
 
 def _keys(matches: MentionMatches) -> tuple[str, ...]:
     return tuple(">".join(codes) for codes in product(matches.countries, repeat=matches.instances.shape[1]))
-
-
-def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
-    end = antecedents.indptr[n_mentions]
-    return AntecedentDistribution(
-        antecedents.indptr[: n_mentions + 1],
-        antecedents.antecedents[:end],
-        antecedents.scores[:end],
-        antecedents.probs[:end],
-        antecedents.new_probs[:n_mentions],
-    )
 
 
 def _evaluated(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.coreference import AntecedentDistribution, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.links import Unannotated, gold_codes
@@ -133,9 +133,7 @@ class DocumentQueries:
         labels
             int (n_mentions,): mentions with the same label form an entity.
         """
-        given = _checks.integers("labels", labels)
-        _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-        return self._hits(first[inverse].astype(np.int32)[:, None]) > 0
+        return self._hits(canonical_labels(labels)[:, None]) > 0
 
 
 def match_queries(
@@ -222,17 +220,10 @@ def _queries(
         types=types[typed],
         pronouns=pronouns,
         pronoun_verbs=np.array([number[verb] for _, verb in asked], np.int32),
-        antecedents=_first_mentions(document.antecedents, last + 1),
+        antecedents=document.antecedents.first_mentions(last + 1),
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
     if entities is None:
         return queries
     # A mention without an entity is not asked about: any label of its own will do.
     return dataclasses.replace(queries, truth=queries.true_in(np.where(known, entities, -1 - np.arange(len(known)))))
-
-
-def _first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
-    end = antecedents.indptr[n_mentions]
-    return AntecedentDistribution.from_csr(
-        antecedents.indptr[: n_mentions + 1], antecedents.antecedents[:end], antecedents.scores[:end]
-    )

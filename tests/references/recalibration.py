@@ -70,7 +70,7 @@ def likelihood_loss(lists: Lists, gold: Gold, missing: str = "skip") -> float:
 def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
     """Score of the link marginals, by enumeration, over pairs of annotated mentions."""
     n = len(gold)
-    marginals = references.link_marginals(references.clustering_law(references.softmax_rows(*lists)), n)
+    marginals = references.link_marginals(references.clustering_probs(references.softmax_rows(*lists)), n)
     terms = []
     for i, j in itertools.combinations(range(n), 2):
         if gold[i] is not None and gold[j] is not None:
@@ -136,7 +136,7 @@ def true_queries(labels: Sequence[int], types: Sequence[str | None], roles: Sequ
 def query_law(lists: Lists, types: Sequence[str | None], roles: Sequence[set[str]]) -> dict[tuple[str, str], float]:
     """P of each query, over every antecedent vector."""
     law: dict[tuple[str, str], float] = {}
-    for labels, probability in references.clustering_law(references.softmax_rows(*lists)).items():
+    for labels, probability in references.clustering_probs(references.softmax_rows(*lists)).items():
         for query in true_queries(labels, types, roles):
             law[query] = law.get(query, 0.0) + probability
     return law

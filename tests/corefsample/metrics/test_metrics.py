@@ -494,7 +494,7 @@ def five_mentions(n_samples: int = 4000) -> ClusteringSamples:
 
 def exact_mean(metric: str, part: int) -> float:
     """Mean over all 52 clusterings of the five mentions."""
-    law = references.clustering_law(references.softmax_rows(CANDIDATES, SCORES))
+    law = references.clustering_probs(references.softmax_rows(CANDIDATES, SCORES))
     total = 0.0
     for labels, probability in law.items():
         kept = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]

@@ -371,7 +371,7 @@ def test_join_probabilities_agree_with_enumeration() -> None:
     )
     n_samples = 20_000
     posterior = stored(lists, n_samples=n_samples, seed=3)._.coref
-    law = references.clustering_law(references.softmax_rows(lists.antecedents, lists.scores))
+    law = references.clustering_probs(references.softmax_rows(lists.antecedents, lists.scores))
     checks = []
     for mention, cluster in [(4, [0, 2]), (0, [1, 3]), (2, [0, 3, 4])]:
         for members in ("any", "all", "together"):
@@ -432,7 +432,7 @@ def test_clusters_are_by_first_mention() -> None:
         ("best", "clustering must be one of map, got 'best'"),
         (200, "clustering must be a sample from 0 to below 200, got 200"),
         (-1, "clustering must be a sample from 0 to below 200, got -1"),
-        ([0, 1], r"clustering must have a label a mention \(4\), got 2"),
+        ([0, 1], r"clustering must have one label for each mention \(4\), got 2"),
         ([0.0, 1.0, 2.0, 3.0], "clustering must be whole numbers"),
         (True, "clustering must be whole numbers"),
     ],

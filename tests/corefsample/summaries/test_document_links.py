@@ -55,7 +55,7 @@ def test_small_entities_can_be_left_out() -> None:
 
 @given(antecedent_lists(max_mentions=5, scores=mild_scores), st.integers(1, 3))
 def test_each_link_has_its_exact_probability(lists: Lists, smallest: int) -> None:
-    law = references.clustering_law(references.softmax_rows(*lists))
+    law = references.clustering_probs(references.softmax_rows(*lists))
     exact = references.link_marginals(law, len(lists.antecedents))
     links = document_links(scored(lists), smallest=smallest)
     for a, first in enumerate(links.mentions.tolist()):
@@ -94,7 +94,7 @@ def test_bad_options_are_refused() -> None:
 @given(antecedent_lists(max_mentions=5, scores=mild_scores))
 def test_the_law_of_the_number_of_entities_is_that_of_all_clusterings(lists: Lists) -> None:
     n = len(lists.antecedents)
-    exact = references.entity_count_pmf(references.clustering_law(references.softmax_rows(*lists)), n)
+    exact = references.entity_count_pmf(references.clustering_probs(references.softmax_rows(*lists)), n)
     law = entity_count_law(scored(lists))
     np.testing.assert_allclose(law.pmf, exact, atol=1e-12)
     counts = np.arange(n + 1)
