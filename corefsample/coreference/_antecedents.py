@@ -60,8 +60,8 @@ class AntecedentDistribution:
             array.flags.writeable = False
 
     def __repr__(self) -> str:
-        mean = self.new_probs.sum()
-        return f"AntecedentDistribution(n_mentions={self.n_mentions}, n_candidates={self.n_candidates}, mean_n_entities={mean:.1f})"
+        sizes = f"n_mentions={self.n_mentions}, n_candidates={self.n_candidates}"
+        return f"AntecedentDistribution({sizes}, mean_n_entities={self.new_probs.sum():.1f})"
 
     @property
     def n_mentions(self) -> int:

@@ -271,7 +271,7 @@ NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
 
 
 def conditional_probs(rows: list[references.Row], mention: int, antecedent: int) -> references.ClusteringProbs:
-    """Probability of every clustering, after rejecting all antecedent vectors with another antecedent of the mention."""
+    """Probability of every clustering, by rejecting antecedent vectors with another antecedent of the mention."""
     kept: dict[references.Clustering, list[float]] = {}
     for vector, probability in references.antecedent_vectors(rows):
         if vector[mention] == antecedent:

@@ -476,7 +476,7 @@ def test_a_corpus_makes_a_tidy_table() -> None:
 
 def test_scores_with_and_without_singletons_do_not_mix() -> None:
     both = [clustering_scores([0, 0], [0, 0], singletons=keep) for keep in (True, False)]
-    with pytest.raises(ParameterError, match="documents must be scored with singletons all or none, got both"):
+    with pytest.raises(ParameterError, match="documents must be scored all with or all without singletons, got both"):
         corpus_scores(both)
 
 
@@ -636,17 +636,17 @@ def test_a_corpus_posterior_makes_a_table_of_documents() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def refused(message: str) -> Any:
+def raises(message: str) -> Any:
     return pytest.raises(ParameterError, match=f"^{re.escape(message)}$")
 
 
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "key must hold one entity a mention, got None"),
-        ("ab", "key must hold one entity a mention, got 'ab'"),
-        ({0, 1}, "key must hold one entity a mention, got {0, 1}"),
-        ([0], "key must have an entry a response mention (2), got 1"),
+        (None, "key must have one entity a mention, got None"),
+        ("ab", "key must have one entity a mention, got 'ab'"),
+        ({0, 1}, "key must have one entity a mention, got {0, 1}"),
+        ([0], "key must have one entry for each mention of the response (2), got 1"),
         ([0, 1.5], "key[1] must be a whole number, a string or None, got 1.5"),
         ([0, True], "key[1] must be a whole number, a string or None, got True"),
         ([[0], [1]], "key[0] must be a whole number, a string or None, got [0]"),
@@ -654,15 +654,15 @@ def refused(message: str) -> Any:
         (np.array([[0, 1]]), "key must be of one dimension, got 2"),
     ],
 )
-def test_labels_that_are_none_are_refused(key: Any, message: str) -> None:
-    with refused(message):
+def test_invalid_labels_raise(key: Any, message: str) -> None:
+    with raises(message):
         clustering_scores(key, [0, 1])
 
 
 @pytest.mark.parametrize(
     ("spans", "message"),
     [
-        ({"key_spans": [(0, 1), (1, 2)]}, "key_spans and response_spans must be given both or neither, got one"),
+        ({"key_spans": [(0, 1), (1, 2)]}, "key_spans must be given with response_spans or not at all"),
         (
             {"key_spans": [(0, 1)], "response_spans": [(0, 1), (1, 2)]},
             "key_spans must be as many as the labels (2), got 1",
@@ -683,8 +683,8 @@ def test_labels_that_are_none_are_refused(key: Any, message: str) -> None:
         ),
     ],
 )
-def test_spans_that_are_none_are_refused(spans: dict[str, Any], message: str) -> None:
-    with refused(message):
+def test_invalid_spans_raise(spans: dict[str, Any], message: str) -> None:
+    with raises(message):
         clustering_scores([0, 1], [0, 1], **spans)
 
 
@@ -695,13 +695,13 @@ def test_spans_that_are_none_are_refused(spans: dict[str, Any], message: str) ->
         ("abc", "key must be sets of mentions, got 'abc'"),
         (["abc"], "key[0] must be a set of mentions, got 'abc'"),
         ([{1}, 2], "key[1] must be a set of mentions, got 2"),
-        ([{1}, set()], "key[1] must hold a mention, got none"),
-        ([{1}, {2, 1}], "key must hold each mention once, got 1 in entities 0 and 1"),
-        ([[[0, 1]]], "key[0] must hold hashable mentions, (start, end) for instance, got [[0, 1]]"),
+        ([{1}, set()], "key[1] must have a mention, got none"),
+        ([{1}, {2, 1}], "key must have each mention once, got 1 in entities 0 and 1"),
+        ([[[0, 1]]], "key[0] must have hashable mentions, such as (start, end), got [[0, 1]]"),
     ],
 )
-def test_entities_that_are_no_partition_are_refused(key: Any, message: str) -> None:
-    with refused(message):
+def test_entities_that_are_not_a_partition_raise(key: Any, message: str) -> None:
+    with raises(message):
         entity_scores(key, [{1}])
 
 
@@ -711,28 +711,28 @@ def test_entities_that_are_no_partition_are_refused(key: Any, message: str) -> N
         ({"metric": "rand"}, f"metric must be one of {', '.join(METRICS)}, got 'rand'"),
         ({"part": "f2"}, "part must be one of recall, precision, f1, got 'f2'"),
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
-        ({"gold_spans": [(0, 1)]}, "gold_spans and response_spans must be given both or neither, got one"),
+        ({"gold_spans": [(0, 1)]}, "gold_spans must be given with response_spans or not at all"),
     ],
 )
-def test_options_of_a_posterior_are_checked(options: dict[str, Any], message: str) -> None:
-    with refused(message):
+def test_invalid_options_of_a_posterior_raise(options: dict[str, Any], message: str) -> None:
+    with raises(message):
         metric_posterior([0], samples_of([[0], [0]]), **options)
 
 
 def test_a_posterior_needs_gold_and_samples() -> None:
-    with refused("gold must hold one entity a mention, got None"):
+    with raises("gold must have one entity a mention, got None"):
         metric_posterior(None, samples_of([[0], [0]]))
-    with refused("gold must have an entry a response mention (1), got 2"):
+    with raises("gold must have an entry a response mention (1), got 2"):
         metric_posterior([0, 1], samples_of([[0], [0]]))
-    with refused("samples must be ClusteringSamples, got list"):
+    with raises("samples must be ClusteringSamples, got list"):
         metric_posterior([0], [[0], [0]])  # type: ignore[arg-type]
-    with refused("samples.n_samples must be a whole number of at least 2, got 1"):
+    with raises("samples.n_samples must be a whole number of at least 2, got 1"):
         metric_posterior([0], samples_of([[0]]))
 
 
 @pytest.mark.parametrize("bring_together", [corpus_scores, corpus_posterior])
 def test_a_corpus_has_a_document(bring_together: Callable[[Any], Any]) -> None:
-    with refused("documents must be at least one, got none"):
+    with raises("documents must be at least one, got none"):
         bring_together([])
 
 
@@ -743,20 +743,23 @@ def posterior(doc_id: str, n_samples: int = 2, metric: Metric = "b3", part: Part
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        (partial(posterior, "b", n_samples=3), "documents must be of one n_samples (2), got 3 of 'b'"),
-        (partial(posterior, "b", metric="muc"), "documents must be of one metric (b3), got muc of 'b'"),
-        (partial(posterior, "b", part="recall"), "documents must be of one part (f1), got recall of 'b'"),
-        (partial(posterior, "b", level=0.5), "documents must be of one level (0.95), got 0.5 of 'b'"),
-        (partial(posterior, "b", singletons=False), "documents must be of one singletons (True), got False of 'b'"),
-        (partial(posterior, "a"), "documents must each have a doc_id of their own, got 'a' twice"),
+        (partial(posterior, "b", n_samples=3), "documents must have the same n_samples (2), got 3 for 'b'"),
+        (partial(posterior, "b", metric="muc"), "documents must have the same metric (b3), got muc for 'b'"),
+        (partial(posterior, "b", part="recall"), "documents must have the same part (f1), got recall for 'b'"),
+        (partial(posterior, "b", level=0.5), "documents must have the same level (0.95), got 0.5 for 'b'"),
+        (
+            partial(posterior, "b", singletons=False),
+            "documents must have the same singletons (True), got False for 'b'",
+        ),
+        (partial(posterior, "a"), "documents must have unique doc_ids, got 'a' twice"),
         (
             lambda: corpus_posterior([posterior("b")]).macro,
             "documents must be posteriors with their counts, got a mean over documents",
         ),
     ],
 )
-def test_posteriors_of_unlike_kinds_do_not_mix(second: Callable[[], Any], message: str) -> None:
-    with refused(message):
+def test_posteriors_of_different_kinds_raise(second: Callable[[], Any], message: str) -> None:
+    with raises(message):
         corpus_posterior([posterior("a"), second()])
 
 
