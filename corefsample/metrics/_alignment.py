@@ -148,13 +148,11 @@ def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple
     try:
         array = np.asarray(spans)
     except ValueError:
-        raise ParameterError(
-            "must have a start and an end each, got lists of different length", parameter=name
-        ) from None
+        raise ParameterError("must be pairs of start and end, got lists of different length", parameter=name) from None
     if array.size == 0:
         array = np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] not in (2, 3) or array.dtype.kind not in "iu":
-        rule = "must have a start and an end (and optionally a head) each"
+        rule = "must be pairs of start and end, or triples with a head"
         raise ParameterError(f"{rule}, got an array of shape {array.shape} of {array.dtype}", parameter=name)
     if array.shape[0] != n_mentions:
         raise ParameterError(f"must be as many as the labels ({n_mentions}), got {array.shape[0]}", parameter=name)

@@ -181,7 +181,7 @@ def test_a_document_whose_scores_would_overflow_is_set_aside_and_not_counted(
     [
         ("{", "file must be JSON"),
         ("{}", "file must be the record of a recalibration"),
-        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be a finite number above 0"),
+        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be above 0"),
     ],
 )
 def test_a_record_that_is_none_is_named(tmp_path: Path, content: str, message: str) -> None:
