@@ -29,6 +29,7 @@ from corefsample import (
     sample_clusterings,
     to_networkx,
 )
+from corefsample.coreference import canonical_labels
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
@@ -170,6 +171,13 @@ def test_the_numbers_of_labels_have_no_meaning(data: st.DataObject, names: list[
     labels = data.draw(st.sampled_from(references.all_clusterings(6)))
     renamed = [names[label] for label in labels]
     assert clustering_log_prob(distribution, renamed) == clustering_log_prob(distribution, labels)
+
+
+def test_canonical_labels_are_first_mentions_of_clusters() -> None:
+    labels = canonical_labels(np.array([4, -1, 4, 9, -1]))
+    assert (labels.tolist(), labels.dtype) == ([0, 1, 0, 3, 1], np.int32)
+    with pytest.raises(ParameterError, match=r"^clustering must have one label for each mention \(3\), got 2$"):
+        canonical_labels([0, 1], name="clustering", n_mentions=3)
 
 
 @pytest.mark.parametrize(
