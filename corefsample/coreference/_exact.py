@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.errors import ParameterError
@@ -73,9 +73,9 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    require_distribution(antecedents)
+    indptr, candidates, probs, _ = _rows_of(antecedents)
     marginals = np.empty((antecedents.n_mentions, antecedents.n_mentions))
-    _kernels.link_marginals(antecedents.indptr, antecedents.antecedents, antecedents.probs, marginals)
+    _kernels.link_marginals(indptr, candidates, probs, marginals)
     return marginals
 
 
@@ -98,11 +98,9 @@ def root_posterior(antecedents: AntecedentDistribution) -> Floats:
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
-    require_distribution(antecedents)
+    rows = _rows_of(antecedents)
     roots = np.empty((antecedents.n_mentions, antecedents.n_mentions))
-    _kernels.root_posterior(
-        antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, roots
-    )
+    _kernels.root_posterior(*rows, roots)
     return roots
 
 
@@ -133,13 +131,9 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     ----------
     Nguyen & O'Connor (2015), section 5.1: the probability of a clustering is the sum over its antecedent vectors.
     """
-    require_distribution(antecedents)
+    rows = _rows_of(antecedents)
     canonical = canonical_labels(labels, n_mentions=antecedents.n_mentions)
-    return float(
-        _kernels.clustering_log_prob(
-            antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, canonical
-        )
-    )
+    return float(_kernels.clustering_log_prob(*rows, canonical))
 
 
 def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
@@ -166,9 +160,9 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     array of shape (n_mentions,), int32
         The first mention of each mention's entity.
     """
-    require_distribution(antecedents)
+    rows = _rows_of(antecedents)
     labels = np.empty(antecedents.n_mentions, np.int32)
-    _kernels.map_labels(antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, labels)
+    _kernels.map_labels(*rows, labels)
     return labels
 
 
@@ -197,3 +191,9 @@ def poisson_binomial_pmf(probs: npt.ArrayLike) -> Floats:
     pmf = np.empty(trials.shape[0] + 1)
     _kernels.poisson_binomial(trials, pmf)
     return pmf
+
+
+def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
+    """Arrays that the kernels take, of what must be a distribution."""
+    require_distribution(antecedents)
+    return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
@@ -49,17 +50,18 @@ def to_networkx(
     _checks.choice("kind", kind, ("antecedents", "links"))
     _checks.probability("threshold", threshold)
     graph: nx.Graph[int]
+    columns: tuple[npt.NDArray[Any], ...]
     if kind == "links":
         graph = nx.Graph()
         graph.add_nodes_from(range(antecedents.n_mentions))
         marginals = np.tril(link_marginals(antecedents), -1)
         earlier, later = np.nonzero(((marginals >= threshold) & (marginals > 0.0)).T)
-        edges = (earlier, later, marginals[later, earlier])
+        columns = (earlier, later, marginals[later, earlier])
     else:
         graph = nx.DiGraph()
         graph.add_nodes_from((i, {"new": new}) for i, new in enumerate(antecedents.new_probs.tolist()))
         mentions = np.repeat(np.arange(antecedents.n_mentions), np.diff(antecedents.indptr))
         likely = antecedents.probs >= threshold
-        edges = (mentions[likely], antecedents.antecedents[likely], antecedents.probs[likely])
-    graph.add_weighted_edges_from(zip(*(column.tolist() for column in edges), strict=True), weight="probability")
+        columns = (mentions[likely], antecedents.antecedents[likely], antecedents.probs[likely])
+    graph.add_weighted_edges_from(zip(*(column.tolist() for column in columns), strict=True), weight="probability")
     return graph

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._jit import kernel
-from corefsample.coreference._check_kernels import OK
 
 Ints = npt.NDArray[np.int64]
 Ints32 = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.int8]
 
+OK = 0
 SPAN_NEGATIVE, SPAN_EMPTY, HEAD_OUTSIDE_SPAN, SPAN_PAST_TOKENS, SPAN_ORDER = 11, 12, 13, 14, 15
 TOKEN_HEAD_RANGE, TOKEN_HEAD_SELF, TOKEN_HEAD_CYCLE, SENT_NOT_FROM_ZERO, SENT_FALLS = 21, 22, 23, 24, 25
 

@@ -200,9 +200,8 @@ def calibrate_links(
     _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
-    draws = {"n_draws": n_resamples, "seed": seed}
     groups = [
-        _calibrated(partition, name, table.block_bins(bin_size=bin_size), norm, level, draws)
+        _calibrated(partition, name, table.block_bins(bin_size=bin_size), norm, level, n_resamples, seed)
         for partition, name, table in _partitions(tables)
     ]
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
@@ -215,7 +214,7 @@ def _partitions(tables: LinkTables) -> Iterator[tuple[str, str, CalibrationTable
 
 
 def _calibrated(
-    partition: str, name: str, blocks: BlockBins, norm: Norm, level: float, draws: Mapping[str, int]
+    partition: str, name: str, blocks: BlockBins, norm: Norm, level: float, n_draws: int, seed: int
 ) -> GroupCalibration:
     bins, several = blocks.bins, blocks.n_blocks > 1
     return GroupCalibration(
@@ -223,10 +222,10 @@ def _calibrated(
         name,
         blocks.n_blocks,
         binned_error(bins, norm=norm),
-        bootstrap_interval(blocks, norm=norm, level=level, **draws) if several else None,
-        simulated_interval(bins, norm=norm, level=level, **draws),
+        bootstrap_interval(blocks, norm=norm, level=level, n_draws=n_draws, seed=seed) if several else None,
+        simulated_interval(bins, norm=norm, level=level, n_draws=n_draws, seed=seed),
         binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
-        calibration_test(blocks, norm=norm, **draws).p_value if several else None,
+        calibration_test(blocks, norm=norm, n_draws=n_draws, seed=seed).p_value if several else None,
         brier_decomposition(bins),
         curve_of_bins(blocks if several else bins, level=level),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,8 +72,8 @@ def place_labels(
             continue
         taken = np.concatenate((taken, boxes[best : best + 1]))
         right, up, horizontal, vertical = _SIDES[best]
-        offset, side = (_GAP * right, _GAP * up), {"ha": horizontal, "va": vertical}
-        ax.annotate(text, positions[point], offset, textcoords="offset points", **side, fontsize=size, zorder=4)
+        look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": size, "zorder": 4}
+        ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
 
 
 def _box(place: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -219,13 +219,14 @@ class Likelihood:
 class _CalledLosses:
     """Losses of an objective that is called for each document."""
 
-    def __init__(self, gold: GoldSet, objective: DocumentObjective) -> None:
-        self.name = objective.name
-        self.sampled = objective.sampled
-        self._documents: Sequence[ScoredDocument] = gold.documents
+    def __init__(self, gold: GoldSet, objective: Callable[[ScoredDocument, Recalibration], float]) -> None:
+        options = objective if isinstance(objective, DocumentObjective) else DocumentObjective()
+        self.name = options.name if options is objective else getattr(objective, "__name__", type(objective).__name__)
+        self.sampled = options.sampled
+        self._documents = gold.documents
         self._objective = objective
-        self._n_threads = processors() if objective.parallel else 1
-        self.n_terms: Floats = np.array([objective.n_terms(each) for each in gold.documents], np.float64)
+        self._n_threads = processors() if options.parallel else 1
+        self.n_terms: Floats = np.array([options.n_terms(each) for each in gold.documents], np.float64)
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
@@ -239,17 +240,6 @@ class _CalledLosses:
         return losses.astype(np.float64)
 
 
-class _Function(DocumentObjective):
-    """A plain function as an objective."""
-
-    def __init__(self, function: Callable[[ScoredDocument, Recalibration], float]) -> None:
-        self._function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-
-    def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
-        return self._function(document, recalibration)
-
-
 def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated) -> Losses:
     """Losses of an objective by name, or of a custom objective."""
     if isinstance(objective, str):
@@ -260,8 +250,7 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated
     if not callable(objective):
         rule = f"must be one of {', '.join(OBJECTIVES)} or callable"
         raise ParameterError(f"{rule}, got {objective!r}", parameter="objective")
-    called = objective if isinstance(objective, DocumentObjective) else _Function(objective)
-    losses = _CalledLosses(gold, called)
+    losses = _CalledLosses(gold, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
     return losses
