@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corefsample.calibration.tags import GroupErrors, TagErrors
     from corefsample.links import LinkCalibration
 
-    Errors = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
+    Errors: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
 
 _ROW = 0.24  # inches
 _COLUMNS = ["name", "part", "error", "lower", "upper", "level"]
