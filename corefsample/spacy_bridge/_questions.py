@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.coreference import canonical_labels
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._state import Content
 
@@ -53,6 +52,8 @@ def clustering_labels(content: Content, clustering: Any) -> Labels:
             raise ParameterError(f"clustering must be a sample from 0 to below {n_samples}, got {sample}")
         drawn: Labels = content.samples.labels[sample]
         return drawn
+    from corefsample.coreference import canonical_labels
+
     labels = canonical_labels(clustering, name="clustering", n_mentions=content.distribution.n_mentions)
     labels.flags.writeable = False
     return labels

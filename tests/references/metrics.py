@@ -163,7 +163,7 @@ def link_triple(correct: int, of_key: int, of_response: int) -> Triple:
 
 
 def blanc_triple(counts: Sequence[int], same_mentions: bool) -> Triple:
-    """Luo et al. (2014); where the key has one kind of links alone, or neither, as the library says."""
+    """Luo et al. (2014); if the key has only one kind of links or neither, with the convention of the library."""
     together, apart = link_triple(*counts[:3]), link_triple(*counts[3:])
     if counts[1] and counts[4]:
         recall, precision, f1 = ((a + b) / 2 for a, b in zip(together, apart, strict=True))

@@ -232,9 +232,9 @@ def test_pruning_removes_improbable_candidates_and_renormalises(lists: Lists, mi
     distribution = AntecedentDistribution.from_lists(*lists)
     pruned = distribution.pruned(min_prob)
     for i, (before, after) in enumerate(zip(rows_of(distribution), rows_of(pruned.distribution), strict=True)):
-        kept = {k: p for k, p in before.items() if k == i or p >= min_prob}
-        left = math.fsum(kept.values())
-        assert after == pytest.approx({k: p / left for k, p in kept.items()}, abs=1e-13)
+        remaining = {k: p for k, p in before.items() if k == i or p >= min_prob}
+        left = math.fsum(remaining.values())
+        assert after == pytest.approx({k: p / left for k, p in remaining.items()}, abs=1e-13)
         assert pruned.dropped_mass[i] == pytest.approx(1.0 - left, abs=1e-13)
     assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
 
@@ -272,12 +272,12 @@ NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
 
 def conditional_probs(rows: list[references.Row], mention: int, antecedent: int) -> references.ClusteringProbs:
     """Probability of every clustering, by rejecting antecedent vectors with another antecedent of the mention."""
-    kept: dict[references.Clustering, list[float]] = {}
+    terms_of: dict[references.Clustering, list[float]] = {}
     for vector, probability in references.antecedent_vectors(rows):
         if vector[mention] == antecedent:
-            kept.setdefault(references.connected_components(vector), []).append(probability)
-    mass = math.fsum(p for terms in kept.values() for p in terms)
-    return {clustering: math.fsum(terms) / mass for clustering, terms in kept.items()}
+            terms_of.setdefault(references.connected_components(vector), []).append(probability)
+    mass = math.fsum(p for terms in terms_of.values() for p in terms)
+    return {clustering: math.fsum(terms) / mass for clustering, terms in terms_of.items()}
 
 
 @given(strategies.antecedent_lists(1, 5, scores=strategies.mild_scores), st.data())

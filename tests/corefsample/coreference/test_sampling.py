@@ -228,19 +228,19 @@ def test_labels_are_read_only_32_bit_and_contiguous_by_mention() -> None:
 N_SAMPLES = 20_000
 
 
-def clusterings_are_plausible(labels: Labels, law: references.ClusteringProbs) -> bool:
+def clusterings_are_plausible(labels: Labels, expected: references.ClusteringProbs) -> bool:
     """Whether every clustering, those of probability 0 too, comes as often as it should."""
     found = Counter(map(tuple, labels.tolist()))
-    clusterings = sorted({*law, *found})
+    clusterings = sorted({*expected, *found})
     counts = [found[clustering] for clustering in clusterings]
-    return bool(plausible_counts(counts, len(labels), [law.get(c, 0.0) for c in clusterings]).all())
+    return bool(plausible_counts(counts, len(labels), [expected.get(c, 0.0) for c in clusterings]).all())
 
 
 @pytest.mark.parametrize("lists", [FULL_6, SKEWED_6], ids=["full_6", "skewed_6"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_clusterings_come_as_often_as_enumeration_says(lists: Lists, seed: int) -> None:
-    law = references.clustering_probs(references.softmax_rows(*lists))
-    assert clusterings_are_plausible(draw(lists, N_SAMPLES, seed=seed), law)
+    expected = references.clustering_probs(references.softmax_rows(*lists))
+    assert clusterings_are_plausible(draw(lists, N_SAMPLES, seed=seed), expected)
 
 
 @every_fixed
@@ -372,8 +372,8 @@ def links_not_followed(lists: Lists, n_samples: int, seed: int) -> Labels:
 
 
 def test_a_right_sampler_passes_the_check() -> None:
-    law = references.clustering_probs(references.softmax_rows(*FULL_6))
-    assert clusterings_are_plausible(plain_sampler(FULL_6, N_SAMPLES, 1), law)
+    expected = references.clustering_probs(references.softmax_rows(*FULL_6))
+    assert clusterings_are_plausible(plain_sampler(FULL_6, N_SAMPLES, 1), expected)
 
 
 @pytest.mark.parametrize(
@@ -387,8 +387,8 @@ def test_a_right_sampler_passes_the_check() -> None:
     ],
 )
 def test_a_wrong_sampler_fails_the_check(sampler: Callable[[Lists, int, int], Labels]) -> None:
-    law = references.clustering_probs(references.softmax_rows(*FULL_6))
-    assert not clusterings_are_plausible(sampler(FULL_6, N_SAMPLES, 1), law)
+    expected = references.clustering_probs(references.softmax_rows(*FULL_6))
+    assert not clusterings_are_plausible(sampler(FULL_6, N_SAMPLES, 1), expected)
 
 
 def test_the_binomial_check_is_as_wide_as_it_says() -> None:

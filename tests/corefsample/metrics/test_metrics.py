@@ -165,7 +165,7 @@ def assert_as_scorch(key: Clustering, response: Clustering) -> None:
     scorch = pytest.importorskip("scorch.scores", reason="the package scorch is not installed")
     found = entity_scores(key, response)
     of_key, of_response = reference.mentions_of(key), reference.mentions_of(response)
-    unshared = bool(key and response and not of_key & of_response)  # scorch's CEAF raises in place of saying 0
+    unshared = bool(key and response and not of_key & of_response)  # scorch raises for CEAF instead of returning 0
     for metric, name in SCORCH.items():
         if metric == "blanc" and len(of_key) < 2 and len(response) < 2 and of_key != of_response:
             continue  # see test_a_key_of_one_mention_and_a_response_of_others_have_blanc_zero
@@ -351,8 +351,8 @@ def test_over_the_same_mentions_ceafm_has_equal_recall_and_precision(labels: lis
 @given(labels=st.lists(st.tuples(st.none() | entities, entities), max_size=7))
 def test_mentions_not_annotated_leave_key_and_response(singletons: bool, labels: list[tuple[int | None, int]]) -> None:
     whole = clustering_scores(*sides(labels), singletons=singletons)
-    kept = [(k, r) for k, r in labels if k is not None]
-    assert whole == clustering_scores(*sides(kept), singletons=singletons)
+    annotated = [(k, r) for k, r in labels if k is not None]
+    assert whole == clustering_scores(*sides(annotated), singletons=singletons)
 
 
 @settings(max_examples=50)
@@ -507,11 +507,11 @@ def five_mentions(n_samples: int = 4000) -> ClusteringSamples:
 
 def exact_mean(metric: str, part: int) -> float:
     """Mean over all 52 clusterings of the five mentions."""
-    law = references.clustering_probs(references.softmax_rows(CANDIDATES, SCORES))
+    clusterings = references.clustering_probs(references.softmax_rows(CANDIDATES, SCORES))
     total = 0.0
-    for labels, probability in law.items():
-        kept = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]
-        total += probability * float(reference.scores(*partial_sides(kept))[metric][part])  # type: ignore[arg-type]
+    for labels, probability in clusterings.items():
+        annotated = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]
+        total += probability * float(reference.scores(*partial_sides(annotated))[metric][part])  # type: ignore[arg-type]
     return total
 
 
@@ -570,7 +570,7 @@ def test_the_posterior_has_a_standard_deviation_and_a_monte_carlo_error() -> Non
 
 
 def test_where_all_samples_agree_the_monte_carlo_error_is_bounded() -> None:
-    # 100 samples of B3 recall 1/2: what was never seen has probability 1 - 0.05 ** 0.01 at most, and is 1/2 away.
+    # 100 samples of B3 recall 1/2: other values have probability 1 - 0.05 ** 0.01 at most, and are 1/2 away.
     found = metric_posterior([1, 1], samples_of([[0, 1]] * 100), metric="b3", part="recall")
     assert found.sd == 0.0
     assert found.interval == (0.5, 0.5)
