@@ -124,13 +124,8 @@ class LinkCalibration:
         """Tidy table, one row a group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
         import pandas as pd
 
-        frames = []
-        for group in self.groups:
-            frame = group.curve.to_frame()
-            frame.insert(0, "partition", group.partition)
-            frame.insert(1, "group", group.group)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+        frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}
+        return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
 
 
 def _row(group: GroupCalibration) -> Mapping[str, object]:
