@@ -1,6 +1,6 @@
 """Sampling and exact inference of entity clusterings from antecedent distributions.
 
-Names load where they are first used, so that importing the package costs next to nothing.
+Names and subpackages load at their first use, so that importing the package is fast.
 """
 
 import lazy_loader

@@ -1,3 +1,17 @@
+from . import adapters as adapters
+from . import calibration as calibration
+from . import coreference as coreference
+from . import documents as documents
+from . import errors as errors
+from . import formats as formats
+from . import links as links
+from . import mention_ranking as mention_ranking
+from . import metrics as metrics
+from . import plots as plots
+from . import recalibration as recalibration
+from . import spacy_bridge as spacy_bridge
+from . import summaries as summaries
+from . import syntax as syntax
 from .coreference import AntecedentDistribution as AntecedentDistribution
 from .coreference import ClusteringSamples as ClusteringSamples
 from .coreference import Pruned as Pruned

@@ -1,4 +1,4 @@
-"""Names for the types of arrays, the same in all modules."""
+"""Names of array types, shared by all modules."""
 
 from __future__ import annotations
 

@@ -19,22 +19,20 @@ _SHOWN = 60
 
 def integers(name: str, values: npt.ArrayLike) -> Ints:
     """Return a new one-dimensional int64 array, or raise."""
-    array = np.asarray(values)
-    if array.size == 0 and array.ndim == 1:
-        return np.zeros(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ParameterError(f"must be whole numbers in one dimension, got {_described(array)}", parameter=name)
-    return array.astype(np.int64)
+    return _numbers(name, values, "iu", "whole numbers").astype(np.int64)
 
 
 def floats(name: str, values: npt.ArrayLike) -> Floats:
     """Return a new one-dimensional float64 array, or raise."""
+    return _numbers(name, values, "iuf", "numbers").astype(np.float64)
+
+
+def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
     array = np.asarray(values)
-    if array.size == 0 and array.ndim == 1:
-        return np.zeros(0, np.float64)
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ParameterError(f"must be numbers in one dimension, got {_described(array)}", parameter=name)
-    return array.astype(np.float64)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
+        described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
+        raise ParameterError(f"must be {rule} in one dimension, got {described}", parameter=name)
+    return array
 
 
 def mentions(name: str, values: npt.ArrayLike) -> Ints32:
@@ -58,12 +56,8 @@ def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
     return narrow
 
 
-def _described(array: npt.NDArray[Any]) -> str:
-    return f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
-
-
 def shown(value: object) -> str:
-    """Represent a value in one line of at most some 60 characters."""
+    """Represent a value in one line of about 60 characters at most."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -76,7 +70,7 @@ def whole(name: str, value: object, at_least: int) -> int:
 
 
 def at_most(name: str, value: int, limit: int) -> None:
-    """Raise if a value is over its limit."""
+    """Raise if a value is above its limit."""
     if value > limit:
         raise ParameterError(f"must be at most {limit}, got {value}", parameter=name)
 
@@ -109,7 +103,7 @@ def above_zero(name: str, value: object) -> float:
 
 
 def probability(name: str, value: object, *, below_one: bool = False, above_zero: bool = False) -> float:
-    """Return `value` as a float in [0, 1], without the ends where so chosen, or raise."""
+    """Return `value` as a float in [0, 1], or in an interval without one of its ends, or raise."""
     rule = f"{'(' if above_zero else '['}0, 1{')' if below_one else ']'}"
     good = isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 <= float(value) <= 1.0
     if not good or (below_one and value == 1) or (above_zero and value == 0):

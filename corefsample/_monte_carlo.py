@@ -1,4 +1,4 @@
-"""How far a share of samples may be from the probability that it stands for."""
+"""Monte Carlo error of probabilities that are estimated by shares of samples."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _CONFIDENCE = 0.95
 
 
 def agreement_bound(n_samples: int) -> float:
-    """Distance from 0 or 1, where all samples agree, to the 95% one-sided confidence limit: about 3 / n_samples."""
+    """Distance from a share of 0 or 1 to its one-sided 95% confidence limit: about 3 / n_samples."""
     return float(1.0 - (1.0 - _CONFIDENCE) ** (1.0 / n_samples))

@@ -1,4 +1,4 @@
-"""How many processors there are to work on."""
+"""The number of processors."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["processors"]
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Keys of random streams: one stream for each (seed, doc_id), whatever the model."""
+"""Keys of random streams: one stream for each (seed, doc_id), the same for all models."""
 
 from __future__ import annotations
 

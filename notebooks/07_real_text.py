@@ -35,7 +35,7 @@ from corefsample.plots import entity_count_bars, link_heat_map, link_network
 from corefsample.spacy_bridge.component import set_posterior
 from corefsample.spacy_bridge.displacy import side_by_side_markup
 from corefsample.spacy_bridge.documents import doc_of_scored_document
-from corefsample.summaries import document_links, entity_count_law
+from corefsample.summaries import document_links, entity_count_posterior
 
 # %% [markdown]
 # ## The article
@@ -87,7 +87,7 @@ link_heat_map(links).figure
 # about it.
 
 # %%
-law = entity_count_law(document)
+law = entity_count_posterior(document)
 print(f"Mean {law.mean:.1f}, sd {law.sd:.1f}; single best {law.map_count}, gold {law.gold_count}.")
 entity_count_bars(law).figure
 

@@ -1,14 +1,14 @@
 from ._antecedents import AntecedentDistribution as AntecedentDistribution
 from ._antecedents import Pruned as Pruned
 from ._antecedents import require_distribution as require_distribution
+from ._exact import canonical_labels as canonical_labels
 from ._exact import clustering_log_prob as clustering_log_prob
 from ._exact import entity_count_pmf as entity_count_pmf
 from ._exact import link_marginals as link_marginals
 from ._exact import map_clustering as map_clustering
 from ._exact import poisson_binomial_pmf as poisson_binomial_pmf
 from ._exact import root_posterior as root_posterior
-from ._graphs import antecedent_graph as antecedent_graph
-from ._graphs import link_graph as link_graph
+from ._faults import candidate_faults as candidate_faults
 from ._graphs import to_networkx as to_networkx
 from ._sampling import ClusteringSamples as ClusteringSamples
 from ._sampling import sample_clusterings as sample_clusterings

@@ -10,27 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import _kernels
-from corefsample.coreference._conditioning import require_possible, settled_arrays
-from corefsample.documents import _faults
-from corefsample.documents._check_kernels import in_order, sort_rows
+from corefsample.coreference._check_kernels import in_order, sort_rows
+from corefsample.coreference._conditioning import settled_arrays
+from corefsample.coreference._faults import candidate_faults
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AntecedentDistribution", "Pruned"]
-
-_LARGEST_SCORE = 300.0  # the exponentials of a million such scores still add up to a finite sum
+_LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AntecedentDistribution:
     """Independent distributions of each mention's antecedent, as compressed sparse rows.
 
-    Row i holds the candidate antecedents of mention i in ascending order; NEW (no antecedent) stands apart.
+    Row i has the candidate antecedents of mention i in ascending order; NEW (no antecedent) is stored separately.
     ``probs[indptr[i]:indptr[i + 1]].sum() + new_probs[i] == 1`` up to rounding. Arrays are read-only.
-    Build one with `from_lists` or `from_csr`, which validate.
+    Build one with `from_lists` or `from_csr`, which validate their arguments.
 
     Attributes
     ----------
@@ -50,11 +49,19 @@ class AntecedentDistribution:
     Nguyen & O'Connor (2015), Definition 2.
     """
 
-    indptr: npt.NDArray[np.int64]
-    antecedents: npt.NDArray[np.int32]
-    scores: npt.NDArray[np.float64]
-    probs: npt.NDArray[np.float64]
-    new_probs: npt.NDArray[np.float64]
+    indptr: Ints
+    antecedents: Ints32
+    scores: Floats
+    probs: Floats
+    new_probs: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.antecedents, self.scores, self.probs, self.new_probs):
+            array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        sizes = f"n_mentions={self.n_mentions}, n_candidates={self.n_candidates}"
+        return f"AntecedentDistribution({sizes}, mean_n_entities={self.new_probs.sum():.1f})"
 
     @property
     def n_mentions(self) -> int:
@@ -80,7 +87,7 @@ class AntecedentDistribution:
         Raises
         ------
         ParameterError
-            If the shapes differ, a candidate is not before its mention or comes twice, or a score is not finite.
+            If the shapes differ, a candidate is not before its mention or is repeated, or a score is not finite.
 
         Examples
         --------
@@ -88,13 +95,13 @@ class AntecedentDistribution:
         array([0.5])
         """
         if len(antecedents) != len(scores):
-            raise ParameterError(
-                f"scores must have one list a mention, as antecedents has ({len(antecedents)}), got {len(scores)}"
-            )
+            rule = f"must have one list a mention, as antecedents has ({len(antecedents)})"
+            raise ParameterError(f"{rule}, got {len(scores)}", parameter="scores")
         lengths = [len(row) for row in antecedents]
         for i, row in enumerate(scores):
             if len(row) != lengths[i]:
-                raise ParameterError(f"scores[{i}] must be as long as antecedents[{i}] ({lengths[i]}), got {len(row)}")
+                rule = f"must be as long as antecedents[{i}] ({lengths[i]})"
+                raise ParameterError(f"{rule}, got {len(row)}", parameter=f"scores[{i}]")
         indptr = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=indptr[1:])
         return cls.from_csr(
@@ -105,50 +112,46 @@ class AntecedentDistribution:
 
     @classmethod
     def from_csr(cls, indptr: npt.ArrayLike, antecedents: npt.ArrayLike, scores: npt.ArrayLike) -> Self:
-        """Build from compressed sparse rows: those of mention i are ``indptr[i]:indptr[i + 1]``.
+        """Build from compressed sparse rows: the candidates of mention i are at ``indptr[i]:indptr[i + 1]``.
 
         Parameters
         ----------
         indptr
             int (n_mentions + 1,), from 0 up to the number of candidates, never falling.
         antecedents
-            int (n_candidates,): distinct mentions before their own, in any order within a mention.
+            int (n_candidates,): distinct mentions before their own mention, in any order within it.
         scores
             float (n_candidates,): finite natural-log scores relative to NEW = 0.
 
         Raises
         ------
         ParameterError
-            As `from_lists`, and if indptr is not as above.
+            As for `from_lists`, and if indptr is not as above.
         """
         starts = _checks.integers("indptr", indptr)
         candidates = _checks.mentions("antecedents", antecedents)
         log_scores = _checks.floats("scores", scores)
         ends = starts.shape[0] > 0 and starts[0] == 0 and starts[-1] == candidates.shape[0]
         if not ends or (starts[1:] < starts[:-1]).any():
-            raise ParameterError(
-                f"indptr must rise from 0 to the number of candidates ({candidates.shape[0]}), "
-                f"got {_checks.shown(starts.tolist())}"
-            )
+            rule = f"must rise from 0 to the number of candidates ({candidates.shape[0]})"
+            raise ParameterError(f"{rule}, got {_checks.shown(starts.tolist())}", parameter="indptr")
         if candidates.shape != log_scores.shape:
-            raise ParameterError(f"scores must be as long as antecedents ({candidates.size}), got {log_scores.size}")
+            rule = f"must be as long as antecedents ({candidates.size})"
+            raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
         if not in_order(starts, candidates, log_scores):
-            fault = _faults.antecedent_fault(starts, candidates, log_scores)
-            if fault is not None:
+            for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
                 raise ParameterError(fault)
             sort_rows(starts, candidates, log_scores)
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
-    def _from_valid(
-        cls, indptr: npt.NDArray[np.int64], antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]
-    ) -> Self:
-        """Normalise; the arrays keep the rules, ascend within each mention, and are not shared."""
+    def _from_valid(cls, indptr: Ints, antecedents: Ints32, scores: Floats) -> Self:
+        """Normalise scores of valid candidates, which ascend within each mention; the arrays become read-only."""
         n_mentions = indptr.shape[0] - 1
-        # NumPy's exp is vectorised where the compiler's is not; a score far below the largest goes to exactly 0.
+        # NumPy's exp is vectorised, unlike the compiler's. The exponential of a very low score is exactly 0.
         with np.errstate(under="ignore"):
-            if scores.max(initial=0.0) <= _LARGEST_SCORE:  # NEW's 1 is near enough the largest weight
+            if scores.max(initial=0.0) <= _LARGEST_SCORE:  # no shift is needed, NEW has the weight 1
                 probs, new_probs = np.exp(scores), np.ones(n_mentions)
             else:
                 probs, new_probs = np.empty_like(scores), np.empty(n_mentions)
@@ -156,54 +159,84 @@ class AntecedentDistribution:
                 np.exp(probs, out=probs)
                 np.exp(new_probs, out=new_probs)
         _kernels.normalise(indptr, probs, new_probs)
-        for array in (indptr, antecedents, scores, probs, new_probs):
-            array.flags.writeable = False
         return cls(indptr, antecedents, scores, probs, new_probs)
 
-    def row(self, mention: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    def row(self, mention: int) -> tuple[Ints32, Floats]:
         """Candidate antecedents of one mention and their probabilities, ascending by candidate."""
         rows = slice(self.indptr[mention], self.indptr[mention + 1])
         return self.antecedents[rows], self.probs[rows]
 
+    def first_mentions(self, n_mentions: int) -> Self:
+        """Return the distribution of the first `n_mentions` mentions, with the same probabilities.
+
+        Later mentions cannot change the clustering of the earlier ones.
+        """
+        end = self.indptr[n_mentions]
+        return type(self)(
+            self.indptr[: n_mentions + 1],
+            self.antecedents[:end],
+            self.scores[:end],
+            self.probs[:end],
+            self.new_probs[:n_mentions],
+        )
+
+    def with_scores(self, scores: npt.ArrayLike) -> Self:
+        """Return the distribution of the same candidates with other scores.
+
+        Parameters
+        ----------
+        scores
+            float (n_candidates,): finite natural-log scores relative to NEW = 0, in the order of `antecedents`.
+
+        Raises
+        ------
+        ParameterError
+            If there are not n_candidates finite scores.
+        """
+        changed = _checks.floats("scores", scores)
+        if changed.shape[0] != self.n_candidates or not np.isfinite(changed).all():
+            rule = f"must be {self.n_candidates} finite numbers"
+            raise ParameterError(f"{rule}, got {_checks.shown(changed.tolist())}", parameter="scores")
+        return self._from_valid(self.indptr, self.antecedents, changed)
+
     def pruned(self, min_prob: float) -> Pruned:
-        """Leave out every candidate of probability below `min_prob`; the rest of its mention renormalises.
+        """Remove every candidate of probability below `min_prob` and renormalise the rest of its mention.
 
         Parameters
         ----------
         min_prob
-            In [0, 1). NEW is never left out.
+            In [0, 1). NEW is never removed.
 
         Returns
         -------
         Pruned
-            The smaller distribution and, for each mention, the probability that was left out.
+            The smaller distribution and, for each mention, the probability that was removed.
         """
         _checks.probability("min_prob", min_prob, below_one=True)
         keep = self.probs >= min_prob
         kept_before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
         dropped_mass = np.concatenate(([0.0], np.cumsum(np.where(keep, 0.0, self.probs))))[self.indptr]
         dropped = np.maximum(np.diff(dropped_mass), 0.0)
-        dropped.flags.writeable = False
         distribution = self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
-        return Pruned(distribution, dropped, int(keep.size - kept_before[-1]))
+        return Pruned(distribution, dropped, self.n_candidates - distribution.n_candidates)
 
     def with_antecedent(self, mention: int, antecedent: int | None) -> Self:
-        """Settle one mention's antecedent: the distribution given that a_i = k.
+        """Condition on one mention's antecedent: the distribution given that a_i = k.
 
-        Antecedents are independent, so the other mentions keep theirs; the same seed and doc_id draw the same for them.
-        Settling several mentions one after another gives the distribution given them all.
+        Antecedents are independent, so the probabilities of the other mentions stay the same, and so do their samples
+        with the same seed and doc_id. Repeat the call to condition on several mentions.
 
         Parameters
         ----------
         mention
-            The one to settle.
+            The mention whose antecedent is known.
         antecedent
-            One of its candidates, of a probability above 0; None: NEW.
+            One of its candidates, with a probability above 0, or None for NEW.
 
         Returns
         -------
         AntecedentDistribution
-            The mention has this one choice, with probability 1.
+            In it the mention has this one choice, with probability 1.
 
         Raises
         ------
@@ -215,11 +248,8 @@ class AntecedentDistribution:
         >>> AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]]).with_antecedent(2, 1).probs
         array([0.5, 1. ])
         """
-        require_possible(self, mention, antecedent)
-        arrays = settled_arrays(self, mention, antecedent)
-        for array in arrays:
-            array.flags.writeable = False
-        return type(self)(*arrays)
+        arrays = (self.indptr, self.antecedents, self.scores, self.probs, self.new_probs)
+        return type(self)(*settled_arrays(*arrays, mention, antecedent))
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a mention and choice: mention, antecedent (-1: NEW), score, probability."""
@@ -238,31 +268,43 @@ class AntecedentDistribution:
 
 
 def require_distribution(value: object) -> None:
-    """Refuse what is no AntecedentDistribution, a document above all, which holds one."""
+    """Raise unless given an AntecedentDistribution (a document is often passed by mistake)."""
     if not isinstance(value, AntecedentDistribution):
-        raise ParameterError(f"antecedents must be an AntecedentDistribution, got {type(value).__name__}")
+        is_document = isinstance(getattr(value, "antecedents", None), AntecedentDistribution)
+        raise ParameterError(
+            f"must be an AntecedentDistribution, got {type(value).__name__}",
+            parameter="antecedents",
+            hint="pass document.antecedents" if is_document else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pruned:
-    """A pruned distribution beside what the pruning cost.
+    """A pruned distribution, and how much pruning removed.
 
     Attributes
     ----------
     distribution
-        The distribution over the candidates kept.
+        The distribution over the remaining candidates.
     dropped_mass
-        float64 (n_mentions,) in [0, 1): probability of the candidates left out, before renormalising.
+        float64 (n_mentions,) in [0, 1), read-only: probability of the removed candidates, before renormalising.
     n_dropped
-        Number of candidates left out.
+        Number of removed candidates.
     """
 
     distribution: AntecedentDistribution
-    dropped_mass: npt.NDArray[np.float64]
+    dropped_mass: Floats
     n_dropped: int
 
+    def __post_init__(self) -> None:
+        self.dropped_mass.flags.writeable = False
+
+    def __repr__(self) -> str:
+        most = self.dropped_mass.max(initial=0.0)
+        return f"Pruned({self.distribution!r}, n_dropped={self.n_dropped}, largest_dropped_mass={most:.2g})"
+
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention: mention, n_candidates (kept), dropped_mass."""
+        """Tidy table, one row a mention: mention, n_candidates (after pruning), dropped_mass."""
         import pandas as pd
 
         return pd.DataFrame(

@@ -3,59 +3,51 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 
-if TYPE_CHECKING:
-    from corefsample.coreference._antecedents import AntecedentDistribution
-
-__all__ = ["require_possible", "settled_arrays"]
-
-_CERTAIN_SCORE = 1e6  # beside it NEW's probability is exactly 0, by any temperature up to a thousand
-
-
-def require_possible(distribution: AntecedentDistribution, mention: Any, antecedent: Any) -> None:
-    """Refuse what cannot be a mention's antecedent (None: NEW); see `AntecedentDistribution.with_antecedent`."""
-    n_mentions = distribution.n_mentions
-    if not _is_whole(mention) or not 0 <= mention < n_mentions:
-        raise ParameterError(f"mention must be from 0 to below {n_mentions}, got {shown(mention)}")
-    if antecedent is None:
-        probability = float(distribution.new_probs[mention])
-    elif not _is_whole(antecedent) or not 0 <= antecedent < mention:
-        raise ParameterError(f"antecedent must be None (NEW) or a mention before {mention}, got {shown(antecedent)}")
-    else:
-        candidates, probs = distribution.row(mention)
-        probability = float(probs[candidates == antecedent].sum())
-    if probability == 0.0:
-        named = "None (NEW)" if antecedent is None else antecedent
-        raise ParameterError(
-            f"antecedent must have a probability above 0 for mention {mention}, got {named} of probability 0"
-        )
+_CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 
 
 def settled_arrays(
-    distribution: AntecedentDistribution, mention: int, antecedent: int | None
-) -> tuple[npt.NDArray[Any], ...]:
-    """Arrays of the distribution in which a mention has one choice: indptr, antecedents, scores, probs, new_probs.
+    indptr: Ints, antecedents: Ints32, scores: Floats, probs: Floats, new_probs: Floats, mention: Any, antecedent: Any
+) -> tuple[Ints, Ints32, Floats, Floats, Floats]:
+    """Validate a mention and its antecedent (None: NEW); return the arrays in which the mention has this one choice.
 
-    The other mentions' are copied, not normalised again, so that not a bit of them changes.
+    The other mentions' probabilities are copied, not normalised again, so that their bits stay the same.
     """
-    start, end = int(distribution.indptr[mention]), int(distribution.indptr[mention + 1])
-    n_choices = 0 if antecedent is None else 1
-    indptr, new_probs = distribution.indptr.copy(), distribution.new_probs.copy()
-    indptr[mention + 1 :] -= end - start - n_choices
-    new_probs[mention] = 1 - n_choices
-    rows = ((distribution.antecedents, antecedent), (distribution.scores, _CERTAIN_SCORE), (distribution.probs, 1.0))
-    flat = [
-        np.concatenate((array[:start], np.array([choice] * n_choices, array.dtype), array[end:]))
-        for array, choice in rows
-    ]
-    return indptr, *flat, new_probs
+    n_mentions = new_probs.shape[0]
+    if not _is_whole(mention) or not 0 <= mention < n_mentions:
+        raise ParameterError(f"must be from 0 to below {n_mentions}, got {shown(mention)}", parameter="mention")
+    start, end = indptr[mention : mention + 2].tolist()
+    if antecedent is None:
+        probability = new_probs[mention]
+    elif not _is_whole(antecedent) or not 0 <= antecedent < mention:
+        rule = f"must be None (NEW) or a mention before {mention}"
+        raise ParameterError(f"{rule}, got {shown(antecedent)}", parameter="antecedent")
+    else:
+        probability = probs[start:end][antecedents[start:end] == antecedent].sum()
+    if probability == 0.0:
+        choice = "None (NEW)" if antecedent is None else antecedent
+        rule = f"must have a probability above 0 for mention {mention}"
+        raise ParameterError(f"{rule}, got {choice} of probability 0", parameter="antecedent")
+
+    choices = [] if antecedent is None else [antecedent]
+    indptr, new_probs = indptr.copy(), new_probs.copy()
+    indptr[mention + 1 :] -= end - start - len(choices)
+    new_probs[mention] = 1 - len(choices)
+    return (
+        indptr,
+        np.concatenate((antecedents[:start], np.array(choices, np.int32), antecedents[end:])),
+        np.concatenate((scores[:start], [_CERTAIN_SCORE] * len(choices), scores[end:])),
+        np.concatenate((probs[:start], [1.0] * len(choices), probs[end:])),
+        new_probs,
+    )
 
 
 def _is_whole(value: object) -> bool:

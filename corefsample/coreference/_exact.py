@@ -1,4 +1,4 @@
-"""What the antecedent model gives without sampling."""
+"""Exact inference: quantities of the antecedent model that need no sampling."""
 
 from __future__ import annotations
 
@@ -6,23 +6,48 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.errors import ParameterError
 
-__all__ = [
-    "clustering_log_prob",
-    "entity_count_pmf",
-    "link_marginals",
-    "map_clustering",
-    "poisson_binomial_pmf",
-    "root_posterior",
-]
 
-FloatArray = npt.NDArray[np.float64]
+def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:
+    """Label each mention by the first mention of its cluster.
+
+    Parameters
+    ----------
+    labels
+        int (n_mentions,): mentions with the same label form a cluster; the numbers themselves have no meaning.
+    name
+        What error messages call the labels.
+    n_mentions
+        Number of mentions that there must be; None: any.
+
+    Returns
+    -------
+    array of shape (n_mentions,), int32
+
+    Raises
+    ------
+    ParameterError
+        If labels are not n_mentions whole numbers.
+
+    Examples
+    --------
+    >>> canonical_labels([7, 5, 7])
+    array([0, 1, 0], dtype=int32)
+    """
+    numbers = _checks.integers(name, labels)
+    if n_mentions is not None and numbers.shape[0] != n_mentions:
+        raise ParameterError(
+            f"must have one label for each mention ({n_mentions}), got {numbers.shape[0]}", parameter=name
+        )
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    return first[inverse].astype(np.int32)
 
 
-def link_marginals(antecedents: AntecedentDistribution) -> FloatArray:
+def link_marginals(antecedents: AntecedentDistribution) -> Floats:
     """Probability that each pair of mentions belongs to one entity, exactly.
 
     Each mention links to at most one earlier mention, so the marginals of mention j are the antecedent-weighted
@@ -48,13 +73,13 @@ def link_marginals(antecedents: AntecedentDistribution) -> FloatArray:
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-    require_distribution(antecedents)
+    indptr, candidates, probs, _ = _rows_of(antecedents)
     marginals = np.empty((antecedents.n_mentions, antecedents.n_mentions))
-    _kernels.link_marginals(antecedents.indptr, antecedents.antecedents, antecedents.probs, marginals)
+    _kernels.link_marginals(indptr, candidates, probs, marginals)
     return marginals
 
 
-def root_posterior(antecedents: AntecedentDistribution) -> FloatArray:
+def root_posterior(antecedents: AntecedentDistribution) -> Floats:
     """Probability of each mention being the first of each mention's entity, exactly.
 
     Parameters
@@ -73,26 +98,24 @@ def root_posterior(antecedents: AntecedentDistribution) -> FloatArray:
     array([[1. , 0. ],
            [0.5, 0.5]])
     """
-    require_distribution(antecedents)
+    rows = _rows_of(antecedents)
     roots = np.empty((antecedents.n_mentions, antecedents.n_mentions))
-    _kernels.root_posterior(
-        antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, roots
-    )
+    _kernels.root_posterior(*rows, roots)
     return roots
 
 
 def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLike) -> float:
     """Natural log of the probability of one clustering, exactly.
 
-    All antecedent vectors that give the clustering are summed: a cluster's first mention is NEW, each other one may
-    choose any earlier mention of the cluster.
+    It is the sum over all antecedent vectors that give the clustering: the first mention of a cluster is NEW, and each
+    other one links to any earlier mention of the cluster.
 
     Parameters
     ----------
     antecedents
         Distribution over antecedents of the n_mentions mentions of one document.
     labels
-        int (n_mentions,): mentions with the same label form a cluster; which number labels it does not matter.
+        int (n_mentions,): mentions with the same label form a cluster; the numbers themselves have no meaning.
 
     Returns
     -------
@@ -108,21 +131,13 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     ----------
     Nguyen & O'Connor (2015), section 5.1: the probability of a clustering is the sum over its antecedent vectors.
     """
-    require_distribution(antecedents)
-    given = _checks.integers("labels", labels)
-    if given.shape[0] != antecedents.n_mentions:
-        raise ParameterError(f"labels must be as many as mentions ({antecedents.n_mentions}), got {given.shape[0]}")
-    _, first, inverse = np.unique(given, return_index=True, return_inverse=True)
-    canonical = first[inverse].astype(np.int32)
-    return float(
-        _kernels.clustering_log_prob(
-            antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, canonical
-        )
-    )
+    rows = _rows_of(antecedents)
+    canonical = canonical_labels(labels, n_mentions=antecedents.n_mentions)
+    return float(_kernels.clustering_log_prob(*rows, canonical))
 
 
-def entity_count_pmf(antecedents: AntecedentDistribution) -> FloatArray:
-    """Law of the number of entities, exactly.
+def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
+    """Distribution of the number of entities, exactly.
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
 
@@ -135,7 +150,7 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> FloatArray:
     return poisson_binomial_pmf(antecedents.new_probs)
 
 
-def map_clustering(antecedents: AntecedentDistribution) -> npt.NDArray[np.int32]:
+def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     """Clustering by each mention's likeliest antecedent: the usual single answer of an antecedent model.
 
     Ties go to NEW, then to the nearest antecedent. It is in general not the most probable clustering.
@@ -145,14 +160,14 @@ def map_clustering(antecedents: AntecedentDistribution) -> npt.NDArray[np.int32]
     array of shape (n_mentions,), int32
         The first mention of each mention's entity.
     """
-    require_distribution(antecedents)
+    rows = _rows_of(antecedents)
     labels = np.empty(antecedents.n_mentions, np.int32)
-    _kernels.map_labels(antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, labels)
+    _kernels.map_labels(*rows, labels)
     return labels
 
 
-def poisson_binomial_pmf(probs: npt.ArrayLike) -> FloatArray:
-    """Law of the number of successes of independent trials, by convolution.
+def poisson_binomial_pmf(probs: npt.ArrayLike) -> Floats:
+    """Distribution of the number of successes of independent trials, by convolution.
 
     Parameters
     ----------
@@ -162,7 +177,7 @@ def poisson_binomial_pmf(probs: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     array of shape (n_trials + 1,), float64 in [0, 1]
-        Entry c: P(c successes). No term is negative, and none is lost to a transform's rounding.
+        Entry c: P(c successes). No entry is negative, and small ones are accurate, unlike those of a Fourier transform.
 
     Raises
     ------
@@ -172,7 +187,13 @@ def poisson_binomial_pmf(probs: npt.ArrayLike) -> FloatArray:
     trials = _checks.floats("probs", probs)
     bad = np.flatnonzero(~((trials >= 0.0) & (trials <= 1.0)))
     if bad.size:
-        raise ParameterError(f"probs[{bad[0]}] must lie in [0, 1], got {trials[bad[0]]}")
+        raise ParameterError(f"must lie in [0, 1], got {trials[bad[0]]}", parameter=f"probs[{bad[0]}]")
     pmf = np.empty(trials.shape[0] + 1)
     _kernels.poisson_binomial(trials, pmf)
     return pmf
+
+
+def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
+    """Arrays that the kernels take, of what must be a distribution."""
+    require_distribution(antecedents)
+    return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs

@@ -14,16 +14,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints32, Words, Words32
 from corefsample._jit import kernel, kernel_without_nan
 from corefsample._random_kernels import GAMMA, mix
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
-Values = npt.NDArray[np.uint32]
-Floats = npt.NDArray[np.float64]
 
 U0 = np.uint64(0)
 U1 = np.uint64(1)
@@ -35,10 +29,10 @@ LOW_32 = np.uint64(0xFFFFFFFF)
 HIGH_32 = np.uint64(0xFFFFFFFF00000000)
 TWO_32 = 4294967296.0
 
-# Samples drawn before moving on: the labels of a block (n * 128 * 4 bytes) stay in the second-level cache.
+# Samples of a block: its labels (n * 128 * 4 bytes) stay in the second-level cache.
 BLOCK = 128
 
-# Mentions of a document whose numbers fit into 16 bits.
+# The most mentions of a document whose numbers fit into 16 bits.
 NARROW = 65536
 
 
@@ -51,7 +45,7 @@ def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats
     for i in range(indptr.shape[0] - 1):
         largest = 0.0
         for c in range(indptr[i], indptr[i + 1]):
-            if scores[c] > largest:  # written so, and told of no NaN, the compiler vectorises it
+            if scores[c] > largest:  # in this form, and without NaN, the compiler vectorises it
                 largest = scores[c]
         shifts[i] = -largest
         for c in range(indptr[i], indptr[i + 1]):
@@ -85,7 +79,7 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
 
 @kernel
 def alias_tables(
-    indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, cells: Words, values: Values
+    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, cells: Words, values: Words32
 ) -> None:
     """Build one alias table a mention (Walker 1977; Vose 1991).
 
@@ -114,18 +108,18 @@ def alias_tables(
         mass[m - 1] = new_probs[i] * m
         own[m - 1] = i
         n_needy, n_donors = U0, U0
-        for c in range(m):  # split without a branch: which way a cell goes cannot be foretold
+        for c in range(m):  # branchless, because the branch is unpredictable
             needy[n_needy] = c
             donors[n_donors] = c
             full = np.uint64(mass[c] >= 1.0)
             n_donors += full
             n_needy += U1 - full
-        # Each needy cell takes its donor as alias. A donor that gave too much becomes needy itself, and the next
-        # one serves it.
+        # Each needy cell has a donor as its alias. A donor with too little mass left becomes needy itself, and the
+        # next donor is its alias.
         t, d = U0, U0
         if n_donors > U0:
             donor = np.uint64(donors[0])
-            left = mass[donor]  # what the donor still has
+            left = mass[donor]  # mass that the donor has left
             while t < n_needy and d < n_donors:
                 cell = np.uint64(needy[t])
                 t += U1
@@ -139,8 +133,8 @@ def alias_tables(
                     table[donor] = (np.uint64(np.int64(left * TWO_32)) << U32) | np.uint64(own[following])
                     left = mass[following] - (1.0 - left)
                     donor = following
-        # Donors not used up keep what they have. So does, where all are, what rounding alone has left over: such a
-        # cell lacks some 1e-13 of its mass.
+        # Donors with mass left keep it. Where no donor is left, rounding errors leave needy cells over; each keeps
+        # its mention for its whole mass, which is wrong by about 1e-13.
         for r in range(max(min(int(d), int(n_donors) - 1), 0), int(n_donors)):
             table[donors[r]] = (LOW_32 << U32) | np.uint64(own[donors[r]])
         for r in range(int(t), int(n_needy)):
@@ -151,20 +145,20 @@ def alias_tables(
 
 
 @kernel
-def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, first: int, labels: Labels) -> None:
+def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, first: int, labels: Ints32) -> None:
     """Draw antecedents and copy labels: labels[i, s] = labels[a_i, s], or i for NEW, whose cell says i.
 
     Mentions outside, samples inside, in blocks; word s of mention i is output `first + s` of SplitMix64 seeded
     with output i of SplitMix64 seeded with `key`. Its high half picks the cell, its low half cell or alias.
 
-    One loop a step, since what computes is vectorised only apart from what looks up; and slices that loops run
-    through from 0, since an index that could be negative is checked at each turn, and its store scattered.
+    Each step has a loop of its own, because the compiler vectorises arithmetic only in loops without table lookups.
+    Loops run through slices from 0, because an index that could be negative is checked in each iteration.
     """
     n = labels.shape[0]
     n_samples = labels.shape[1]
     block = np.empty(n * BLOCK, np.int32)
-    low = np.empty(BLOCK, np.uint64)  # the low half of each word
-    place = np.empty(BLOCK, np.uint64)  # first the cell drawn, then where in the block its label is
+    low = np.empty(BLOCK, np.uint64)  # low half of each word
+    place = np.empty(BLOCK, np.uint64)  # first the cell, then the place of its label in the block
     drawn = np.empty(BLOCK, np.uint64)
     steps = np.empty(BLOCK, np.uint64)
     for s in range(BLOCK):
@@ -209,7 +203,7 @@ def sample_labels(indptr: Ints, cells: Words, values: Values, key: np.uint64, fi
 
 
 @kernel
-def map_labels(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels) -> None:
+def map_labels(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, labels: Ints32) -> None:
     """Label by each mention's likeliest antecedent; ties go to NEW, then to the nearest."""
     for i in range(labels.shape[0]):
         best = new_probs[i]
@@ -221,7 +215,7 @@ def map_labels(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floa
 
 
 @kernel
-def link_marginals(indptr: Ints, antecedents: Labels, probs: Floats, marginals: Floats) -> None:
+def link_marginals(indptr: Ints, antecedents: Ints32, probs: Floats, marginals: Floats) -> None:
     """marginals[j, :j] = sum over k of P(a_j = k) marginals[k, :j]; symmetric, unit diagonal."""
     n = marginals.shape[0]
     for j in range(n):
@@ -230,7 +224,7 @@ def link_marginals(indptr: Ints, antecedents: Labels, probs: Floats, marginals: 
             row[i] = 0.0
         end = indptr[j + 1]
         fours = indptr[j] + (end - indptr[j]) // 4 * 4
-        for c in range(indptr[j], fours, 4):  # four candidates at a time: a fourth of the loads and stores of the row
+        for c in range(indptr[j], fours, 4):  # four candidates at a time, to load and store the row less often
             p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
             k0, k1 = marginals[antecedents[c]], marginals[antecedents[c + 1]]
             k2, k3 = marginals[antecedents[c + 2]], marginals[antecedents[c + 3]]
@@ -243,13 +237,13 @@ def link_marginals(indptr: Ints, antecedents: Labels, probs: Floats, marginals: 
                 row[i] += p * source[i]
         row[j] = 1.0
         for i in range(j):
-            # A sum of at most n terms that are at most 1 in all: rounding alone can pass 1.
+            # Rounding can make the sum exceed 1.
             row[i] = min(row[i], 1.0)
             marginals[i, j] = row[i]
 
 
 @kernel
-def root_posterior(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, roots: Floats) -> None:
+def root_posterior(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, roots: Floats) -> None:
     """roots[i, r] = sum over k of P(a_i = k) roots[k, r], and P(a_i = NEW) for r = i."""
     n = roots.shape[0]
     for i in range(n):
@@ -268,7 +262,7 @@ def root_posterior(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: 
 
 
 @kernel
-def clustering_log_prob(indptr: Ints, antecedents: Labels, probs: Floats, new_probs: Floats, labels: Labels) -> float:
+def clustering_log_prob(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, labels: Ints32) -> float:
     """Sum over mentions of log P(NEW) for a first mention, else of log P(an antecedent of the same cluster)."""
     total = 0.0
     for i in range(labels.shape[0]):

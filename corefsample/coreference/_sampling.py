@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["ClusteringSamples", "sample_clusterings"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +28,30 @@ class ClusteringSamples:
         int32 (n_samples, n_mentions), read-only: the first mention of each mention's entity. It is a transposed
         view: ``labels.T`` is contiguous, so work on one mention over all samples is the fast direction.
     seed, doc_id, first_sample
-        What the draws depend on; sample s of these is sample ``first_sample + s`` of the document.
+        What the draws depend on; row s of `labels` is sample ``first_sample + s`` of the document.
     """
 
-    labels: npt.NDArray[np.int32]
+    labels: Ints32
     seed: int
     doc_id: str
     first_sample: int = 0
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return (
+            f"ClusteringSamples(doc_id={self.doc_id!r}, n_samples={self.n_samples}, n_mentions={self.n_mentions},"
+            f" mean_n_entities={self.n_entities().mean():.1f}, seed={self.seed}, first_sample={self.first_sample})"
+        )
+
+    def _repr_html_(self) -> str:
+        n_entities = self.n_entities()
+        spread = f"{n_entities.mean():.1f} ({n_entities.min():,} to {n_entities.max():,})"
+        cells = {"document": escape(self.doc_id), "samples": f"{self.n_samples:,}", "mentions": f"{self.n_mentions:,}"}
+        cells |= {"entities": spread, "seed": str(self.seed)}
+        heads, values = (f"<th>{'</th><th>'.join(cells)}</th>", f"<td>{'</td><td>'.join(cells.values())}</td>")
+        return f"<table><tr>{heads}</tr><tr>{values}</tr></table>"
 
     @property
     def n_samples(self) -> int:
@@ -47,14 +63,10 @@ class ClusteringSamples:
         """Number of mentions of the document."""
         return int(self.labels.shape[1])
 
-    def n_entities(self) -> npt.NDArray[np.int64]:
+    def n_entities(self) -> Ints:
         """Count the entities of each sample: int64 (n_samples,)."""
-        counts: npt.NDArray[np.int64] = np.count_nonzero(self.labels == np.arange(self.n_mentions), axis=1)
+        counts: Ints = np.count_nonzero(self.labels == np.arange(self.n_mentions), axis=1)
         return counts
-
-    def link_frequency(self, i: int, j: int) -> float:
-        """Share of samples in which mentions i and j belong to one entity; exact: `link_marginals`."""
-        return float(np.mean(self.labels[:, i] == self.labels[:, j]))
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a sample and mention: sample, mention, entity (its first mention)."""
@@ -81,10 +93,10 @@ def sample_clusterings(
 
     Every link points backwards, so a mention's label is its antecedent's label and no union-find is needed.
 
-    A sample depends on the distribution and on (seed, doc_id, index of the sample) alone: the first 100 of 1,000 are
-    the 100. The random words are SplitMix64's, seeded for each mention from a key of seed and document
-    (`document_key`), with the sample's index as the counter; one 64-bit word a draw chooses by alias table, with
-    thresholds of 32 bits, so that each probability is met to some 2**-32 times the number of candidates.
+    A sample depends only on the distribution and on (seed, doc_id, index of the sample): the first 100 of 1,000
+    samples are the same as 100 samples. The random words are SplitMix64's, seeded for each mention by a key of seed
+    and document, with the sample's index as the counter. Each draw uses one 64-bit word and an alias table with
+    thresholds of 32 bits, so the error of each probability is about 2**-32 times the number of candidates.
 
     Parameters
     ----------
@@ -95,19 +107,20 @@ def sample_clusterings(
     seed
         In [0, 2**64).
     doc_id
-        Keeps the streams of the documents of a corpus apart.
+        Gives each document of a corpus a random stream of its own.
     first_sample
         Index of the first sample, for drawing more later.
 
     Returns
     -------
     ClusteringSamples
-        Its labels: int32 (n_samples, n_mentions).
+        With labels: int32 (n_samples, n_mentions).
 
     Raises
     ------
     ParameterError
-        If n_samples, seed or first_sample is outside its range, or doc_id is no string.
+        If antecedents is not a distribution, n_samples, seed or first_sample is outside its range, or doc_id is not a
+        string.
 
     References
     ----------
@@ -133,5 +146,4 @@ def sample_clusterings(
         antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs, cells, values
     )
     _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
-    labels.flags.writeable = False
     return ClusteringSamples(labels.T, seed, doc_id, first_sample)

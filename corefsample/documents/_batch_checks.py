@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from corefsample._arrays import Ints
 from corefsample._checks import shown
-from corefsample.documents import _check_kernels, _faults
+from corefsample.coreference import candidate_faults
+from corefsample.documents import _faults
 from corefsample.documents._base import FIELDS, iso_date
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._rejected import Fault, missing_field
@@ -200,10 +201,7 @@ def _content_faults(batch: DocumentBatch) -> dict[int, str]:
     indptr, antecedents, scores = batch.candidates
     n_tokens = np.where(batch.has_tokens, np.diff(batch.token_bounds), -1)
     reasons = _faults.mention_faults(bounds, starts, ends, heads, n_tokens)
-    codes, places = np.zeros(len(batch), np.int8), np.zeros(len(batch), np.int64)
-    _check_kernels.check_antecedents(bounds, indptr, antecedents, scores, codes, places)
-    for d in np.flatnonzero(codes).tolist():
-        reason = _faults.describe_candidate(int(codes[d]), int(places[d]), indptr, antecedents, scores, int(bounds[d]))
+    for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
         reasons.setdefault(d, reason)
     parse_faults = _faults.parse_faults(batch.token_bounds, batch.token_integers("head"), batch.token_integers("sent"))
     return {**parse_faults, **reasons}

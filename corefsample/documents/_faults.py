@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from corefsample._arrays import Ints, Ints8, Ints32
 from corefsample.documents._check_kernels import (
-    ANTECEDENT_NOT_BEFORE,
-    ANTECEDENT_TWICE,
     HEAD_OUTSIDE_SPAN,
     OK,
     SENT_FALLS,
@@ -20,23 +18,12 @@ from corefsample.documents._check_kernels import (
     TOKEN_HEAD_CYCLE,
     TOKEN_HEAD_RANGE,
     TOKEN_HEAD_SELF,
-    check_antecedents,
     check_mentions,
     check_parses,
 )
 
 
-def antecedent_fault(indptr: Ints, antecedents: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> str | None:
-    """Describe the first candidate of one document that breaks a rule, or return None."""
-    bounds = np.array([0, indptr.shape[0] - 1], np.int64)
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    check_antecedents(bounds, indptr, antecedents, scores, codes, places)
-    if codes[0] == OK:
-        return None
-    return describe_candidate(int(codes[0]), int(places[0]), indptr, antecedents, scores)
-
-
-def describe_candidate(
+escribe_candidate(
     code: int,
     place: int,
     indptr: Ints,

@@ -1,4 +1,4 @@
-"""Link probabilities of documents, paired with gold links for calibration."""
+"""Link marginals of documents against gold links, and their calibration."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""How well link marginals are calibrated: overall, by distance of the mentions, and by what they are."""
+"""Calibration of link marginals: overall, by distance of the mentions, and by kind of mention."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from corefsample.calibration.binning import BlockBins
 from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.measures import (
     BrierDecomposition,
@@ -25,7 +24,7 @@ from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GroupCalibration", "LinkCalibration", "calibrate_links"]
+    from corefsample.calibration.binning import BlockBins
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +34,19 @@ class GroupCalibration:
     Attributes
     ----------
     partition, group
-        "all" and "all pairs", or "distance" or "kind" and the group of it.
+        "all" and "all pairs", or "distance" or "kind" and a group of it.
     n_documents
-        Documents with such a pair.
+        Documents with a pair of the group.
     error
-        Binned calibration error, of the norm that was asked for.
+        Binned calibration error.
     by_document
-        Its confidence interval by resampling documents; None of a single document.
+        Its confidence interval by resampling documents; None for a single document.
     simulated
-        Its confidence interval by Algorithm 2, which takes pairs to be independent.
+        Its confidence interval by Algorithm 2, which assumes independent pairs.
     debiased
-        The error with the sampling variance of independent pairs taken off; None of a norm that has none.
+        The error minus the sampling variance of independent pairs; None for norms other than "rms" and "mse".
     p_value
-        Of the test against perfect calibration, by flipping the signs of documents; None of a single document.
+        Of the test against perfect calibration, by flipping the signs of documents; None for a single document.
     brier
         The Brier score and its parts.
     curve
@@ -65,6 +64,10 @@ class GroupCalibration:
     brier: BrierDecomposition
     curve: ReliabilityCurve
 
+    def __repr__(self) -> str:
+        interval = f" [{self.by_document.lower:.4f}, {self.by_document.upper:.4f}]" if self.by_document else ""
+        return f"GroupCalibration({self.group}: error {self.error:.4f}{interval}, n_pairs={self.curve.bins.n_pairs})"
+
     @property
     def mean_q(self) -> float:
         """Mean link marginal, in [0, 1]."""
@@ -72,7 +75,7 @@ class GroupCalibration:
 
     @property
     def share_true(self) -> float:
-        """Share of the pairs that do corefer, in [0, 1]."""
+        """Share of the pairs that corefer in gold, in [0, 1]."""
         return float(self.curve.bins.sum_y.sum() / self.curve.bins.n_pairs)
 
 
@@ -85,9 +88,9 @@ class LinkCalibration:
     groups
         All pairs first, then by distance, then by kind of the two mentions; groups without a pair are left out.
     norm, bin_size, level
-        What was asked for.
+        Options of `calibrate_links`.
     tables
-        The sums it comes from, and what was left out.
+        The sums that it is computed from, and counts of what is left out.
     """
 
     groups: tuple[GroupCalibration, ...]
@@ -95,6 +98,10 @@ class LinkCalibration:
     bin_size: int
     level: float
     tables: LinkTables
+
+    def __repr__(self) -> str:
+        sizes = f"{self.tables.n_documents} documents, {len(self.groups)} groups"
+        return f"LinkCalibration({sizes}, norm={self.norm!r}, overall={self.overall!r})"
 
     @property
     def overall(self) -> GroupCalibration:
@@ -117,13 +124,8 @@ class LinkCalibration:
         """Tidy table, one row a group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
         import pandas as pd
 
-        frames = []
-        for group in self.groups:
-            frame = group.curve.to_frame()
-            frame.insert(0, "partition", group.partition)
-            frame.insert(1, "group", group.group)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+        frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}
+        return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
 
 
 def _row(group: GroupCalibration) -> Mapping[str, object]:
@@ -159,23 +161,23 @@ def calibrate_links(
 ) -> LinkCalibration:
     """Measure the calibration of link marginals, overall and by group of pairs.
 
-    Pairs of one document are far from independent (one wrong link moves many), so the interval to go by resamples
-    documents; Algorithm 2's, which takes pairs to be independent, stands beside it as the paper's.
+    Pairs of one document are far from independent (one wrong link changes many), so the recommended interval resamples
+    documents. The interval of the paper's Algorithm 2, which assumes independent pairs, is given for comparison.
 
     Parameters
     ----------
     tables
         From `corefsample.links.link_tables`.
     bin_size
-        Target size of the adaptive bins, the same for all groups, as the error depends on it.
+        Target size of the adaptive bins. It is the same for all groups, because the error depends on it.
     norm
         "rms" (the paper's CalibErr), "mse", "l1" or "max".
     level
-        Of the intervals, in (0, 1).
+        Level of the intervals, in (0, 1).
     n_resamples
         Draws for each interval and test, at least 2.
     seed
-        Of the draws, in [0, 2**64).
+        Seed of the draws, in [0, 2**64).
 
     Raises
     ------
@@ -190,51 +192,35 @@ def calibrate_links(
     """
     require_norm(norm, debiased=False)
     _checks.whole("bin_size", bin_size, 1)
+    _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
-    options = {"bin_size": bin_size, "norm": norm, "level": level, "n_draws": n_resamples, "seed": seed}
-    groups = tuple(
-        _calibrated(partition, name, table, **options)  # type: ignore[arg-type]
+    groups = [
+        _calibrated(partition, name, table.block_bins(bin_size=bin_size), norm, level, n_resamples, seed)
         for partition, name, table in _partitions(tables)
-    )
-    return LinkCalibration(groups, norm, bin_size, level, tables)
+    ]
+    return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
 
 def _partitions(tables: LinkTables) -> Iterator[tuple[str, str, CalibrationTable]]:
     yield "all", "all pairs", tables.by_distance
-    for partition, names, table in (
-        ("distance", DISTANCES, tables.by_distance),
-        ("kind", PAIR_KINDS, tables.by_kind),
-    ):
-        for name in names:
-            if name in table.groups:
-                yield partition, name, table.group(name)
+    for partition, groups, table in (("distance", DISTANCES, tables.by_distance), ("kind", PAIR_KINDS, tables.by_kind)):
+        yield from ((partition, group, table.group(group)) for group in groups if group in table.groups)
 
 
 def _calibrated(
-    partition: str,
-    name: str,
-    table: CalibrationTable,
-    *,
-    bin_size: int,
-    norm: Norm,
-    level: float,
-    n_draws: int,
-    seed: int,
+    partition: str, name: str, blocks: BlockBins, norm: Norm, level: float, n_draws: int, seed: int
 ) -> GroupCalibration:
-    blocks = table.block_bins(bin_size=bin_size)
-    bins = blocks.bins
-    several = blocks.n_blocks > 1
-    by_block: BlockBins | None = blocks if several else None
+    bins, several = blocks.bins, blocks.n_blocks > 1
     return GroupCalibration(
         partition,
         name,
         blocks.n_blocks,
         binned_error(bins, norm=norm),
-        bootstrap_interval(by_block, norm=norm, level=level, n_draws=n_draws, seed=seed) if by_block else None,
+        bootstrap_interval(blocks, norm=norm, level=level, n_draws=n_draws, seed=seed) if several else None,
         simulated_interval(bins, norm=norm, level=level, n_draws=n_draws, seed=seed),
         binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
-        calibration_test(by_block, norm=norm, n_draws=n_draws, seed=seed).p_value if by_block else None,
+        calibration_test(blocks, norm=norm, n_draws=n_draws, seed=seed).p_value if several else None,
         brier_decomposition(bins),
-        curve_of_bins(by_block or bins, level=level),
+        curve_of_bins(blocks if several else bins, level=level),
     )

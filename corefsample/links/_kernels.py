@@ -9,31 +9,26 @@ Legend of dimensions and names
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Labels = npt.NDArray[np.uint8]
 
 
 @kernel
 def list_pairs(
     marginals: Floats,
     entities: Ints,
-    kinds: Codes,
-    kind_codes: Codes,
+    kinds: Ints32,
+    kind_codes: Ints32,
     n_kinds: int,
     q: Floats,
-    y: Labels,
-    distances: Codes,
-    pair_kinds: Codes,
+    y: Bytes,
+    distances: Ints32,
+    pair_kinds: Ints32,
 ) -> int:
-    """Fill one entry a pair of annotated mentions (entity >= 0); return how many there are.
+    """Fill one entry for each pair of annotated mentions (entity >= 0); return the number of pairs.
 
-    pair_kinds: the entry of `kind_codes` for kind of the earlier mention * n_kinds + kind of the later one.
+    pair_kinds[p] = kind_codes[kind of the earlier mention * n_kinds + kind of the later one]
     """
     p = 0
     for j in range(marginals.shape[0]):

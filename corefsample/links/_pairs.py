@@ -7,52 +7,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample.coreference import link_marginals
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import _kernels as _link_kernels
+from corefsample.links import _kernels
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from corefsample.calibration.tables import CalibrationTable
 
-__all__ = [
-    "DISTANCES",
-    "MENTION_KINDS",
-    "PAIR_KINDS",
-    "LinkPairs",
-    "LinkTables",
-    "Unannotated",
-    "gold_codes",
-    "link_pairs",
-    "link_tables",
-    "mention_kinds",
-]
-
 Unannotated = Literal["skip", "single"]
 UNANNOTATED: tuple[Unannotated, ...] = ("skip", "single")
 
-MENTION_KINDS = ("name", "noun", "pronoun")
-_KIND_OF_UPOS = {"PROPN": 0, "PRON": 2, "DET": 2}
-# A pair of kinds counts without regard to which of the two comes first.
+# Kind of a mention by the part of speech of its head: name, noun (all others), pronoun ("this", "those" are DET).
+_NAME, _NOUN, _PRONOUN = 0, 1, 2
+_KIND_OF_UPOS = {"PROPN": _NAME, "PRON": _PRONOUN, "DET": _PRONOUN}
+# Pairs of kinds, in either order.
 PAIR_KINDS = ("name-name", "name-noun", "name-pronoun", "noun-noun", "noun-pronoun", "pronoun-pronoun")
 _PAIR_CODE = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5], np.int32)
-# How many mentions later the second of a pair stands.
+# Distance in mentions between the two of a pair.
 DISTANCES = ("1", "2-3", "4-7", "8-15", "16-31", "32-63", "64-127", "128+")
-
-
 _DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(DISTANCES) - 1) + 1))], np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkPairs:
-    """The pairs of annotated mentions of one document: how likely a link, and whether there is one.
+    """The pairs of annotated mentions of one document: the probability of each link, and whether gold has it.
 
-    Pairs come by later mention, then by earlier one. Arrays are read-only.
+    Pairs are sorted by the later mention, then by the earlier one. Arrays are read-only.
 
     Attributes
     ----------
@@ -61,21 +47,25 @@ class LinkPairs:
     q
         float64 (n_pairs,) in [0, 1]: exact link marginal.
     y
-        uint8 (n_pairs,): 1 where both belong to one annotated entity.
+        uint8 (n_pairs,): 1 if both belong to one annotated entity.
     distances
-        int32 (n_pairs,): how many mentions later the second stands, at least 1.
+        int32 (n_pairs,): distance of the two in mentions, at least 1.
     pair_kinds
-        int32 (n_pairs,): place in PAIR_KINDS, or None where the document has no tokens.
+        int32 (n_pairs,): place in PAIR_KINDS, or None if the document has no tokens.
     n_unannotated
         Mentions whose entity is not annotated.
     """
 
     doc_id: str
-    q: npt.NDArray[np.float64]
-    y: npt.NDArray[np.uint8]
-    distances: npt.NDArray[np.int32]
-    pair_kinds: npt.NDArray[np.int32] | None
+    q: Floats
+    y: Bytes
+    distances: Ints32
+    pair_kinds: Ints32 | None
     n_unannotated: int
+
+    def __repr__(self) -> str:
+        counts = f"n_pairs={self.n_pairs}, n_linked={int(self.y.sum())}, n_unannotated={self.n_unannotated}"
+        return f"LinkPairs(doc_id={self.doc_id!r}, {counts})"
 
     @property
     def n_pairs(self) -> int:
@@ -83,7 +73,7 @@ class LinkPairs:
         return int(self.q.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a pair: doc_id, q, y, distance, and pair_kind where tokens are there."""
+        """Tidy table, one row a pair: doc_id, q, y, distance, and pair_kind if there are tokens."""
         import pandas as pd
 
         frame = pd.DataFrame({"doc_id": self.doc_id, "q": self.q, "y": self.y, "distance": self.distances})
@@ -92,7 +82,7 @@ class LinkPairs:
         return frame
 
 
-def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> npt.NDArray[np.int64]:
+def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> Ints:
     """Number the annotated entities of a document's mentions.
 
     Parameters
@@ -100,13 +90,13 @@ def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> n
     document
         With gold.
     unannotated
-        What a mention without an annotated entity (null) is: "skip", unknown, so that every pair with it is left
-        out; or "single", an entity of its own, as in corpora that annotate no singletons.
+        How to treat a mention without an annotated entity (null): "skip", as unknown, which leaves out every pair
+        with it; or "single", as an entity of its own, for corpora that do not annotate singletons.
 
     Returns
     -------
     array of shape (n_mentions,), int64
-        Equal for mentions of one entity, from 0 by first mention; -1 for what is skipped.
+        Equal for mentions of one entity, from 0 by first mention; -1 for skipped mentions.
 
     Raises
     ------
@@ -115,35 +105,18 @@ def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> n
     """
     _checks.choice("unannotated", unannotated, UNANNOTATED)
     if document.gold is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: gold must be there, got none")
+        raise ParameterError("gold is missing", place=f"doc_id {document.doc_id!r}")
     numbers: dict[object, int] = {}
     codes = np.empty(document.n_mentions, np.int64)
     for i, entity in enumerate(document.gold):
         if entity is not None:
-            # 1 and "1" are two entities, as they are in the file.
+            # 1 and "1" are two entities, as in the file.
             codes[i] = numbers.setdefault((type(entity), entity), len(numbers))
         elif unannotated == "skip":
             codes[i] = -1
         else:
             codes[i] = numbers.setdefault((None, i), len(numbers))
     return codes
-
-
-def mention_kinds(document: ScoredDocument) -> npt.NDArray[np.int32]:
-    """Kind of each mention by its head's part of speech: place in MENTION_KINDS, int32 (n_mentions,).
-
-    A PROPN is a name, a PRON or DET ("this", "those") a pronoun, anything else a noun.
-
-    Raises
-    ------
-    ParameterError
-        If the document has no tokens.
-    """
-    if document.tokens is None:
-        raise ParameterError(f"doc_id {document.doc_id!r}: tokens must be there for mention kinds, got none")
-    upos = document.tokens.upos
-    heads = document.mentions[:, 2].tolist()
-    return np.fromiter((_KIND_OF_UPOS.get(upos[head], 1) for head in heads), np.int32, len(heads))
 
 
 def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> LinkPairs:
@@ -154,7 +127,7 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     document
         With gold.
     unannotated
-        What to make of mentions without an annotated entity: see `gold_codes`.
+        How to treat mentions without an annotated entity: see `gold_codes`.
 
     Raises
     ------
@@ -169,11 +142,14 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     n_unannotated = sum(entity is None for entity in document.gold or ())
     n_annotated = int(np.count_nonzero(entities >= 0))
     n_pairs = n_annotated * (n_annotated - 1) // 2
-    kinds = np.zeros(document.n_mentions, np.int32) if document.tokens is None else mention_kinds(document)
+    kinds = np.full(document.n_mentions, _NOUN, np.int32)
+    if document.tokens is not None:
+        upos = document.tokens.upos
+        kinds[:] = [_KIND_OF_UPOS.get(upos[head], _NOUN) for head in document.mentions[:, 2].tolist()]
     q, y = np.empty(n_pairs), np.empty(n_pairs, np.uint8)
     distances, pair_kinds = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
     marginals = link_marginals(document.antecedents)
-    _link_kernels.list_pairs(marginals, entities, kinds, _PAIR_CODE, len(MENTION_KINDS), q, y, distances, pair_kinds)
+    _kernels.list_pairs(marginals, entities, kinds, _PAIR_CODE, 3, q, y, distances, pair_kinds)
     for array in (q, y, distances, pair_kinds):
         array.flags.writeable = False
     return LinkPairs(document.doc_id, q, y, distances, None if document.tokens is None else pair_kinds, n_unannotated)
@@ -181,18 +157,18 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTables:
-    """Sufficient statistics of the pairs of many documents, by document and by group of pairs.
+    """Sums over the pairs of many documents, by document and by group of pairs, that calibration is computed from.
 
     Attributes
     ----------
     by_distance
-        Groups as in DISTANCES; all pairs are in it, so `by_distance` without regard to groups is the overall table.
+        Groups as in DISTANCES. It has all pairs, so `by_distance` with its groups together is the overall table.
     by_kind
-        Groups as in PAIR_KINDS; the pairs of documents with tokens.
+        Groups as in PAIR_KINDS, for documents with tokens.
     n_documents
         Documents with gold.
     n_without_gold
-        Documents left out, as they have none.
+        Documents without gold, which are left out.
     n_unannotated
         Mentions of the documents with gold whose entity is not annotated.
     """
@@ -205,14 +181,14 @@ class LinkTables:
 
 
 def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> LinkTables:
-    """Sum the link pairs of documents, one document at a time, so that memory does not grow with the pairs.
+    """Sum the link pairs of documents, one document at a time: memory does not grow with the number of pairs.
 
     Parameters
     ----------
     documents
-        Those without gold are counted and left out.
+        Documents; those without gold are counted and left out.
     unannotated
-        What to make of mentions without an annotated entity: see `gold_codes`.
+        How to treat mentions without an annotated entity: see `gold_codes`.
     """
     from corefsample.calibration.tables import FloatGrid, TableBuilder
 
@@ -231,6 +207,6 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     return LinkTables(by_distance.table(), by_kind.table(), n_documents, n_without_gold, n_unannotated)
 
 
-def _distance_codes(distances: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Place in DISTANCES: the binary logarithm, rounded down, of distances up to the last group."""
+def _distance_codes(distances: Ints32) -> Ints32:
+    """Place of each distance in DISTANCES: the binary logarithm, rounded down, up to the last group."""
     return _DISTANCE_CODE[np.minimum(distances, len(_DISTANCE_CODE) - 1)]

@@ -1,4 +1,4 @@
-"""Metrics of clusterings against gold, and their posterior over samples."""
+"""Metrics of clusterings against annotated ones, and their posterior over samples."""
 
 import lazy_loader
 

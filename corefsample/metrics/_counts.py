@@ -1,4 +1,4 @@
-"""What each clustering metric counts, by sample, and the scores that counts make."""
+"""Counts of each clustering metric by sample, and the scores computed from them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.metrics import _kernels as kernels
 from corefsample.metrics._alignment import Key
 
-Floats = npt.NDArray[np.float64]
-Ints32 = npt.NDArray[np.int32]
 Counts = Mapping[str, Floats]
 Metric = Literal["muc", "b3", "ceafe", "ceafm", "lea", "blanc", "conll"]
 Part = Literal["recall", "precision", "f1"]
@@ -22,30 +20,30 @@ COUNTED: tuple[Metric, ...] = ("muc", "b3", "ceafe", "ceafm", "lea", "blanc")
 METRICS: tuple[Metric, ...] = (*COUNTED, "conll")
 PARTS: tuple[Part, ...] = ("recall", "precision", "f1")
 
-# Mentions times samples at a time, so that the overlaps of one document with many samples stay small.
+# Mentions times samples of a block: limits the memory for the overlaps of one document with many samples.
 _BLOCK = 100_000
 
 
 def counted_for(metric: Metric) -> tuple[Metric, ...]:
-    """Metrics that must be counted for one."""
+    """Metrics whose counts one metric needs."""
     return CONLL if metric == "conll" else (metric,)
 
 
 def counts_of(
     key: Key, responses: Ints32, *, singletons: bool, metrics: Sequence[Metric] = COUNTED
 ) -> dict[str, Floats]:
-    """Count what the metrics are made of.
+    """Count by sample what the metrics are computed from.
 
     Parameters
     ----------
     key
         Of one document.
     responses
-        int32 (n_samples, n_mentions), -1 for mentions that are not the response's.
+        int32 (n_samples, n_mentions): label of each mention, -1 for mentions that the response lacks.
     singletons
-        Whether response entities of one mention count; of the key they are left out already.
+        Whether response entities of one mention count; `key` has them only if they do.
     metrics
-        Which to count.
+        The metrics to count.
 
     Returns
     -------
@@ -75,10 +73,10 @@ def _block_counts(key: Key, responses: Ints32, singletons: bool, metrics: Sequen
     cells = (cell_keys, cell_labels, cell_sizes, totals[:, kernels.CELLS].astype(np.int64))
     key_entities, key_mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
     if "ceafe" in metrics:
-        weight = _heaviest_matching(key, response_sizes, *cells, by_entity=True)
+        weight = _heaviest_matching(key, response_sizes, cells, by_entity=True)
         counts["ceafe"] = _columns(weight, key_entities, weight, totals[:, kernels.RESPONSE_ENTITIES])
     if "ceafm" in metrics:
-        weight = _heaviest_matching(key, response_sizes, *cells, by_entity=False)
+        weight = _heaviest_matching(key, response_sizes, cells, by_entity=False)
         counts["ceafm"] = _columns(weight, key_mentions, weight, totals[:, kernels.RESPONSE_MENTIONS])
     return {name: counts[name] for name in ("mentions", *metrics)}
 
@@ -86,8 +84,8 @@ def _block_counts(key: Key, responses: Ints32, singletons: bool, metrics: Sequen
 def _closed_counts(key: Key, totals: Floats) -> dict[str, Floats]:
     """Counts of the metrics that need no matching.
 
-    MUC: a key entity falls into one part for each cell and one for each mention that the response lacks, so mentions
-    minus parts are shared mentions minus cells; of response entities likewise.
+    MUC: the parts of a key entity are its cells and the mentions that the response lacks, so mentions minus parts is
+    shared mentions minus cells. The same holds for response entities.
     """
     entities, mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
     pairs = float((key.sizes * (key.sizes - 1) // 2).sum())
@@ -115,34 +113,15 @@ def _columns(*columns: float | Floats) -> Floats:
 
 
 def _heaviest_matching(
-    key: Key,
-    response_sizes: Ints32,
-    cell_keys: Ints32,
-    cell_labels: Ints32,
-    cell_sizes: Ints32,
-    n_cells: npt.NDArray[np.int64],
-    *,
-    by_entity: bool,
+    key: Key, response_sizes: Ints32, cells: tuple[Ints32, Ints32, Ints32, Ints], *, by_entity: bool
 ) -> Floats:
     """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,)."""
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns, weights = np.empty_like(cell_keys), np.empty_like(cell_keys), np.empty(cell_keys.shape)
-    settled, shape = np.empty(cell_keys.shape[0]), np.empty((cell_keys.shape[0], 3), np.int64)
-    kernels.settle(
-        key.indptr,
-        response_sizes,
-        cell_keys,
-        cell_labels,
-        cell_sizes,
-        n_cells,
-        by_entity,
-        settled,
-        rows,
-        columns,
-        weights,
-        shape,
-    )
+    n_samples, n_mentions = cells[0].shape
+    rows, columns = np.empty((2, n_samples, n_mentions), np.int32)
+    weights, settled, shape = np.empty(cells[0].shape), np.empty(n_samples), np.empty((n_samples, 3), np.int64)
+    kernels.settle(key.indptr, response_sizes, *cells, by_entity, settled, rows, columns, weights, shape)
     for s in np.flatnonzero(shape[:, 2]).tolist():
         n_rows, n_columns, n_rest = shape[s].tolist()
         matrix = np.zeros((n_rows, n_columns))
@@ -169,7 +148,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _blanc(links: Floats, mentions: Floats) -> Floats:
-    """Mean of the scores of coreference and of non-coreference links, of which the key may lack one kind or both."""
+    """Mean of the scores of coreference and of non-coreference links; the key may lack one kind or both."""
     together, apart = _link_scores(*links.T[:3]), _link_scores(*links.T[3:])
     has_together, has_apart = links[:, 1, None] > 0.0, links[:, 4, None] > 0.0
     same = (mentions == mentions[:, 2, None]).all(axis=1, keepdims=True).astype(np.float64)

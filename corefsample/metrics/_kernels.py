@@ -1,8 +1,8 @@
-"""Compiled loops of the clustering metrics: overlaps of key and response, and the settled part of a best matching.
+"""Compiled loops of the clustering metrics: overlaps of key and response, and the certain part of a best matching.
 
 Legend of dimensions and names
-    s : sample (a response)          i : mention of the key, the response or both
-    k : entity of the key            r : label of the response (a label that nobody bears is no entity)
+    s : sample (a response)          i : mention of the key, of the response, or of both
+    k : entity of the key            r : label of the response (a label without mentions is not an entity)
     e : entity of either side, those of the key first
     c : cell, the overlap of a key entity and a response entity that share a mention; at most n_mentions a sample
     members[indptr[k]:indptr[k+1]] : mentions of key entity k
@@ -12,14 +12,9 @@ Legend of dimensions and names
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._jit import kernel
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Ints32 = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 # Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
 RESPONSE_MENTIONS, RESPONSE_ENTITIES, RESPONSE_PAIRS = 0, 1, 2
@@ -47,8 +42,8 @@ def overlaps(
 ) -> None:
     """Fill the cells of each sample, key entity by key entity, and the sums over them.
 
-    response_sizes[s, r] becomes the size of a response entity; 0 where there is none, or one that is left out for
-    being of one mention.
+    response_sizes[s, r] becomes the size of a response entity: 0 if there is none, or if it is a singleton and
+    singletons do not count.
     """
     shared = np.empty(response_sizes.shape[1], np.int64)
     place = np.empty(response_sizes.shape[1], np.int64)
@@ -66,7 +61,7 @@ def overlaps(
                 r = row[members[t]]
                 if r < 0 or size[r] == 0:
                     continue
-                if place[r] < first:  # what cell r had, if any, was an earlier key entity's
+                if place[r] < first:  # the cell of r, if any, belongs to an earlier key entity
                     place[r] = n_cells
                     cell_keys[s, n_cells] = k
                     cell_labels[s, n_cells] = r
@@ -101,8 +96,8 @@ def measure_response(row: Ints32, singletons: bool, size: Ints32, total: Floats)
 def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_size: Ints32, total: Floats) -> None:
     """Add the cells of one key entity to the sums.
 
-    LEA: an entity of m mentions weighs m, and of its m (m - 1) / 2 links a cell of n mentions holds n (n - 1) / 2.
-    The link of a singleton is with itself, and is found where the other side has that singleton too.
+    LEA: an entity of m mentions has weight m and m (m - 1) / 2 links; a cell of n mentions has n (n - 1) / 2 of them.
+    A singleton has one link, with itself, which is correct if the other side has the same singleton.
     """
     shared = 0
     for c in range(labels.shape[0]):
@@ -136,11 +131,11 @@ def settle(
     rest_weights: Floats,
     rest_shape: Ints,
 ) -> None:
-    """Match the entities that are certain to be matched in some heaviest matching; list the cells left.
+    """Match the entities that some heaviest matching matches for certain; list the other cells.
 
-    A cell weighs the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions (CEAFm).
-    settled[s] becomes the weight matched. The cells left fill rest_* from the front, their entities numbered from
-    0; rest_shape[s] = key entities, response entities and cells left.
+    The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
+    (CEAFm). settled[s] becomes the matched weight. The other cells fill rest_* from the front, with entities numbered
+    from 0; rest_shape[s] = number of key entities, of response entities and of cells among them.
     """
     n_keys = indptr.shape[0] - 1
     n_entities = n_keys + response_sizes.shape[1]
@@ -178,7 +173,7 @@ def settle(
 def heaviest_cells(
     keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
 ) -> None:
-    """Find the weights of the two heaviest cells of each entity not matched, and which is the heaviest."""
+    """Find the heaviest cell of each unmatched entity, and the weights of its two heaviest cells."""
     best[:] = 0.0
     second[:] = 0.0
     best_cell[:] = -1
@@ -198,10 +193,10 @@ def heaviest_cells(
 def take_certain(
     keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
 ) -> float:
-    """Match the entities of each cell no lighter than the heaviest others of its two entities together.
+    """Match the entities of each cell that is at least as heavy as the heaviest other cells of both together.
 
-    Any matching without that cell loses nothing by taking it in place of the (at most two) cells that exclude it.
-    Cells matched in this round still count among the others, which errs on the side of caution.
+    A matching without that cell stays as heavy if the cell replaces the (at most two) cells that exclude it. Cells
+    matched in this round still count as others: this matches fewer cells, never a wrong one.
     """
     taken = 0.0
     for c in range(keys.shape[0]):
@@ -219,7 +214,7 @@ def take_certain(
 
 @kernel
 def numbered(entity: int, number: Ints, n_numbered: Ints) -> int:
-    """Return the number of an entity, the next one at its first time."""
+    """Return the number of an entity; a new entity gets the next number."""
     if number[entity] < 0:
         number[entity] = n_numbered[0]
         n_numbered[0] += 1

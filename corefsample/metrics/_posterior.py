@@ -1,4 +1,4 @@
-"""The posterior of a clustering's score: how sure the score itself is."""
+"""The posterior of a clustering's score, from samples of the clustering."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference import ClusteringSamples
 from corefsample.errors import ParameterError
@@ -18,12 +19,6 @@ from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, co
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["CorpusPosterior", "MetricPosterior", "corpus_posterior", "metric_posterior"]
-
-Floats = npt.NDArray[np.float64]
-
-# Confidence of the bound that stands for the Monte Carlo standard error where all samples agree.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +30,8 @@ class MetricPosterior:
     values
         float64 (n_samples,) in [0, 1], read-only: the score of each sample.
     counts
-        What the values are made of, by metric (see `ClusteringScores.counts`), float64 (n_samples, width), read-only;
-        empty for a mean over documents.
+        What the values are computed from, by metric (see `ClusteringScores.counts`), float64 (n_samples, width),
+        read-only; empty for a mean over documents.
     metric, part
         Which score: one of `METRICS`, and "recall", "precision" or "f1".
     level
@@ -58,6 +53,11 @@ class MetricPosterior:
     def __post_init__(self) -> None:
         for array in (self.values, *self.counts.values()):
             array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        interval = f"{100 * self.level:g}% credible interval [{self.lower:.3f}, {self.upper:.3f}]"
+        score = f"{self.metric} {self.part}: mean {self.mean:.3f}, {interval}"
+        return f"MetricPosterior({score}, n_samples={self.n_samples}, doc_id={self.doc_id!r})"
 
     @property
     def n_samples(self) -> int:
@@ -95,8 +95,8 @@ class MetricPosterior:
     def mc_se(self) -> float:
         """Monte Carlo standard error of the mean.
 
-        Where all samples agree on a value it is a bound instead of 0: a value never seen has a probability of less
-        than 1 - 0.05 ** (1 / n_samples), about 3 / n_samples, by 95% confidence, and can lie as far off as 0 or 1.
+        If all samples have the same value, it is a bound instead of 0: with 95% confidence all other values together
+        have a probability of at most 1 - 0.05 ** (1 / n_samples), about 3 / n_samples, and they can be 0 or 1.
         """
         first = float(self.values[0])
         if (self.values == first).all():
@@ -117,9 +117,9 @@ class CorpusPosterior:
     Attributes
     ----------
     corpus
-        Of the scores of summed counts, as the field's scorers report a corpus.
+        Of the scores of summed counts, as coreference scorers report a corpus.
     macro
-        Of the mean score over documents, those left out, sample by sample, that have no mention in key and response.
+        Of the mean score over documents. A sample of a document without a mention in key and response does not count.
     doc_ids
         The documents, in the order given.
     document_summaries
@@ -133,6 +133,9 @@ class CorpusPosterior:
 
     def __post_init__(self) -> None:
         self.document_summaries.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"CorpusPosterior({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
 
     @property
     def n_documents(self) -> int:
@@ -161,8 +164,8 @@ def metric_posterior(
 ) -> MetricPosterior:
     """Posterior of the score of one document's clustering.
 
-    The score of the single best clustering is in general not the posterior mean: a likeliest clustering scores
-    better than most samples do.
+    In general it does not have the score of the single best clustering as its mean: the likeliest clustering scores
+    higher than most samples.
 
     Parameters
     ----------
@@ -179,7 +182,7 @@ def metric_posterior(
     singletons
         Whether entities of one mention count.
     gold_spans, response_spans
-        Spans of the annotated mentions and of the samples' mentions, where the two differ (see `clustering_scores`).
+        Spans of the annotated mentions and of the samples' mentions, if the two differ (see `clustering_scores`).
 
     Raises
     ------
@@ -198,7 +201,7 @@ def metric_posterior(
     _checks.choice("part", part, PARTS)
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     if not isinstance(samples, ClusteringSamples):
-        raise ParameterError(f"samples must be ClusteringSamples, got {type(samples).__name__}")
+        raise ParameterError(f"must be ClusteringSamples, got {type(samples).__name__}", parameter="samples")
     _checks.whole("samples.n_samples", samples.n_samples, 2)
     key = key_over(
         "gold",
@@ -214,21 +217,21 @@ def metric_posterior(
 
 
 def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
-    """Posterior of a corpus's score, of its documents' posteriors.
+    """Posterior of a corpus's score, from its documents' posteriors.
 
-    Documents are independent, so their samples combine as they come: sample s with sample s. Give a generator, and
-    one document at a time is in memory.
+    Documents are independent, so sample s of each document together is a sample of the corpus. With a generator,
+    only one document at a time is in memory.
 
     Parameters
     ----------
     documents
-        Posteriors of one score, all of one metric, part, level and number of samples, and each of a doc_id of its
-        own: that keeps the random streams of the documents apart.
+        Posteriors of one metric, part, level and number of samples. The doc_ids must differ, so that the random
+        streams of the documents are independent.
 
     Raises
     ------
     ParameterError
-        If there is no document, one comes twice, or the posteriors are not of one kind.
+        If there is no document, a doc_id is repeated, or the posteriors are not of one kind.
     """
     first: MetricPosterior | None = None
     sums: dict[str, Floats] = {}
@@ -241,7 +244,7 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
             total, n_scored = np.zeros(first.n_samples), np.zeros(first.n_samples)
         _require_same_kind(first, posterior)
         if posterior.doc_id in doc_ids:
-            raise ParameterError(f"documents must each have a doc_id of their own, got {posterior.doc_id!r} twice")
+            raise ParameterError(f"must have unique doc_ids, got {posterior.doc_id!r} twice", parameter="documents")
         sums = {name: sums.get(name, 0.0) + counts for name, counts in posterior.counts.items()}
         scored = posterior.counts["mentions"].any(axis=1)
         total += np.where(scored, posterior.values, 0.0)
@@ -249,7 +252,7 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
         doc_ids[posterior.doc_id] = None
         summaries.append([posterior.mean, posterior.sd, *posterior.interval, posterior.mc_se])
     if first is None:
-        raise ParameterError("documents must be at least one, got none")
+        raise ParameterError("must have at least one document, got none", parameter="documents")
     kind = (first.metric, first.part, first.level, first.singletons)
     values = scores_of(first.metric, sums)[:, PARTS.index(first.part)]
     macro = MetricPosterior(total / np.maximum(n_scored, 1.0), {}, *kind)
@@ -258,8 +261,9 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
 
 def _require_same_kind(first: MetricPosterior, other: MetricPosterior) -> None:
     if not other.counts:
-        raise ParameterError("documents must be posteriors with their counts, got a mean over documents")
+        raise ParameterError("must be posteriors with counts, got a mean over documents", parameter="documents")
     for name in ("metric", "part", "level", "singletons", "n_samples"):
-        wanted, found = getattr(first, name), getattr(other, name)
-        if wanted != found:
-            raise ParameterError(f"documents must be of one {name} ({wanted}), got {found} of {other.doc_id!r}")
+        expected, actual = getattr(first, name), getattr(other, name)
+        if expected != actual:
+            rule = f"must have the same {name} ({expected})"
+            raise ParameterError(f"{rule}, got {actual} for {other.doc_id!r}", parameter="documents")

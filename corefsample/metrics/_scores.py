@@ -1,19 +1,19 @@
 """Scores of a clustering against the annotated one: MUC, B3, CEAFe, CEAFm, LEA, BLANC, and the CoNLL average.
 
-What holds for all of them
-    Mentions that only the key or only the response has ("twinless") stay where they are, as in the reference scorer
-    v8.01, the CorefUD scorer, and scorch's functions: nothing is added to the key or taken from the response.
-    (scorch's command line is another matter: it adds the response's twinless mentions to the key as singletons.)
+Conventions of all metrics
+    Mentions that only the key or only the response has ("twinless") count as they are, as in the reference scorer
+    v8.01, the CorefUD scorer, and scorch's functions: nothing is added to the key or removed from the response.
+    (scorch's command line differs: it adds the response's twinless mentions to the key as singletons.)
 
-    0/0 is 0. A key without coreference links has MUC 0 whatever the response, the perfect one included. BLANC of a
-    key with one kind of links alone (coreference or non-coreference) is the score of that kind, as in v8.01 and
-    scorch. A key of fewer than two mentions has neither: BLANC is then 1 if the response has the very mentions of the
-    key, else 0. (v8.01 says 0 throughout; scorch also says 1 where the response is one entity of other mentions.)
+    0/0 is 0. A key without coreference links has MUC 0 for every response, the perfect one included. If the key has
+    only one kind of links (coreference or non-coreference), BLANC is the score of that kind, as in v8.01 and scorch.
+    A key of fewer than two mentions has neither kind: BLANC is then 1 if the response has the same mentions as the
+    key, else 0. (v8.01 always gives 0; scorch also gives 1 if the response is one entity of other mentions.)
 
-    Without singletons, entities of one mention leave the key and the response, each by itself; a mention can become
-    twinless by that. A mention whose key label is None is not annotated: it leaves key and response before that.
+    Without singletons, entities of one mention are removed from the key and from the response independently, which
+    can make mentions twinless. Before that, mentions whose key label is None (not annotated) are removed from both.
 
-    The CoNLL average is the mean of the F1 of MUC, B3 and CEAFe; its recall and precision are the means of theirs.
+    The CoNLL average is the mean F1 of MUC, B3 and CEAFe; its recall and precision are the means of theirs.
 """
 
 from __future__ import annotations
@@ -25,33 +25,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.metrics._alignment import Entities, Key, Labels, entity_labels, key_of_entities, key_over, label_codes
-from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, counts_of, scores_of
-from corefsample.metrics._posterior import CorpusPosterior, MetricPosterior, corpus_posterior, metric_posterior
+from corefsample.metrics._alignment import Entities, Key, Labels, entity_labels, key_of, key_over, label_codes
+from corefsample.metrics._counts import METRICS, PARTS, Counts, counts_of, scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "METRICS",
-    "PARTS",
-    "ClusteringScores",
-    "CorpusPosterior",
-    "CorpusScores",
-    "Metric",
-    "MetricPosterior",
-    "Part",
-    "Score",
-    "Scores",
-    "clustering_scores",
-    "corpus_posterior",
-    "corpus_scores",
-    "entity_scores",
-    "metric_posterior",
-]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +45,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores by every metric."""
+    """Scores of all metrics."""
 
     muc: Score
     b3: Score
@@ -74,6 +54,10 @@ class Scores:
     lea: Score
     blanc: Score
     conll: Score
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{metric}={getattr(self, metric).f1:.3f}" for metric in METRICS)
+        return f"{type(self).__name__}(F1: {scores})"
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a metric: metric, recall, precision, f1."""
@@ -84,15 +68,15 @@ class Scores:
         return pd.DataFrame({"metric": METRICS, **columns})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClusteringScores(Scores):
     """Scores of one document, or of a corpus by its summed counts.
 
     Attributes
     ----------
     counts
-        What the scores are made of, read-only float64 by metric. "mentions" (3,): of the key, of the response, of
-        both. "blanc" (6,): correct coreference links, those of the key, those of the response, and the same of
+        What the scores are computed from, read-only float64 by metric. "mentions" (3,): of the key, of the response,
+        of both. "blanc" (6,): correct coreference links, those of the key, those of the response, and the same of
         non-coreference links. Each other metric (4,): numerator and denominator of recall, then of precision.
     singletons
         Whether entities of one mention count.
@@ -109,9 +93,9 @@ class CorpusScores:
     Attributes
     ----------
     corpus
-        Of the sums of the documents' numerators and denominators, as the field's scorers report.
+        Of the sums of the documents' numerators and denominators, as coreference scorers report.
     macro
-        Mean over documents, those left out in which there is nothing to score: no mention in key and response.
+        Mean over documents, without those that have no mention in key and response.
     documents
         float64 (n_documents, 7, 3), read-only: by document, metric (in the order of `METRICS`), and recall, precision
         and F1.
@@ -123,6 +107,9 @@ class CorpusScores:
     macro: Scores
     documents: Floats
     n_scored: int
+
+    def __repr__(self) -> str:
+        return f"CorpusScores({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
 
     @property
     def n_documents(self) -> int:
@@ -150,7 +137,7 @@ def clustering_scores(
     response_spans: npt.ArrayLike | None = None,
     singletons: bool = True,
 ) -> ClusteringScores:
-    """Score a clustering given as labels, over the key's mentions or over mentions of its own.
+    """Score a clustering given as labels, over the mentions of the key or over other mentions.
 
     Parameters
     ----------
@@ -158,11 +145,11 @@ def clustering_scores(
         Annotated entity of each mention: whole numbers, strings, or None (not annotated: the mention leaves key and
         response).
     response
-        Entity of each mention by the system; None: the system has no such mention.
+        Entity of each mention in the system's clustering; None: the system has no such mention.
     key_spans, response_spans
-        int (n, 2) or (n, 3): start and end of each mention of key and of response (a third column, the head, is not
-        looked at), where the two have mentions of their own. Mentions are the same if their spans are; where several
-        share a span, the first is the first, the second the second. Without spans, mention i is mention i.
+        int (n, 2) or (n, 3): start and end of each mention of key and of response (a third column, the head, is
+        ignored), if the two have different mentions. Mentions with the same span are the same; of several with one
+        span, the first of the key is the first of the response, and so on. Without spans, mention i is mention i.
     singletons
         Whether entities of one mention count; see the module's docstring.
 
@@ -173,7 +160,7 @@ def clustering_scores(
     Raises
     ------
     ParameterError
-        If labels are of the wrong type or number, or spans are no spans.
+        If labels have the wrong type or number, or spans are invalid.
 
     References
     ----------
@@ -199,13 +186,13 @@ def clustering_scores(
 
 
 def entity_scores(key: Entities, response: Entities, *, singletons: bool = True) -> ClusteringScores:
-    """Score a clustering given as sets of mentions, which need not be the mentions of the key.
+    """Score a clustering given as sets of mentions, of the key or others.
 
     Parameters
     ----------
     key, response
-        Entities, each a collection of mentions: spans such as (start, end), or anything hashable. A mention named
-        twice in one entity counts once.
+        Entities, each a collection of mentions: spans such as (start, end), or other hashable values. A mention that
+        is repeated within an entity counts once.
     singletons
         Whether entities of one mention count; see the module's docstring.
 
@@ -220,12 +207,12 @@ def entity_scores(key: Entities, response: Entities, *, singletons: bool = True)
     Score(recall=0.23809523809523808, precision=0.3333333333333333, f1=0.2777777777777778)
     """
     key_labels, response_labels = entity_labels("key", key), entity_labels("response", response)
-    codes = np.fromiter(response_labels.values(), np.int64, len(response_labels))
-    return _scored(key_of_entities(key_labels, response_labels, singletons), codes, singletons)
+    codes, response_codes = (np.array(list(labels.values()), np.int64) for labels in (key_labels, response_labels))
+    return _scored(key_of(key_labels, codes, response_labels, singletons), response_codes, singletons)
 
 
 def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
-    """Bring the scores of documents together: of their summed counts, and on average over documents.
+    """Scores of a corpus: from the summed counts of its documents, and on average over documents.
 
     Parameters
     ----------
@@ -242,13 +229,14 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
     singletons: bool | None = None
     for document in documents:
         if singletons is not None and document.singletons != singletons:
-            raise ParameterError("documents must be scored with singletons all or none, got both")
+            rule = "must be scored all with or all without singletons"
+            raise ParameterError(f"{rule}, got both", parameter="documents")
         singletons = document.singletons
         sums = {name: sums.get(name, 0.0) + counts for name, counts in document.counts.items()}
         rows.append([[getattr(getattr(document, name), part) for part in PARTS] for name in METRICS])
         empty.append(not document.counts["mentions"].any())
     if singletons is None:
-        raise ParameterError("documents must be at least one, got none")
+        raise ParameterError("must have at least one document, got none", parameter="documents")
     table = np.array(rows)
     table.flags.writeable = False
     n_scored = len(empty) - sum(empty)
@@ -257,7 +245,7 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
     return CorpusScores(_from_counts(sums, singletons), macro, table, n_scored)
 
 
-def _scored(key: Key, codes: npt.NDArray[np.int64], singletons: bool) -> ClusteringScores:
+def _scored(key: Key, codes: Ints, singletons: bool) -> ClusteringScores:
     counts = counts_of(key, key.responses(codes[None, :]), singletons=singletons)
     return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
 

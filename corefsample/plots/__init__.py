@@ -1,9 +1,9 @@
-"""Pictures of finished results; nothing is computed here.
+"""Pictures of results; nothing is computed here.
 
-A function that draws on one axis takes `ax` and returns it; without, it makes a figure of its own (``ax.figure``). One
-that draws on several takes `fig`, a figure or a part of one (`Figure.subfigures`), and returns that. None touches
-pyplot's state. Colours are apart for colour-blind readers; line styles, markers or hatches tell the same in grey.
-Text is drawn in Matplotlib's font, with a box for every character that it lacks: choose another one by
+A function that draws on one axes takes `ax` and returns it, or makes a figure of its own (``ax.figure``). One that
+draws on several takes `fig`, a figure or a part of one (`Figure.subfigures`), and returns it. No function touches
+pyplot's state. Colour-blind readers can distinguish the colours; line styles, markers or hatches work in grey. Text is
+drawn in Matplotlib's font, with a box for every character that it lacks: choose another font by
 ``matplotlib.rcParams["font.family"]``.
 """
 

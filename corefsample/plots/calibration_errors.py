@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -17,42 +17,33 @@ if TYPE_CHECKING:
     from corefsample.calibration.tags import GroupErrors, TagErrors
     from corefsample.links import LinkCalibration
 
-    Errors = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
-
-__all__ = ["calibration_error_dots"]
+    Errors: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
 
 _ROW = 0.24  # inches
 _COLUMNS = ["name", "part", "error", "lower", "upper", "level"]
 
 
-def calibration_error_dots(
-    errors: Errors,
-    *,
-    ax: Axes | None = None,
-    most: int = 40,
-    title: str = "",
-) -> Axes:
-    """Draw calibration errors as dots with their intervals, one row a tag, group or model, the first on top.
+def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int = 40, title: str = "") -> Axes:
+    """Draw calibration errors as dots with their intervals, one row for each tag, group or model, the first on top.
 
-    An interval speaks of the true error and need not hold the dot: binning adds noise to every estimate.
+    An interval is for the true error and may exclude the dot, because binning adds noise to every estimate.
 
     Parameters
     ----------
     errors
-        `CalibrationError` by name; or `TagErrors`, `GroupErrors` or `LinkCalibration`; or their table, calibration.csv
-        say: the columns tag or group, error, lower and upper are drawn, and partition, where it is there, parts the
-        rows.
+        `CalibrationError` by name; or `TagErrors`, `GroupErrors` or `LinkCalibration`; or their table, such as
+        calibration.csv, with columns tag or group, error, lower, upper and optionally partition, which groups the rows.
     ax
-        Where to draw; by default a new figure, as high as it has rows.
+        Axes to draw on; by default a new figure with a height for its rows.
     most
-        Rows to draw, at least 1: the table's first ones. A line says how many there are besides.
+        Number of rows to draw, at least 1: the first ones of the table. The label of the axis has the total number.
     title
-        Above the picture.
+        Title of the picture.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The one given, or the new one.
+        The given or the new one.
 
     Raises
     ------
@@ -63,9 +54,7 @@ def calibration_error_dots(
     table = _table(errors)
     shown = table.iloc[:most]
     parts = list(dict.fromkeys(shown["part"]))
-    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(shown), 3) + len(parts))))
-    if title:
-        ax.set_title(legible(title), loc="left", fontsize=10)
+    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(shown), 3) + len(parts))), legible(title))
     if shown.empty:
         return say_instead(ax, "No calibration error to draw.")
     row, places, labels = 0.0, [], []
@@ -102,7 +91,7 @@ def _finish(ax: Axes, shown: pd.DataFrame, n_rows: int) -> None:
 
 
 def _table(errors: Errors) -> pd.DataFrame:
-    """One row a dot: name, part, error, lower, upper, level."""
+    """Table with one row for each dot: name, part, error, lower, upper, level."""
     import pandas as pd
 
     if isinstance(errors, Mapping):
@@ -121,7 +110,8 @@ def _rows(errors: pd.DataFrame) -> pd.DataFrame:
     named = next((name for name in ("tag", "group") if name in errors.columns), None)
     for column in (named or "tag or group", "error", "lower", "upper"):
         if column not in errors.columns:
-            raise ParameterError(f"errors must have a column {column}, got {', '.join(map(str, errors.columns))}")
+            columns = ", ".join(map(str, errors.columns))
+            raise ParameterError(f"must have a column {column}, got {columns}", parameter="errors")
     names = [str(name) for name in errors[named]]
     parts = [str(part) for part in errors["partition"]] if "partition" in errors.columns else [""] * len(names)
     if pd.api.types.is_integer_dtype(errors[named]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines, legible, say_instead
@@ -12,104 +12,84 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["cost_curves"]
-
-_FEW = 8  # sizes that are labelled one by one
+_FEW = 8  # up to this number every size has a label
 
 
 def cost_curves(
     costs: pd.DataFrame,
     *,
-    x: str = "size",
-    y: str = "seconds",
-    series: str = "series",
     slope: float | Sequence[float] | None = 1.0,
-    x_label: str | None = None,
-    y_label: str | None = None,
+    x_label: str = "size",
+    y_label: str = "seconds",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw cost against size by series on logarithmic axes, with a line of known slope to hold against.
+    """Draw cost against size by series on logarithmic axes, with a line of known slope for comparison.
 
     Parameters
     ----------
     costs
-        One row a series and size: columns `x`, `y` (both above 0) and `series`. Where `lower` and `upper` are there
-        (quartiles of repeated runs, say), they are drawn as bars.
-    x, y, series
-        Names of the columns.
+        One row for each series and size: columns series, size and seconds (both above 0). Columns lower and upper,
+        such as quartiles of repeated runs, are drawn as bars.
     slope
-        Of the guide, or guides, through the first point of the first series: 1 for cost in proportion to size, 2 for
-        its square; None for none.
+        Slope of one or several guide lines through the first point of the first series: 1 for cost proportional to
+        size, 2 for its square; None for no line.
     x_label, y_label
-        Of the axes, with units; by default the columns' names.
+        Labels of the axes, with units.
     ax
-        Where to draw; by default a new figure.
+        Axes to draw on; by default a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The one given, or the new one.
+        The given or the new one.
 
     Raises
     ------
     ParameterError
-        If the table lacks a column, or holds a size or cost that is not above 0.
+        If the table lacks a column, or a size or cost is not above 0.
     """
-    for column in (x, y, series):
+    for column in ("series", "size", "seconds"):
         if column not in costs.columns:
-            raise ParameterError(f"costs must have a column {column}, got {', '.join(map(str, costs.columns))}")
-    for column in (x, y):
+            columns = ", ".join(map(str, costs.columns))
+            raise ParameterError(f"must have a column {column}, got {columns}", parameter="costs")
+    for column in ("size", "seconds"):
         wrong = costs[~(costs[column] > 0)]
         if len(wrong):
-            raise ParameterError(f"costs[{column!r}] must be above 0, got {wrong[column].iloc[0]}")
+            raise ParameterError(f"must be above 0, got {wrong[column].iloc[0]}", parameter=f"costs[{column!r}]")
     ax = axes_of(ax, (5.6, 4.2))
     if costs.empty:
         return say_instead(ax, "No cost to draw.")
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for s, (name, rows) in enumerate(costs.groupby(series, sort=False)):
+    for s, (name, rows) in enumerate(costs.groupby("series", sort=False)):
         colour = COLOURS[s % len(COLOURS)]
         if {"lower", "upper"} <= set(costs.columns):
-            ax.vlines(rows[x], rows["lower"], rows["upper"], color=colour, linewidth=1.4, alpha=0.6)
-        ax.plot(
-            rows[x],
-            rows[y],
-            color=colour,
-            marker=MARKERS[s % len(MARKERS)],
-            markersize=5,
-            linewidth=1.2,
-            linestyle=LINE_STYLES[s % len(LINE_STYLES)],
-            label=legible(str(name)),
-        )
+            ax.vlines(rows["size"], rows["lower"], rows["upper"], color=colour, linewidth=1.4, alpha=0.6)
+        marker, style = MARKERS[s % len(MARKERS)], LINE_STYLES[s % len(LINE_STYLES)]
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": style}
+        ax.plot(rows["size"], rows["seconds"], **look, markersize=5, linewidth=1.2, label=legible(str(name)))
     for each in () if slope is None else (slope if isinstance(slope, Sequence) else (slope,)):
-        _guide(ax, costs, x, y, series, each)
-    _size_axis(ax, sorted(set(costs[x])))
-    ax.set_xlabel(x if x_label is None else x_label)
-    ax.set_ylabel(y if y_label is None else y_label)
+        _guide(ax, costs, each)
+    _size_axis(ax, sorted(set(costs["size"])))
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
     ax.legend(frameon=False, fontsize=9, handlelength=3)
     ax.grid(color="0.92", linewidth=0.7)
     bare_spines(ax)
     return ax
 
 
-def _guide(ax: Axes, costs: pd.DataFrame, x: str, y: str, series: str, slope: float) -> None:
-    first = costs[costs[series] == costs[series].iloc[0]].sort_values(x).iloc[0]
-    ends = [float(costs[x].min()), float(costs[x].max())]
-    heights = [float(first[y]) * (end / float(first[x])) ** slope for end in ends]
+def _guide(ax: Axes, costs: pd.DataFrame, slope: float) -> None:
+    first = costs[costs["series"] == costs["series"].iloc[0]].sort_values("size").iloc[0]
+    ends = [float(costs["size"].min()), float(costs["size"].max())]
+    heights = [float(first["seconds"]) * (end / float(first["size"])) ** slope for end in ends]
     ax.plot(ends, heights, color="0.5", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-    ax.annotate(
-        f"slope {slope:g}",
-        (ends[1], heights[1]),
-        (3, 0),
-        textcoords="offset points",
-        fontsize=8,
-        color="0.35",
-        va="center",
-    )
+    note: dict[str, Any] = {"fontsize": 8, "color": "0.35", "va": "center"}
+    ax.annotate(f"slope {slope:g}", (ends[1], heights[1]), (3, 0), textcoords="offset points", **note)
 
 
 def _size_axis(ax: Axes, sizes: list[float]) -> None:
-    """Plain numbers: the sizes themselves where they are few."""
+    """Label the axis with plain numbers: with the sizes themselves if they are few."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
     if len(sizes) <= _FEW:

@@ -1,13 +1,13 @@
-"""The co-clustering network of one document: mentions tied by the probability that they are one entity."""
+"""The network of one document's mentions, with ties weighted by the probability that they corefer."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints
 from corefsample.plots.labels import place_labels
 from corefsample.plots.style import COLOURS, MARKERS, axes_of, legible, say_instead
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample.summaries import DocumentLinks
-
-__all__ = ["link_network"]
 
 _WIDEST = 5.0  # points, of an edge of probability 1
 
@@ -30,63 +28,66 @@ def link_network(
     label_length: int = 20,
     seed: int = 0,
 ) -> Axes:
-    """Draw mentions as a network: the likelier two corefer, the wider their tie and the nearer they lie.
+    """Draw mentions as a network: mentions that probably corefer are close to each other and have a wide tie.
 
-    Mentions of one entity share colour and marker; those alone in theirs are white.
+    Mentions of one entity have the same colour and marker; entities of one mention are white.
 
     Parameters
     ----------
     links
-        From `corefsample.summaries.document_links`; its `smallest` leaves small entities out.
+        From `corefsample.summaries.document_links`; its parameter `smallest` leaves small entities out.
     ax
-        Where to draw; by default a new figure.
+        Axes to draw on; by default a new figure.
     floor
         In (0, 1]: less likely links are not drawn.
     most_labels
-        Mentions to label, at least 1: the first of each entity, large entities first, then others. A label that would
-        lie on others is left out.
+        Largest number of labels, at least 1: for the first mention of each entity, large entities first, then for
+        other mentions. A label that would cover others is left out.
     label_length
-        Characters of a label.
+        Largest number of characters of a label.
     seed
-        Of the layout (networkx's spring layout), in [0, 2**32).
+        Seed of the layout (networkx's spring layout), in [0, 2**32).
 
     Returns
     -------
     matplotlib.axes.Axes
-        The one given, or the new one.
+        The given or the new one.
 
     Raises
     ------
     ParameterError
         If `floor` or `most_labels` lies outside its range.
     """
+    from matplotlib.collections import LineCollection
+
     floor = _checks.probability("floor", floor, above_zero=True)
     most_labels = _checks.whole("most_labels", most_labels, 1)
-    ax = axes_of(ax, (7.2, 6.0))
-    ax.set_title(legible(links.doc_id, 60), loc="left", fontsize=10)
+    ax = axes_of(ax, (7.2, 6.0), legible(links.doc_id, 60))
     if links.n_mentions == 0:
         return say_instead(ax, "No mention to draw.")
     later, earlier = np.nonzero(np.tril(links.marginals, -1) >= floor)
     positions = _layout(links, later, earlier, seed)
-    _draw_ties(ax, positions, later, earlier, links.marginals[later, earlier])
+    segments = np.stack((positions[later], positions[earlier]), axis=1)
+    widths = _WIDEST * links.marginals[later, earlier]
+    ax.add_collection(LineCollection(list(segments), linewidths=widths, colors="0.6", zorder=1))
     _draw_mentions(ax, positions, links)
     ax.set_axis_off()
     ax.margins(0.12)
     ax.autoscale_view()
-    # Entities by size, the first mention of each before any second one.
+    # Entities by size; the first mention of every entity comes before all second ones.
     sizes, rank = np.diff(links.bounds)[links.entities], np.arange(links.n_mentions) - links.bounds[links.entities]
     labelled = np.lexsort((rank, -sizes, rank > 0))[:most_labels].tolist()
     labels = [(m, legible(links.texts[m], label_length)) for m in labelled]
-    place_labels(ax, positions, labels, lines=np.stack((positions[later], positions[earlier]), axis=1))
+    place_labels(ax, positions, labels, lines=segments)
     _draw_legend(ax, floor)
     return ax
 
 
-def _layout(links: DocumentLinks, later: npt.NDArray[Any], earlier: npt.NDArray[Any], seed: int) -> npt.NDArray[Any]:
-    """Place of each mention: float64 (n_mentions, 2).
+def _layout(links: DocumentLinks, later: Ints, earlier: Ints, seed: int) -> Floats:
+    """Position of each mention: float64 (n_mentions, 2).
 
-    Groups without a tie between them would drift apart and shrink, so each is laid out by itself in a square of its
-    own, and the squares stand in rows, the largest first.
+    The spring layout would move unconnected groups far apart, so each group has a layout of its own in a square, and
+    the squares are placed in rows, the largest first.
     """
     import networkx as nx
 
@@ -103,7 +104,7 @@ def _layout(links: DocumentLinks, later: npt.NDArray[Any], earlier: npt.NDArray[
         if x and x + side > width:
             x, y, row = 0.0, y - row, 0.0
         middle = np.array([x + side / 2.0, y - side / 2.0])
-        apart = 3.0 / np.sqrt(len(group))  # thrice the usual distance, for labels
+        apart = 3.0 / np.sqrt(len(group))  # three times the default distance, for labels
         laid = nx.spring_layout(graph.subgraph(group), k=apart, seed=seed, iterations=200, scale=(side - 0.6) / 2.0)
         for m in group:
             places[m] = middle + laid[m]
@@ -111,27 +112,13 @@ def _layout(links: DocumentLinks, later: npt.NDArray[Any], earlier: npt.NDArray[
     return places
 
 
-def _draw_ties(
-    ax: Axes,
-    positions: npt.NDArray[Any],
-    later: npt.NDArray[Any],
-    earlier: npt.NDArray[Any],
-    probabilities: npt.NDArray[np.float64],
-) -> None:
-    from matplotlib.collections import LineCollection
-
-    segments = np.stack((positions[later], positions[earlier]), axis=1)
-    ties = LineCollection(list(segments), linewidths=_WIDEST * probabilities, colors="0.6", zorder=1)
-    ax.add_collection(ties)
-
-
-def _draw_mentions(ax: Axes, positions: npt.NDArray[Any], links: DocumentLinks) -> None:
+def _draw_mentions(ax: Axes, positions: Floats, links: DocumentLinks) -> None:
     bounds = links.bounds
     several = 0
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         colour, marker = "white", "o"
         if end - start > 1:
-            # Colours turn faster than markers, so that 36 entities look different.
+            # Colours change faster than markers, so that 36 entities look different.
             colour = COLOURS[several % len(COLOURS)]
             marker = MARKERS[(several + several // len(COLOURS)) % len(MARKERS)]
             several += 1
@@ -144,13 +131,5 @@ def _draw_legend(ax: Axes, floor: float) -> None:
 
     shown = [p for p in (0.25, 0.5, 1.0) if p > floor]
     lines = [Line2D([], [], color="0.6", linewidth=_WIDEST * p, label=f"{p:g}") for p in (floor, *shown)]
-    ax.legend(
-        handles=lines,
-        title="probability of one entity",
-        title_fontsize=8,
-        fontsize=8,
-        frameon=False,
-        ncols=len(lines),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-    )
+    place: dict[str, Any] = {"ncols": len(lines), "loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    ax.legend(handles=lines, title="probability of one entity", title_fontsize=8, fontsize=8, frameon=False, **place)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, bare_spines, figure_of, legible
+from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines, figure_of, legible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,25 +14,23 @@ if TYPE_CHECKING:
 
     from corefsample.calibration.measures import ReliabilityCurve
 
-__all__ = ["reliability_axes", "reliability_figure"]
-
-_MOST_BARS = 400  # of all curves together; beyond, shaded bands read better
+_MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 
 
 def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
-    """Draw reliability curves on one axis: points with intervals, and the diagonal of perfect calibration.
+    """Draw reliability curves on one axes: points with intervals, and the diagonal of perfect calibration.
 
     Parameters
     ----------
     ax
-        Where to draw.
+        Axes to draw on.
     curves
-        By name, for the legend; a single one needs none.
+        By name, for the legend; a single curve has no legend.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The one given.
+        The given one.
 
     Raises
     ------
@@ -40,7 +38,7 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
         If there is no curve.
     """
     if not curves:
-        raise ParameterError("curves must hold at least one, got none")
+        raise ParameterError("must have at least one curve, got none", parameter="curves")
     ax.plot([0, 1], [0, 1], color="0.45", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     ax.fill_between([0, 1], [0, 1], [1, 1], color="0.5", alpha=0.06, linewidth=0)
     note: dict[str, Any] = {"fontsize": 9, "color": "0.35", "transform": ax.transAxes}
@@ -71,21 +69,21 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
 def reliability_figure(
     curves: Mapping[str, ReliabilityCurve], *, title: str = "", fig: Figure | SubFigure | None = None
 ) -> Figure | SubFigure:
-    """Draw reliability curves, and beneath them how the predictions are spread.
+    """Draw reliability curves, and below them the distribution of the predictions.
 
     Parameters
     ----------
     curves
         By name.
     title
-        Above the picture.
+        Title of the picture.
     fig
-        Where to draw; by default a new figure.
+        Figure to draw on; by default a new figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The one given, or the new one.
+        The given or the new one.
 
     Raises
     ------
@@ -93,21 +91,19 @@ def reliability_figure(
         If there is no curve.
     """
     figure = figure_of(fig, (5.2, 6.6))
-    above, beneath = figure.subplots(2, 1, height_ratios=(4.2, 1), sharex=False)
-    reliability_axes(above, curves)
+    above, below = figure.subplots(2, 1, height_ratios=(4.2, 1), sharex=False)
+    reliability_axes(axes_of(above, title=legible(title)), curves)
     first = next(iter(curves.values()))
     how = "between documents" if first.by_block else "of independent pairs"
-    if title:
-        above.set_title(legible(title), loc="left", fontsize=10)
     for c, curve in enumerate(curves.values()):
         bins, style = curve.bins, LINE_STYLES[c % len(LINE_STYLES)]
         colour = COLOURS[c % len(COLOURS)]
         ends, shares = [*bins.q_min, bins.q_max[-1]], [*bins.share_above, bins.share_above[-1]]
-        beneath.step(ends, shares, where="post", color=colour, linestyle=style, linewidth=1.2)
-    beneath.set_xlim(-0.02, 1.02)
-    beneath.set_yscale("log")
-    beneath.set_ylim(top=1.3)
-    beneath.set_ylabel("share of pairs\nat or above", fontsize=9)
-    beneath.set_xlabel(f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})", fontsize=9)
-    bare_spines(beneath)
+        below.step(ends, shares, where="post", color=colour, linestyle=style, linewidth=1.2)
+    below.set_xlim(-0.02, 1.02)
+    below.set_yscale("log")
+    below.set_ylim(top=1.3)
+    below.set_ylabel("share of pairs\nat or above", fontsize=9)
+    below.set_xlabel(f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})", fontsize=9)
+    bare_spines(below)
     return figure

@@ -1,4 +1,27 @@
-"""Recalibration of antecedent distributions: a temperature and a bias for NEW, fitted to gold."""
+"""Recalibration of antecedent scores: a temperature and a NEW bias, fitted so that clusterings become calibrated.
+
+There are three kinds of objective, each a sum over documents with gold:
+
+``"likelihood"``
+    -log of the summed probability of each mention's gold antecedents: antecedents of the same gold entity, or NEW for
+    the first annotated mention of its entity. It is smooth and has an analytic gradient.
+``"links"``
+    The Brier score of the exact link marginals, over all pairs of annotated mentions (`LinkScore`; also the log score).
+a callable
+    Any loss of a document under a recalibration, such as `events.queries.QueryScore`.
+
+Some of gold is left out and counted (`GoldCounts`):
+
+- A document without an annotated mention is not used.
+- A mention without a gold entity has no term. As a candidate it is neither right nor wrong: the likelihood removes it
+  and renormalises the mention's other candidates and NEW; link scores leave its pairs out, but links may pass through
+  it. With ``unannotated="single"`` such mentions are entities of their own instead, for corpora that do not annotate
+  singletons.
+- A mention with earlier mentions of its gold entity, none of them among the candidates, has no term in the likelihood
+  with ``missing="skip"``: its probability is 0 at every temperature. With ``missing="floor"`` its lowest candidate
+  replaces the gold one, which had no higher score, because it would be a candidate otherwise. Link scores keep its
+  pairs.
+"""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Fitting recalibrations to one set of documents: to all of them, by folds, or to bootstrapped ones."""
+"""Fitting recalibrations to a set of documents: to all of them, by folds, or to bootstrapped ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints
 from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -18,39 +18,35 @@ from corefsample.recalibration._model import Recalibration, RecalibrationFit
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
 from corefsample.recalibration._surface import LossSurface, find_surface, no_minimum, recalibration_at
 
-__all__ = ["RecalibrationFitter"]
-
-FloatArray = npt.NDArray[np.float64]
-
-# Bounds of the likelihood's search; a temperature is relative to the root mean square of the scores.
+# Bounds of the search for the likelihood; temperatures are relative to the root mean square of the scores.
 _LOG_TEMPERATURES = float(np.log(1e3))
 _BIASES = 50.0
-# Of the mean loss: that of real documents bends by some 0.06, one that only levels off, far away, by less than 1e-8.
-_LEAST_BEND = 1e-6
+# Least curvature of the mean loss: real documents have about 0.06, losses without a minimum less than 1e-8.
+_LEAST_CURVATURE = 1e-6
 
 
 class RecalibrationFitter:
-    """Fits recalibrations to one set of documents with gold: to all, by folds, or to bootstrapped ones.
+    """Fits recalibrations to a set of documents with gold: to all of them, by folds, or to bootstrapped ones.
 
-    The documents are held in memory. The order in which they come does not matter.
+    All documents stay in memory. Their order does not matter.
 
     Parameters
     ----------
     documents
-        Pre-scored documents, with gold where they are to count; doc_ids unique.
+        Pre-scored documents with unique doc_ids; those without gold are left out.
     objective
-        "likelihood", "links", or a callable: the summed loss of a document under a recalibration, lower is better
-        (`DocumentObjective` says more to it). A callable, like "links", is searched for its minimum from the
-        likelihood's fit.
+        "likelihood", "links", or a callable that returns the summed loss of a document under a recalibration: lower is
+        better (see also `DocumentObjective`). The search for the minimum of "links" or a callable starts from the
+        minimum of the likelihood.
     missing
-        "skip" or "floor": of mentions whose gold antecedents are all left out (see `corefsample.recalibration`).
+        "skip" or "floor", for mentions whose gold antecedents are all missing (see `corefsample.recalibration`).
     unannotated
-        "skip" or "single": of mentions without a gold entity (see `corefsample.recalibration`).
+        "skip" or "single", for mentions without a gold entity (see `corefsample.recalibration`).
 
     Raises
     ------
     ParameterError
-        If no document has gold, a doc_id comes twice, or an option is unknown.
+        If no document has gold, a doc_id is repeated, or an option is unknown.
     """
 
     def __init__(
@@ -63,8 +59,8 @@ class RecalibrationFitter:
     ) -> None:
         self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
         self._likelihood = Likelihood(self.gold)
-        made = make_losses(objective, self.gold, unannotated=unannotated)
-        self._losses = self._likelihood if isinstance(made, Likelihood) else made
+        losses = make_losses(objective, self.gold, unannotated=unannotated)
+        self._losses = self._likelihood if isinstance(losses, Likelihood) else losses
 
     @property
     def n_documents(self) -> int:
@@ -73,23 +69,22 @@ class RecalibrationFitter:
 
     @cached_property
     def _surface(self) -> LossSurface:
-        everyone = np.ones(self.n_documents)
-        return find_surface(
-            self._losses, self._likeliest(everyone), everyone, at_minimum=self._losses is self._likelihood
-        )
+        weights = np.ones(self.n_documents)
+        is_likelihood = self._losses is self._likelihood
+        return find_surface(self._losses, self._likeliest(weights), weights, at_minimum=is_likelihood)
 
-    def _likeliest(self, weights: FloatArray) -> FloatArray:
-        """Log temperature and bias of the highest likelihood, documents weighted."""
+    def _likeliest(self, weights: Floats) -> Floats:
+        """Log temperature and bias of the highest likelihood of weighted documents."""
         from scipy.optimize import minimize
 
-        # Scores in units of their size: the search takes the same steps whatever they were multiplied by.
+        # The search is in units of the scores' size, so that multiplied scores give the same steps.
         unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
         if unit == 0.0:
-            raise ParameterError("scores must not all be 0 for a temperature to be fitted, got none other")
+            raise ParameterError("scores must not all be 0: no temperature can be fitted")
         shift = np.array([np.log(unit), 0.0])
         n_terms = float(weights @ self._likelihood.n_terms)
 
-        def mean_loss(point: FloatArray) -> tuple[float, FloatArray]:
+        def mean_loss(point: Floats) -> tuple[float, Floats]:
             losses, gradients = self._likelihood.with_gradient(recalibration_at(point + shift))
             return float(weights @ losses) / n_terms, weights @ gradients / n_terms
 
@@ -99,17 +94,17 @@ class RecalibrationFitter:
         )
         steps = 1e-4 * np.eye(2)
         hessian = np.stack([mean_loss(found.x + step)[1] - mean_loss(found.x - step)[1] for step in steps]) / 2e-4
-        # Where the likelihood only levels off, far away, there is no bend left.
-        if np.linalg.eigvalsh((hessian + hessian.T) / 2)[0] < _LEAST_BEND:
+        # A likelihood without a minimum has almost no curvature where the search ends.
+        if np.linalg.eigvalsh((hessian + hessian.T) / 2)[0] < _LEAST_CURVATURE:
             raise no_minimum(self._likelihood.name)
-        point: FloatArray = found.x + shift
+        point: Floats = found.x + shift
         return point
 
-    def _fitted(self, weights: FloatArray) -> Recalibration:
+    def _fitted(self, weights: Floats) -> Recalibration:
         if self._losses is self._likelihood:
             return recalibration_at(self._likeliest(weights))
         point, at_edge = self._surface.minimum(weights)
-        if at_edge:  # of what the other documents made look wide enough
+        if at_edge:  # the region of all documents together is too small for these weights
             point, _ = find_surface(self._losses, point, weights, at_minimum=False).minimum(weights)
         return recalibration_at(point)
 
@@ -133,31 +128,31 @@ class RecalibrationFitter:
         )
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_boot: int = 0) -> CrossFit:
-        """Fit to the documents outside each fold, and score those inside.
+        """Fit to the documents outside each fold, and score the documents inside it.
 
         Parameters
         ----------
         n_folds
             From 2 to the number of documents with gold.
         seed
-            Of folds and bootstrap, in [0, 2**64).
+            Seed of folds and bootstrap, in [0, 2**64).
         n_boot
-            Refits of each fold on bootstrapped documents; 0 for none.
+            Number of refits of each fold to bootstrapped documents; 0 for none.
 
         Raises
         ------
         ParameterError
-            As `fit`, and if n_folds, seed or n_boot is outside its range.
+            As for `fit`, and if n_folds, seed or n_boot is outside its range.
         """
         n_folds = _checks.whole("n_folds", n_folds, 2)
         if n_folds > self.n_documents:
-            raise ParameterError(
-                f"n_folds must be at most the number of documents with gold ({self.n_documents}), got {n_folds}"
-            )
+            rule = f"must be at most the number of documents with gold ({self.n_documents})"
+            raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
         folds = self._folds(n_folds, seed)
         trained = [folds != fold for fold in range(n_folds)]
         if any(not self._losses.n_terms[part].sum() > 0 for part in trained):
-            raise ParameterError(f"n_folds must leave the objective {self._losses.name} terms to fit, got {n_folds}")
+            rule = f"must leave terms of the objective {self._losses.name} outside each fold"
+            raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
         fits = [self._fitted(part.astype(np.float64)) for part in trained]
         after = np.stack([self._losses.at(fit) for fit in fits])
         return CrossFit(
@@ -173,10 +168,10 @@ class RecalibrationFitter:
         )
 
     def bootstrap(self, n_boot: int = 200, *, seed: int = 0) -> RecalibrationDraws:
-        """Refit on bootstrapped documents: as many, drawn with replacement.
+        """Refit to bootstrapped documents: as many documents, drawn with replacement.
 
-        The refits are minima of polynomials through the losses near the fit, all documents' losses being computed
-        once on a lattice (`corefsample.recalibration`).
+        The losses of all documents near the fit are computed once and approximated by polynomials; each refit is the
+        minimum of a weighted sum of them.
 
         Parameters
         ----------
@@ -188,16 +183,16 @@ class RecalibrationFitter:
         _checks.whole("n_boot", n_boot, 1)
         return self._refits(n_boot, seed, [np.ones(self.n_documents, np.bool_)])[0]
 
-    def _folds(self, n_folds: int, seed: int) -> npt.NDArray[np.int64]:
-        """Deal the documents to folds in an order that seed and doc_ids alone decide."""
+    def _folds(self, n_folds: int, seed: int) -> Ints:
+        """Assign the documents to folds in an order that depends only on seed and doc_ids."""
         keys = [(document_key(seed, doc_id), doc_id) for doc_id in self.gold.doc_ids]
         folds = np.empty(self.n_documents, np.int64)
         for place, d in enumerate(sorted(range(self.n_documents), key=keys.__getitem__)):
             folds[d] = place % n_folds
         return folds
 
-    def _refits(self, n_boot: int, seed: int, trained: list[npt.NDArray[np.bool_]]) -> list[RecalibrationDraws]:
-        """Draws for each part of the documents that is fitted to; draw b weighs a document alike in all parts."""
+    def _refits(self, n_boot: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
+        """Draws for each part of the documents; draw b has the same document weights in all parts."""
         n_boot = _checks.whole("n_boot", n_boot, 1)
         order = sorted(range(self.n_documents), key=self.gold.doc_ids.__getitem__)
         rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
@@ -205,7 +200,7 @@ class RecalibrationFitter:
         n_at_edge = [0] * len(trained)
         for draw in range(n_boot):
             weights = np.zeros(self.n_documents)
-            # A draw that leaves a part without terms says nothing of it: draw again.
+            # A draw without terms in some part is drawn again.
             while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):
                 weights[order] = rng.multinomial(self.n_documents, np.full(self.n_documents, 1 / self.n_documents))
             for p, part in enumerate(trained):
@@ -215,3 +210,34 @@ class RecalibrationFitter:
             RecalibrationDraws(np.exp(part[:, 0]), part[:, 1].copy(), edge)
             for part, edge in zip(points, n_at_edge, strict=True)
         ]
+
+
+def fit_recalibration(
+    documents: Iterable[ScoredDocument],
+    *,
+    objective: Objective = "likelihood",
+    missing: str = "skip",
+    unannotated: Unannotated = "skip",
+) -> RecalibrationFit:
+    """Fit a temperature and a NEW bias to documents with gold.
+
+    Parameters
+    ----------
+    documents, objective, missing, unannotated
+        As for `RecalibrationFitter`.
+
+    Returns
+    -------
+    RecalibrationFit
+        The recalibration, the mean loss before and after, and counts of the gold annotation.
+
+    Raises
+    ------
+    ParameterError
+        If no document has gold, or gold does not determine a temperature and a bias.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 7, which leaves recalibration of structures as future work.
+    """
+    return RecalibrationFitter(documents, objective=objective, missing=missing, unannotated=unannotated).fit()

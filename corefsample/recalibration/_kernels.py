@@ -4,7 +4,7 @@ Legend of dimensions and names
     d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
     c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
     u : recalibrated score, scores[c] / temperature - new_bias; NEW has u = 0
-    entities[i] : number of mention i's gold entity, UNANNOTATED without one
+    entities[i] : number of mention i's gold entity, UNANNOTATED if it has none
 """
 
 from __future__ import annotations
@@ -12,29 +12,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[np.int32]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 UNANNOTATED = -1
 
-# What a mention's gold antecedent is.
+# The gold antecedent of a mention.
 NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSING = 0, 1, 2, 3
-# What a candidate is to its mention.
+# A candidate antecedent of a mention, according to gold.
 WRONG, RIGHT, UNKNOWN = 0, 1, 2
 
-SMALL = 1e-150  # times a probability of 1e-6 or more, far from underflow
+SMALL = 1e-150  # multiplied by a probability of at least 1e-6 it does not underflow
 
 
 @kernel
-def gold_antecedents(indptr: Ints, antecedents: Labels, entities: Codes, kinds: Flags, candidates: Flags) -> None:
-    """Say of each mention what its gold antecedent is, and of each candidate whether it is one."""
+def gold_antecedents(indptr: Ints, antecedents: Ints32, entities: Ints, kinds: Bytes, candidates: Bytes) -> None:
+    """Classify the gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
     n_entities = 0
     for i in range(entities.shape[0]):
         n_entities = max(n_entities, entities[i] + 1)
@@ -57,8 +51,8 @@ def gold_antecedents(indptr: Ints, antecedents: Labels, entities: Codes, kinds: 
 
 
 @kernel
-def floor_missing(indptr: Ints, scores: Floats, kinds: Flags, candidates: Flags) -> None:
-    """Take the lowest candidate of each mention whose gold antecedents are all left out for one of them."""
+def floor_missing(indptr: Ints, scores: Floats, kinds: Bytes, candidates: Bytes) -> None:
+    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing."""
     for i in range(kinds.shape[0]):
         if kinds[i] != MISSING:
             continue
@@ -76,8 +70,8 @@ def likelihood_losses(
     bounds: Ints,
     indptr: Ints,
     scores: Floats,
-    kinds: Flags,
-    candidates: Flags,
+    kinds: Bytes,
+    candidates: Bytes,
     temperature: float,
     new_bias: float,
     losses: Floats,
@@ -95,7 +89,7 @@ def likelihood_losses(
             kind = kinds[i]
             if kind != IS_NEW and kind != HAS_ANTECEDENT:
                 continue
-            # A maximum for each sum: the gold one may lie too far below the other for one to serve both.
+            # Each sum has its own maximum, because the gold one can be far below the other.
             largest, largest_gold = 0.0, 0.0 if kind == IS_NEW else -np.inf
             for c in range(indptr[i], indptr[i + 1]):
                 u = scores[c] / temperature - new_bias
@@ -127,7 +121,7 @@ def likelihood_losses(
 
 
 @kernel
-def squared_link_loss(marginals: Floats, entities: Codes) -> float:
+def squared_link_loss(marginals: Floats, entities: Ints) -> float:
     """Sum over annotated pairs of (P(coreferent) - gold) squared."""
     total = 0.0
     for j in range(entities.shape[0]):
@@ -142,14 +136,14 @@ def squared_link_loss(marginals: Floats, entities: Codes) -> float:
 
 
 @kernel
-def log_link_loss(marginals: Floats, entities: Codes, least: float) -> float:
-    """Sum over annotated pairs of -log P(gold), each probability raised to at least `least`."""
+def log_link_loss(marginals: Floats, entities: Ints, least: float) -> float:
+    """Sum over annotated pairs of -log P(gold), with probabilities of at least `least`."""
     total = 0.0
     for j in range(entities.shape[0]):
         if entities[j] == UNANNOTATED:
             continue
         row = marginals[j]
-        product = 1.0  # of a few probabilities: one logarithm for them all
+        product = 1.0  # one logarithm for the product of several probabilities
         for i in range(j):
             if entities[i] != UNANNOTATED:
                 right = row[i] if entities[i] == entities[j] else 1.0 - row[i]

@@ -1,47 +1,44 @@
-"""What a recalibration is fitted by: the loss of each document with gold, as a function of temperature and bias."""
+"""The loss that a recalibration minimises: of each document with gold, as a function of temperature and bias."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Bytes, Floats, Ints
 from corefsample._processors import processors
-from corefsample.coreference import AntecedentDistribution, link_marginals
+from corefsample.coreference import link_marginals
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import _kernels as kernels
 from corefsample.recalibration._model import GoldCounts, Recalibration
 
-__all__ = ["DocumentObjective", "GoldSet", "LinkScore", "Losses", "Objective", "make_losses"]
-
-FloatArray = npt.NDArray[np.float64]
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 OBJECTIVES = ("likelihood", "links")
 MISSING = ("skip", "floor")
-# A pair that the candidates make impossible, but gold makes, would cost an infinite log loss.
+# The log loss of a gold pair that is impossible with these candidates would be infinite.
 LEAST_PROBABILITY = 1e-6
 
 
 class DocumentObjective:
-    """Base of objectives of one's own that say more than a plain function can.
+    """Base class of custom objectives that need more than a plain function.
 
-    Call it with a document and a recalibration for the document's summed loss: lower is better.
+    Called with a document and a recalibration, it returns the document's summed loss: lower is better.
 
     Attributes
     ----------
     name
-        For summaries.
+        Name for summaries.
     parallel
-        Whether it may be called from several threads at once.
+        Whether several threads may call it at once.
     sampled
-        Whether the loss carries the noise of samples, which a smoother search evens out.
+        Whether the loss has sampling noise; the search is then smoother.
     """
 
     name = "objective"
@@ -53,7 +50,7 @@ class DocumentObjective:
         raise NotImplementedError
 
     def n_terms(self, document: ScoredDocument) -> float:
-        """How many losses the sum has, for means; a document with none does not count."""
+        """Number of terms of the sum, for means; a document without terms does not count."""
         return 1.0
 
 
@@ -63,10 +60,10 @@ class LinkScore(DocumentObjective):
     Parameters
     ----------
     score
-        "brier" or "log"; the log score raises the probability of what gold says to at least 1e-6, since candidates
-        left out make some gold pairs impossible.
+        "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
+        candidates make some gold pairs impossible.
     unannotated
-        As of `corefsample.links.gold_codes`.
+        As for `corefsample.links.gold_codes`.
     """
 
     parallel = True
@@ -75,14 +72,13 @@ class LinkScore(DocumentObjective):
         self._log = _checks.choice("score", score, ("brier", "log")) == "log"
         self._unannotated = unannotated
         self.name = "links (log score)" if self._log else "links"
-        self._known: dict[str, tuple[ScoredDocument, npt.NDArray[np.int64]]] = {}
+        self._cache: dict[str, tuple[ScoredDocument, Ints]] = {}
 
-    def _entities(self, document: ScoredDocument) -> npt.NDArray[np.int64]:
-        known = self._known.get(document.doc_id)
-        if known is None or known[0] is not document:
-            known = document, gold_codes(document, self._unannotated)
-            self._known[document.doc_id] = known
-        return known[1]
+    def _entities(self, document: ScoredDocument) -> Ints:
+        cached = self._cache.get(document.doc_id)
+        if cached is None or cached[0] is not document:
+            cached = self._cache[document.doc_id] = document, gold_codes(document, self._unannotated)
+        return cached[1]
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed score of the document's annotated pairs."""
@@ -100,61 +96,64 @@ class LinkScore(DocumentObjective):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldSet:
-    """The documents with gold, in the order given, and which antecedents gold has.
+    """The documents with gold, in their order, and their gold antecedents.
 
     Attributes
     ----------
     documents
         Those with an annotated mention.
     counts
-        What was there, and what was left out.
+        Counts of annotated documents and mentions.
     bounds, indptr, scores
-        Mentions of each document and candidates of each mention, all documents end to end.
+        Where the mentions of each document begin, where the candidates of each mention begin, and their scores.
     kinds, candidates
         uint8, of each mention and each candidate: see `corefsample.recalibration._kernels.gold_antecedents`.
     """
 
     documents: tuple[ScoredDocument, ...]
     counts: GoldCounts
-    bounds: npt.NDArray[np.int64]
-    indptr: npt.NDArray[np.int64]
-    scores: FloatArray
-    kinds: npt.NDArray[np.uint8]
-    candidates: npt.NDArray[np.uint8]
+    bounds: Ints
+    indptr: Ints
+    scores: Floats
+    kinds: Bytes
+    candidates: Bytes
 
     @classmethod
     def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
-        """Collect what gold says; raises ParameterError where no document has any."""
+        """Collect the documents with gold; raise ParameterError if there are none."""
         _checks.choice("missing", missing, MISSING)
-        kept: list[ScoredDocument] = []
-        marks: list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = []
+        annotated: list[ScoredDocument] = []
+        mention_kinds: list[Bytes] = []
+        candidate_marks: list[Bytes] = []
         n_documents = n_missing = n_unannotated = 0
-        seen: set[str] = set()
+        doc_ids: set[str] = set()
         for document in documents:
             n_documents += 1
-            if document.doc_id in seen:
-                raise ParameterError(f"documents must have doc_ids of their own, got {document.doc_id!r} twice")
-            seen.add(document.doc_id)
+            if document.doc_id in doc_ids:
+                raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
+            doc_ids.add(document.doc_id)
             if document.gold is None:
                 continue
             entities = gold_codes(document, unannotated)
             if not (entities >= 0).any():
                 continue
-            kinds, candidates = _gold_antecedents(document.antecedents, entities)
+            dist = document.antecedents
+            kinds, candidates = np.empty(dist.n_mentions, np.uint8), np.empty(dist.n_candidates, np.uint8)
+            kernels.gold_antecedents(dist.indptr, dist.antecedents, entities, kinds, candidates)
             n_missing += int(np.count_nonzero(kinds == kernels.MISSING))
             n_unannotated += sum(entity is None for entity in document.gold)
             if missing == "floor":
-                dist = document.antecedents
                 kernels.floor_missing(dist.indptr, dist.scores, kinds, candidates)
-            kept.append(document)
-            marks.append((kinds, candidates))
-        if not kept:
+            annotated.append(document)
+            mention_kinds.append(kinds)
+            candidate_marks.append(candidates)
+        if not annotated:
             raise ParameterError(f"gold must annotate a mention of some document, got none in {n_documents} documents")
-        kinds = np.concatenate([of_mentions for of_mentions, _ in marks])
+        kinds = np.concatenate(mention_kinds)
         floored = n_missing - int(np.count_nonzero(kinds == kernels.MISSING))
         counts = GoldCounts(
-            n_documents=len(kept),
-            n_without_gold=n_documents - len(kept),
+            n_documents=len(annotated),
+            n_without_gold=n_documents - len(annotated),
             n_mentions=int(kinds.shape[0]),
             n_unannotated=n_unannotated,
             n_new=int(np.count_nonzero(kinds == kernels.IS_NEW)),
@@ -162,16 +161,16 @@ class GoldSet:
             n_missing=n_missing,
             n_floored=floored,
         )
-        distributions = [document.antecedents for document in kept]
+        distributions = [document.antecedents for document in annotated]
         widths = np.concatenate([np.diff(each.indptr) for each in distributions])
         return cls(
-            documents=tuple(kept),
+            documents=tuple(annotated),
             counts=counts,
             bounds=np.concatenate(([0], np.cumsum([each.n_mentions for each in distributions]))).astype(np.int64),
             indptr=np.concatenate(([0], np.cumsum(widths))).astype(np.int64),
             scores=np.concatenate([each.scores for each in distributions]),
             kinds=kinds,
-            candidates=np.concatenate([of_candidates for _, of_candidates in marks]),
+            candidates=np.concatenate(candidate_marks),
         )
 
     @property
@@ -180,23 +179,14 @@ class GoldSet:
         return tuple(document.doc_id for document in self.documents)
 
 
-def _gold_antecedents(
-    antecedents: AntecedentDistribution, entities: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    kinds = np.empty(antecedents.n_mentions, np.uint8)
-    candidates = np.empty(antecedents.n_candidates, np.uint8)
-    kernels.gold_antecedents(antecedents.indptr, antecedents.antecedents, entities, kinds, candidates)
-    return kinds, candidates
-
-
 class Losses(Protocol):
     """Losses of a set of documents."""
 
     name: str
     sampled: bool
-    n_terms: FloatArray  # (n_documents,)
+    n_terms: Floats  # (n_documents,)
 
-    def at(self, recalibration: Recalibration) -> FloatArray:
+    def at(self, recalibration: Recalibration) -> Floats:
         """float64 (n_documents,): summed loss of each document under a recalibration."""
         ...
 
@@ -209,76 +199,58 @@ class Likelihood:
 
     def __init__(self, gold: GoldSet) -> None:
         self._gold = gold
-        termed = (gold.kinds == kernels.IS_NEW) | (gold.kinds == kernels.HAS_ANTECEDENT)
-        self.n_terms: FloatArray = np.add.reduceat(termed, gold.bounds[:-1], dtype=np.float64)
+        has_term = (gold.kinds == kernels.IS_NEW) | (gold.kinds == kernels.HAS_ANTECEDENT)
+        self.n_terms: Floats = np.add.reduceat(has_term, gold.bounds[:-1], dtype=np.float64)
 
-    def at(self, recalibration: Recalibration) -> FloatArray:
+    def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
         return self.with_gradient(recalibration)[0]
 
-    def with_gradient(self, recalibration: Recalibration) -> tuple[FloatArray, FloatArray]:
+    def with_gradient(self, recalibration: Recalibration) -> tuple[Floats, Floats]:
         """Losses, and their gradients by log temperature and bias: (n_documents,) and (n_documents, 2)."""
         gold = self._gold
         losses = np.empty(len(gold.documents))
         gradients = np.empty((len(gold.documents), 2))
-        kernels.likelihood_losses(
-            gold.bounds,
-            gold.indptr,
-            gold.scores,
-            gold.kinds,
-            gold.candidates,
-            recalibration.temperature,
-            recalibration.new_bias,
-            losses,
-            gradients,
-        )
+        arrays = (gold.bounds, gold.indptr, gold.scores, gold.kinds, gold.candidates)
+        kernels.likelihood_losses(*arrays, recalibration.temperature, recalibration.new_bias, losses, gradients)
         return losses, gradients
 
 
 class _CalledLosses:
-    """Losses by an objective that is called document by document."""
+    """Losses of an objective that is called for each document."""
 
-    def __init__(self, gold: GoldSet, objective: DocumentObjective) -> None:
-        self.name = objective.name
-        self.sampled = objective.sampled
-        self._documents: Sequence[ScoredDocument] = gold.documents
+    def __init__(self, gold: GoldSet, objective: Callable[[ScoredDocument, Recalibration], float]) -> None:
+        options = objective if isinstance(objective, DocumentObjective) else DocumentObjective()
+        self.name = options.name if options is objective else getattr(objective, "__name__", type(objective).__name__)
+        self.sampled = options.sampled
+        self._documents = gold.documents
         self._objective = objective
-        self._n_threads = processors() if objective.parallel else 1
-        self.n_terms: FloatArray = np.array([objective.n_terms(each) for each in gold.documents], np.float64)
+        self._n_threads = processors() if options.parallel else 1
+        self.n_terms: Floats = np.array([options.n_terms(each) for each in gold.documents], np.float64)
 
-    def at(self, recalibration: Recalibration) -> FloatArray:
+    def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
         with ThreadPoolExecutor(self._n_threads) as pool:
             values = list(pool.map(lambda document: self._objective(document, recalibration), self._documents))
         losses = np.array(values)
         if losses.dtype.kind not in "iuf" or losses.ndim != 1 or not np.isfinite(losses).all():
-            odd = next(v for v in values if not isinstance(v, (int, float, np.number)) or not np.isfinite(v))
-            raise ParameterError(f"objective must return a finite number for each document, got {odd!r}")
+            wrong = next(v for v in values if not isinstance(v, (int, float, np.number)) or not np.isfinite(v))
+            rule = "must return a finite number for each document"
+            raise ParameterError(f"{rule}, got {wrong!r}", parameter="objective")
         return losses.astype(np.float64)
 
 
-class _Function(DocumentObjective):
-    """A plain function as an objective."""
-
-    def __init__(self, function: Callable[[ScoredDocument, Recalibration], float]) -> None:
-        self._function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-
-    def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
-        return self._function(document, recalibration)
-
-
 def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated) -> Losses:
-    """Losses by name, or by an objective of one's own."""
+    """Losses of an objective by name, or of a custom objective."""
     if isinstance(objective, str):
         _checks.choice("objective", objective, OBJECTIVES)
         if objective == "likelihood":
             return Likelihood(gold)
         objective = LinkScore(unannotated=unannotated)
     if not callable(objective):
-        raise ParameterError(f"objective must be one of {', '.join(OBJECTIVES)} or callable, got {objective!r}")
-    called = objective if isinstance(objective, DocumentObjective) else _Function(objective)
-    losses = _CalledLosses(gold, called)
+        rule = f"must be one of {', '.join(OBJECTIVES)} or callable"
+        raise ParameterError(f"{rule}, got {objective!r}", parameter="objective")
+    losses = _CalledLosses(gold, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
     return losses

@@ -1,36 +1,29 @@
-"""What recalibration is, and the results of fitting one."""
+"""A recalibration of antecedent scores, and the results of fitting one."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from corefsample import _checks
+from corefsample._arrays import Floats
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["GoldCounts", "Recalibration", "RecalibrationFit"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
     """A change of antecedent scores: new score = score / temperature - new_bias, while NEW stays at 0.
 
-    A temperature above 1 takes confidence away, one below 1 adds it. A positive new_bias makes NEW likelier (every
-    antecedent loses that much), a negative one makes it less likely. The order of a mention's antecedents stays.
-    Candidates that the scorer left out keep probability 0.
+    A temperature above 1 reduces confidence, one below 1 increases it. A positive new_bias makes NEW more likely (it
+    is subtracted from every antecedent's score), a negative one less likely. The order of a mention's antecedents does
+    not change. Antecedents that are not candidates keep probability 0.
 
     Attributes
     ----------
@@ -55,15 +48,10 @@ class Recalibration:
     new_bias: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "new_bias"):
-            value = getattr(self, name)
-            number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-            if not number or (name == "temperature" and value <= 0.0):
-                rule = "a finite number above 0" if name == "temperature" else "a finite number"
-                raise ParameterError(f"{name} must be {rule}, got {value!r}")
-            object.__setattr__(self, name, float(value))
+        object.__setattr__(self, "temperature", _checks.above_zero("temperature", self.temperature))
+        object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
 
-    def scores(self, scores: npt.ArrayLike) -> FloatArray:
+    def scores(self, scores: npt.ArrayLike) -> Floats:
         """Recalibrated scores of the same shape.
 
         Raises
@@ -74,18 +62,16 @@ class Recalibration:
         with np.errstate(over="ignore"):
             changed = np.asarray(scores, np.float64) / self.temperature - self.new_bias
         if not np.isfinite(changed).all():
-            raise ParameterError(f"temperature must leave every score finite, got {self.temperature!r}")
+            raise ParameterError(f"must leave every score finite, got {self.temperature!r}", parameter="temperature")
         return changed
 
     def apply(self, antecedents: AntecedentDistribution) -> AntecedentDistribution:
         """Recalibrate the distribution over antecedents of one document."""
         require_distribution(antecedents)
-        return AntecedentDistribution._from_valid(
-            antecedents.indptr, antecedents.antecedents, self.scores(antecedents.scores)
-        )
+        return antecedents.with_scores(self.scores(antecedents.scores))
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
-        """Return the document with its scores recalibrated, and everything else as it is."""
+        """Return the document with recalibrated scores and all other fields unchanged."""
         return dataclasses.replace(document, antecedents=self.apply(document.antecedents))
 
     def to_json(self) -> dict[str, float]:
@@ -94,33 +80,34 @@ class Recalibration:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Build from what `to_json` gave.
+        """Build from the result of `to_json`.
 
         Raises
         ------
         ParameterError
-            If a number is missing or outside its range, or there is something else.
+            If a number is missing or outside its range, or there is another field.
         """
         if not isinstance(content, Mapping) or set(content) != {"temperature", "new_bias"}:
-            found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-            raise ParameterError(f"recalibration must hold temperature and new_bias alone, got {found or 'nothing'}")
+            names = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+            rule = "must have the fields temperature and new_bias only"
+            raise ParameterError(f"{rule}, got {names or 'nothing'}", parameter="recalibration")
         return cls(content["temperature"], content["new_bias"])
 
 
 @dataclass(frozen=True, slots=True)
 class GoldCounts:
-    """What the gold annotation gave to a fit, and what was left out of it.
+    """Counts of the gold annotation that a fit used, and of what it left out.
 
     Attributes
     ----------
     n_documents
         Documents with an annotated mention.
     n_without_gold
-        Documents without one, left out.
+        Other documents, which are left out.
     n_mentions
         Mentions of the documents with gold.
     n_unannotated
-        Of them, mentions without a gold entity.
+        Those of them without a gold entity.
     n_new
         Mentions that are the first annotated one of their entity.
     n_linked
@@ -128,7 +115,7 @@ class GoldCounts:
     n_missing
         Mentions with earlier mentions of their gold entity, none of them among the candidates.
     n_floored
-        Of these, how many the rule "floor" gave a term; the others have none.
+        Those of them that have a term because of the rule "floor"; the others have none.
     """
 
     n_documents: int
@@ -154,13 +141,14 @@ class RecalibrationFit:
     recalibration
         The fit.
     objective
-        Name of what was made small.
+        Name of the minimised loss.
     score_before, score_after
-        Mean loss a term on the same documents, as scored and recalibrated: the second flatters (see `cross_fit`).
+        Mean loss a term on the same documents, before and after recalibration. The second is too optimistic for other
+        documents (see `RecalibrationFitter.cross_fit`).
     n_terms
-        Mentions, pairs, or what else the objective sums over.
+        Number of terms: mentions, pairs, or other terms of the objective.
     gold
-        What the annotation gave.
+        Counts of annotated documents and mentions.
     """
 
     recalibration: Recalibration
@@ -169,7 +157,3 @@ class RecalibrationFit:
     score_after: float
     n_terms: float
     gold: GoldCounts
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name, nested ones too."""
-        return dataclasses.asdict(self)

@@ -1,4 +1,4 @@
-"""Recalibrations fitted again: to bootstrapped documents, and fold by fold."""
+"""Recalibrations fitted to bootstrapped documents and by folds."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
+from corefsample.recalibration._model import GoldCounts, Recalibration
 
 if TYPE_CHECKING:
     import pandas as pd
-from corefsample.recalibration._model import GoldCounts, Recalibration
-
-__all__ = ["CrossFit", "RecalibrationDraws"]
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecalibrationDraws:
-    """Recalibrations refitted on bootstrapped documents: how uncertain the fit is.
+    """Recalibrations fitted to bootstrapped documents: the uncertainty of the fit.
 
     Attributes
     ----------
     temperature, new_bias
         float64 (n_draws,), read-only: draw b of each belongs to one refit.
     n_at_edge
-        Draws cut off at the edge of the region that was searched.
+        Draws at the edge of the region that was searched.
     """
 
-    temperature: FloatArray
-    new_bias: FloatArray
+    temperature: Floats
+    new_bias: Floats
     n_at_edge: int = 0
 
     def __post_init__(self) -> None:
         self.temperature.flags.writeable = self.new_bias.flags.writeable = False
+
+    def __repr__(self) -> str:
+        temperature = f"temperature {self.temperature.mean():.3g} (sd {self.temperature.std():.2g})"
+        new_bias = f"new_bias {self.new_bias.mean():.3g} (sd {self.new_bias.std():.2g})"
+        return f"RecalibrationDraws({len(self)} draws, {temperature}, {new_bias})"
 
     def __len__(self) -> int:
         return int(self.temperature.shape[0])
@@ -49,16 +50,16 @@ class RecalibrationDraws:
         return (self[draw] for draw in range(len(self)))
 
     def shrinkage(self, recalibration: Recalibration) -> float:
-        """How much of a fit stands out from its own uncertainty: 0 (nothing) to 1 (all of it).
+        """Weight of a fit relative to its own uncertainty, from 0 (all noise) to 1 (no noise).
 
-        With v = (log temperature, new_bias) and S the covariance of the draws, max(0, 1 - 2 / (v' S^-1 v)): the
-        empirical-Bayes weight of v, taken as a normal draw around a truth that is itself one around no change, with a
-        covariance proportional to S.
+        With v = (log temperature, new_bias) and S the covariance of the draws, it is max(0, 1 - 2 / (v' S^-1 v)): the
+        empirical-Bayes weight of v if v is normal around the true value with covariance S, and the true value is
+        normal around no change with a covariance proportional to S.
 
         Parameters
         ----------
         recalibration
-            The fit that the draws are of.
+            The fit to the documents that the draws come from.
 
         Raises
         ------
@@ -71,29 +72,29 @@ class RecalibrationDraws:
         """
         draws = np.column_stack((np.log(self.temperature), self.new_bias))
         if len(self) < 3:
-            raise ParameterError(f"draws must be at least 3 to shrink by, got {len(self)}")
+            raise ParameterError(f"draws must be at least 3 to shrink a fit, got {len(self)}")
         covariance = np.cov(draws.T)
         if not np.linalg.cond(covariance) < 1e12:
-            raise ParameterError("draws must differ in both numbers to shrink by, got a singular covariance")
+            raise ParameterError("draws must differ in both numbers to shrink a fit, got a singular covariance")
         fit = np.array([np.log(recalibration.temperature), recalibration.new_bias])
         distance = float(fit @ np.linalg.solve(covariance, fit))
         return max(0.0, 1.0 - fit.size / distance) if distance > 0.0 else 0.0
 
     def shrunk(self, recalibration: Recalibration) -> Recalibration:
-        """Draw a fit towards no change, by as much as its own uncertainty asks for.
+        """Shrink a fit towards no change, according to its own uncertainty.
 
-        A fit to few documents is partly noise, and noise makes other documents worse. `shrinkage` says how much of it
-        stays. With hundreds of documents next to nothing changes.
+        A fit to few documents is partly noise, which makes other documents worse. `shrinkage` is the weight that
+        remains; with hundreds of documents it is close to 1.
 
         Parameters
         ----------
         recalibration
-            The fit that the draws are of.
+            The fit to the documents that the draws come from.
 
         Raises
         ------
         ParameterError
-            As of `shrinkage`.
+            As for `shrinkage`.
         """
         weight = self.shrinkage(recalibration)
         return Recalibration(recalibration.temperature**weight, weight * recalibration.new_bias)
@@ -107,40 +108,45 @@ class RecalibrationDraws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFit:
-    """Recalibrations fitted on some documents and shown on others, every document being held out once.
+    """Recalibrations fitted to some documents and scored on the others; every document is held out once.
 
     Attributes
     ----------
     objective
-        Name of what was made small.
+        Name of the minimised loss.
     doc_ids
         The documents with gold.
     folds
-        int64 (n_documents,), read-only: the fold in which each is held out. It depends on seed and doc_ids alone.
+        int64 (n_documents,), read-only: the fold in which each is held out. It depends only on seed and doc_ids.
     recalibrations
         For each fold, the fit on the documents of all others.
     n_terms, loss_before, loss_after
-        float64 (n_documents,), read-only: terms of each document, and its summed loss as scored and held out.
+        float64 (n_documents,), read-only: terms of each document, and its summed loss without recalibration and with
+        the recalibration of its fold.
     draws
-        For each fold, refits on bootstrapped documents of the others; draw b of all folds weighs the documents alike.
-        Empty where none were asked for.
+        For each fold, refits to bootstrapped documents of the others; draw b has the same document weights in all
+        folds. Empty without a bootstrap.
     gold
-        What the annotation gave.
+        Counts of annotated documents and mentions.
     """
 
     objective: str
     doc_ids: tuple[str, ...]
-    folds: npt.NDArray[np.int64]
+    folds: Ints
     recalibrations: tuple[Recalibration, ...]
-    n_terms: FloatArray
-    loss_before: FloatArray
-    loss_after: FloatArray
+    n_terms: Floats
+    loss_before: Floats
+    loss_after: Floats
     draws: tuple[RecalibrationDraws, ...]
     gold: GoldCounts
 
     def __post_init__(self) -> None:
         for array in (self.folds, self.n_terms, self.loss_before, self.loss_after):
             array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_folds} folds of {len(self.doc_ids)} documents"
+        return f"CrossFit({self.objective}: {self.score_before:.4g} to {self.score_after:.4g} held out, {sizes})"
 
     @property
     def n_folds(self) -> int:
@@ -149,17 +155,17 @@ class CrossFit:
 
     @property
     def score_before(self) -> float:
-        """Mean loss a term as scored."""
+        """Mean loss a term without recalibration."""
         return float(self.loss_before.sum() / self.n_terms.sum())
 
     @property
     def score_after(self) -> float:
-        """Mean loss a term, each document recalibrated by the fit that did not see it."""
+        """Mean loss a term, each document recalibrated by the fit without it."""
         return float(self.loss_after.sum() / self.n_terms.sum())
 
     @property
     def score_change_se(self) -> float:
-        """Standard error of score_after - score_before, documents taken as independent draws."""
+        """Standard error of score_after - score_before, for documents as independent draws."""
         change = self.loss_after - self.loss_before
         total = self.n_terms.sum()
         residuals = change - self.n_terms * (change.sum() / total)  # of a ratio of two sums over documents
@@ -169,7 +175,7 @@ class CrossFit:
     def recalibration_of(self, doc_id: str) -> Recalibration:
         """The recalibration fitted without this document."""
         if doc_id not in self.doc_ids:
-            raise ParameterError(f"doc_id must be one of the documents fitted, got {doc_id!r}")
+            raise ParameterError(f"must be one of the documents fitted, got {doc_id!r}", parameter="doc_id")
         return self.recalibrations[int(self.folds[self.doc_ids.index(doc_id)])]
 
     def to_frame(self) -> pd.DataFrame:

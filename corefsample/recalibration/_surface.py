@@ -1,8 +1,8 @@
-"""Losses of documents as a smooth function of log temperature and bias, so that refits cost next to nothing.
+"""Losses of documents as a smooth function of log temperature and bias, which makes refits very cheap.
 
-Each document's loss is computed on a lattice of Chebyshev nodes and replaced by the polynomial that is nearest to it
-in least squares. Losses add up over documents, so the fit on any part of them, or on a bootstrapped weighting, is the
-minimum of a weighted sum of the same polynomials. Sampled losses are noisy; least squares averages their noise.
+Each document's loss is computed on a lattice of Chebyshev nodes and replaced by the least-squares polynomial. Losses
+add up over documents, so the fit on some of them, or on a bootstrap sample, is the minimum of a weighted sum of the
+same polynomials. Sampled losses are noisy; least squares averages their noise.
 """
 
 from __future__ import annotations
@@ -10,19 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from corefsample.recalibration._losses import Losses
 from corefsample.recalibration._model import Recalibration
 
-__all__ = ["LossSurface", "find_surface"]
-
-FloatArray = npt.NDArray[np.float64]
-
 _WIDE = np.array([0.35, 0.8])  # half widths of the first search in log temperature and bias
 _NARROWEST, _WIDEST = np.array([0.05, 0.1]), np.array([0.6, 1.5])
-_ERRORS = 4.0  # standard errors of the fit that the last lattice reaches to either side
+_ERRORS = 4.0  # half width of the last lattice, in standard errors of the fit
 _MOVES = 20
 _GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 21)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
 _ZOOMS = (0.15, 0.02, 0.003, 0.0005)
@@ -42,15 +38,13 @@ class LossSurface:
         Highest total power.
     """
 
-    center: FloatArray
-    half_widths: FloatArray
-    coefficients: FloatArray
+    center: Floats
+    half_widths: Floats
+    coefficients: Floats
     degree: int
 
     @classmethod
-    def around(
-        cls, losses: Losses, center: FloatArray, half_widths: FloatArray, *, n_nodes: int, degree: int
-    ) -> LossSurface:
+    def around(cls, losses: Losses, center: Floats, half_widths: Floats, *, n_nodes: int, degree: int) -> LossSurface:
         """Compute the losses on n_nodes x n_nodes nodes, and fit the polynomials."""
         nodes = np.cos(np.pi * (np.arange(n_nodes) + 0.5) / n_nodes)
         lattice = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -58,10 +52,10 @@ class LossSurface:
         coefficients = np.asarray(np.linalg.lstsq(_powers(lattice, degree), values, rcond=None)[0], np.float64)
         return cls(center, half_widths, coefficients, degree)
 
-    def minimum(self, weights: FloatArray) -> tuple[FloatArray, bool]:
-        """Where the weighted sum is least, and whether that is at the edge.
+    def minimum(self, weights: Floats) -> tuple[Floats, bool]:
+        """Minimum of the weighted sum, and whether it lies at the edge.
 
-        Each zoom looks at a finer grid around the best point of the one before.
+        Each zoom searches a finer grid around the best point of the previous one.
         """
         summed = self.coefficients @ weights
         best = _GRID[np.argmin(_powers(_GRID, self.degree) @ summed)]
@@ -70,8 +64,8 @@ class LossSurface:
             best = grid[np.argmin(_powers(grid, self.degree) @ summed)]
         return self.center + self.half_widths * best, bool((np.abs(best) > 0.999).any())
 
-    def standard_errors(self, point: FloatArray, weights: FloatArray) -> FloatArray:
-        """Standard errors of the minimum, documents taken as independent draws; inf where it is not curved."""
+    def standard_errors(self, point: Floats, weights: Floats) -> Floats:
+        """Standard errors of the minimum for documents as independent draws; inf if it is not a strict minimum."""
         scaled = (point - self.center) / self.half_widths
         step = 1e-3
         offsets = step * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1], [-1, 1], [0, 0]])
@@ -84,12 +78,12 @@ class LossSurface:
             return np.full(2, np.inf)
         inverse = np.linalg.inv(hessian)
         variance = np.diag(inverse @ (gradients @ gradients.T) @ inverse)
-        errors: FloatArray = np.sqrt(np.maximum(variance, 0.0)) * self.half_widths
+        errors: Floats = np.sqrt(np.maximum(variance, 0.0)) * self.half_widths
         return errors
 
 
-def find_surface(losses: Losses, start: FloatArray, weights: FloatArray, *, at_minimum: bool) -> LossSurface:
-    """Lay a lattice around the minimum, as wide as refits on bootstrapped documents will need.
+def find_surface(losses: Losses, start: Floats, weights: Floats, *, at_minimum: bool) -> LossSurface:
+    """Compute the polynomials around the minimum, in a region wide enough for refits on bootstrapped documents.
 
     Parameters
     ----------
@@ -105,7 +99,7 @@ def find_surface(losses: Losses, start: FloatArray, weights: FloatArray, *, at_m
     Raises
     ------
     ParameterError
-        If the search runs away: the losses have no minimum.
+        If the search does not end: the losses have no minimum.
     """
     center = start
     for _ in range(_MOVES):
@@ -118,19 +112,19 @@ def find_surface(losses: Losses, start: FloatArray, weights: FloatArray, *, at_m
     raise no_minimum(losses.name)
 
 
-def recalibration_at(point: FloatArray) -> Recalibration:
-    """The recalibration of a log temperature and a bias."""
+def recalibration_at(point: Floats) -> Recalibration:
+    """Recalibration of a log temperature and a bias."""
     return Recalibration(float(np.exp(point[0])), float(point[1]))
 
 
 def no_minimum(name: str) -> ParameterError:
-    """Say that gold does not determine a recalibration."""
+    """Error that gold does not determine a recalibration."""
     return ParameterError(
         f"gold must determine a temperature and a bias, got documents where the objective {name} has no minimum"
     )
 
 
-def _powers(points: FloatArray, degree: int) -> FloatArray:
+def _powers(points: Floats, degree: int) -> Floats:
     """Monomials of two coordinates up to a total power: (n_points, n_terms)."""
     x, y = (np.vander(points[:, axis], degree + 1, increasing=True) for axis in range(2))
     return np.concatenate([x[:, i : i + 1] * y[:, : degree + 1 - i] for i in range(degree + 1)], axis=1)

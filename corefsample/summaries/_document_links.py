@@ -1,4 +1,4 @@
-"""The link marginals of one document, entity by entity: what its heat map and its network show."""
+"""The link marginals of one document, entity by entity, for its heat map and its network."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import link_marginals, map_clustering
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated, gold_codes
@@ -16,50 +16,54 @@ from corefsample.links import Unannotated, gold_codes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DocumentLinks", "EntitySource", "document_links"]
-
 EntitySource = Literal["map", "gold"]
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentLinks:
-    """Mentions of one document in the order of their entities, with the probability of each link; arrays read-only.
+    """Mentions of one document in the order of their entities, with the probability of each link.
+
+    Arrays are read-only.
 
     Attributes
     ----------
     doc_id
         The document.
     source
-        Whose entities order the mentions: "map" or "gold".
+        Entities by which the mentions are sorted: "map" or "gold".
     mentions
         int32 (n_mentions,): the mentions' indices in the document, entity by entity, entities by their first mention.
     texts
-        Words of each of these mentions; "mention 7" where the document has no tokens.
+        Words of each of these mentions; "mention 7" if the document has no tokens.
     entities
-        int64 (n_mentions,): entity of each, from 0, never falling.
+        int64 (n_mentions,): entity of each, ascending from 0.
     marginals
         float64 (n_mentions, n_mentions) in [0, 1]: exact probability that two of these mentions corefer.
     """
 
     doc_id: str
     source: EntitySource
-    mentions: npt.NDArray[np.int32]
+    mentions: Ints32
     texts: tuple[str, ...]
-    entities: npt.NDArray[np.int64]
-    marginals: npt.NDArray[np.float64]
+    entities: Ints
+    marginals: Floats
 
     def __post_init__(self) -> None:
         for array in (self.mentions, self.entities, self.marginals):
             array.flags.writeable = False
 
+    def __repr__(self) -> str:
+        sizes = f"n_mentions={self.n_mentions}, n_entities={len(self.bounds) - 1}"
+        return f"DocumentLinks(doc_id={self.doc_id!r}, source={self.source!r}, {sizes})"
+
     @property
     def n_mentions(self) -> int:
-        """Number of mentions shown."""
+        """Number of mentions in the table."""
         return int(self.mentions.shape[0])
 
     @property
-    def bounds(self) -> npt.NDArray[np.int64]:
+    def bounds(self) -> Ints:
         """Where each entity begins, and the end of the last: int64 (n_entities + 1,)."""
         return np.searchsorted(self.entities, np.arange(int(self.entities.max(initial=-1)) + 2))
 
@@ -97,23 +101,24 @@ def document_links(
     Parameters
     ----------
     document
-        With gold, to go by gold; with tokens, to have the mentions' words.
+        With gold if `by` is "gold"; with tokens if texts should be the mentions' words.
     by
-        Whose entities: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`), or "gold".
+        Entities to sort by: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`), or
+        "gold".
     smallest
-        Leave out mentions whose entity has fewer mentions than this, at least 1.
+        Mentions whose entity has fewer mentions than this, at least 1, are left out.
     unannotated
-        What a mention without a gold entity is: see `corefsample.links.gold_codes`. Those skipped are left out.
+        How to treat mentions without a gold entity: see `corefsample.links.gold_codes`. Skipped ones are left out.
 
     Returns
     -------
     DocumentLinks
-        Without a mention, if none is left.
+        It can have no mentions.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or there is no gold to go by.
+        If an option breaks its rule, or gold is missing and `by` is "gold".
 
     Examples
     --------
@@ -127,9 +132,9 @@ def document_links(
     _checks.whole("smallest", smallest, 1)
     labels = gold_codes(document, unannotated) if by == "gold" else map_clustering(document.antecedents)
     sizes = np.bincount(labels[labels >= 0], minlength=1)
-    kept = np.flatnonzero((labels >= 0) & (sizes[labels] >= smallest))
-    # Labels and gold codes both rise by first mention, so the sort puts entities in that order.
-    order = kept[np.argsort(labels[kept], kind="stable")]
+    mentions = np.flatnonzero((labels >= 0) & (sizes[labels] >= smallest))
+    # Labels and gold codes both ascend by first mention, so the sort puts entities in that order.
+    order = mentions[np.argsort(labels[mentions], kind="stable")]
     _, entities = np.unique(labels[order], return_inverse=True)
     texts = tuple(
         f"mention {mention}" if document.tokens is None else document.mention_text(mention)

@@ -1,4 +1,4 @@
-"""The number of entities in one document: its exact law, beside what single answers say."""
+"""The number of entities in one document: its exact distribution, and the numbers of single clusterings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats
 from corefsample.coreference import entity_count_pmf, map_clustering
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated, gold_codes
@@ -15,12 +15,10 @@ from corefsample.links import Unannotated, gold_codes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EntityCountLaw", "entity_count_law"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EntityCountLaw:
-    """Law of the number of entities in one document.
+class EntityCountPosterior:
+    """Posterior distribution of the number of entities in one document.
 
     Attributes
     ----------
@@ -29,15 +27,15 @@ class EntityCountLaw:
     pmf
         float64 (n_mentions + 1,) in [0, 1], read-only: entry c is P(c entities).
     mean, sd
-        Of this law.
+        Mean and standard deviation of this distribution.
     map_count
-        Entities by every mention's likeliest antecedent.
+        Number of entities by every mention's likeliest antecedent.
     gold_count
-        Annotated entities; None without gold, or where some mention's entity is not known.
+        Number of annotated entities; None without gold, or if the entity of a mention is unknown.
     """
 
     doc_id: str
-    pmf: npt.NDArray[np.float64]
+    pmf: Floats
     mean: float
     sd: float
     map_count: int
@@ -46,9 +44,13 @@ class EntityCountLaw:
     def __post_init__(self) -> None:
         self.pmf.flags.writeable = False
 
+    def __repr__(self) -> str:
+        counts = f"map_count={self.map_count}, gold_count={self.gold_count}, n_mentions={self.n_mentions}"
+        return f"EntityCountPosterior(doc_id={self.doc_id!r}, mean={self.mean:.1f}, sd={self.sd:.1f}, {counts})"
+
     @property
     def n_mentions(self) -> int:
-        """Number of mentions, the most entities there can be."""
+        """Number of mentions, which is the largest possible number of entities."""
         return int(self.pmf.shape[0]) - 1
 
     def to_frame(self) -> pd.DataFrame:
@@ -58,18 +60,18 @@ class EntityCountLaw:
         return pd.DataFrame({"doc_id": self.doc_id, "n_entities": np.arange(self.pmf.size), "probability": self.pmf})
 
 
-def entity_count_law(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> EntityCountLaw:
-    """Law of the number of entities in a document, exactly, beside the counts of MAP and gold.
+def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> EntityCountPosterior:
+    """Distribution of the number of entities in a document, exactly, and the numbers of MAP and gold.
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
 
     Parameters
     ----------
     document
-        With gold, to have the gold count.
+        With gold if the gold count is needed.
     unannotated
-        What a mention without a gold entity is: "skip", unknown, so that there is no gold count; or "single", an
-        entity of its own.
+        How to treat a mention without a gold entity: "skip", as unknown, and there is no gold count; or "single", as
+        an entity of its own.
 
     Raises
     ------
@@ -80,8 +82,8 @@ def entity_count_law(document: ScoredDocument, *, unannotated: Unannotated = "sk
     --------
     >>> from corefsample import AntecedentDistribution
     >>> antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    >>> law = entity_count_law(ScoredDocument("d", [[0, 1, 0], [1, 2, 1]], antecedents))
-    >>> law.pmf.tolist(), law.mean, law.map_count
+    >>> posterior = entity_count_posterior(ScoredDocument("d", [[0, 1, 0], [1, 2, 1]], antecedents))
+    >>> posterior.pmf.tolist(), posterior.mean, posterior.map_count
     ([0.0, 0.5, 0.5], 1.5, 2)
     """
     new = document.antecedents.new_probs
@@ -89,7 +91,7 @@ def entity_count_law(document: ScoredDocument, *, unannotated: Unannotated = "sk
     if document.gold is not None:
         codes = gold_codes(document, unannotated)
         gold_count = None if (codes < 0).any() else len(np.unique(codes))
-    return EntityCountLaw(
+    return EntityCountPosterior(
         doc_id=document.doc_id,
         pmf=entity_count_pmf(document.antecedents),
         mean=float(new.sum()),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, canonical_labels, map_clustering, sample_clusterings
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting import _kernels
@@ -160,7 +160,7 @@ def evaluate_matches(
     """
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
     last = max(int(part.max(initial=-1)) for part in (matches.described_mentions, matches.instances))
-    relevant = first_mentions(antecedents, last + 1)
+    relevant = antecedents.first_mentions(last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     hits, instance_hits, description_hits = _evaluated(sampled, matches)
     one_best, _, _ = _evaluated(np.ascontiguousarray(map_clustering(relevant)[:, None]), matches)
@@ -191,25 +191,12 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of countries, one for each role; sorted.
     """
-    _, first, inverse = np.unique(_checks.integers("labels", labels), return_index=True, return_inverse=True)
-    hits, _, _ = _evaluated(first[inverse].astype(np.int32)[:, None], matches)
+    hits, _, _ = _evaluated(canonical_labels(labels)[:, None], matches)
     return tuple(key for key, hit in zip(_keys(matches), hits[:, 0], strict=True) if hit)
 
 
 def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
     return tuple(product(matches.countries, repeat=matches.instances.shape[1]))
-
-
-def first_mentions(antecedents: AntecedentDistribution, n_mentions: int) -> AntecedentDistribution:
-    """Distribution over antecedents of the first mentions of a document; its samples are those of the document."""
-    end = antecedents.indptr[n_mentions]
-    return AntecedentDistribution(
-        antecedents.indptr[: n_mentions + 1],
-        antecedents.antecedents[:end],
-        antecedents.scores[:end],
-        antecedents.probs[:end],
-        antecedents.new_probs[:n_mentions],
-    )
 
 
 def _evaluated(labels: Ints32, matches: MentionMatches) -> tuple[Bytes, Ints, Ints]:

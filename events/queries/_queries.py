@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.links import Unannotated, gold_codes
@@ -135,8 +135,7 @@ class DocumentQueries:
         labels
             int (n_mentions,): mentions with the same label form an entity.
         """
-        _, first, inverse = np.unique(_checks.integers("labels", labels), return_index=True, return_inverse=True)
-        return self._hits(first[inverse].astype(np.int32)[:, None]) > 0
+        return self._hits(canonical_labels(labels)[:, None]) > 0
 
 
 def match_queries(
@@ -222,7 +221,7 @@ def _queries(
         types=types[typed],
         pronouns=pronouns,
         pronoun_verbs=np.array([number[verb] for _, verb in used], np.int32),
-        antecedents=first_mentions(document.antecedents, last + 1),
+        antecedents=document.antecedents.first_mentions(last + 1),
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
     if entities is None:

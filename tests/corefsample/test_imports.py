@@ -215,6 +215,24 @@ def test_every_public_name_is_there() -> None:
     assert set(package.__all__) <= set(dir(package))
 
 
+def test_dir_shows_public_names_only() -> None:
+    shown = dir(importlib.import_module("corefsample"))
+    assert [name for name in shown if name.startswith("_")] == []
+    assert {"AntecedentDistribution", "calibration", "link_marginals", "plots"} <= set(shown)
+    assert not {"lazy_loader", "attach_stub"} & set(shown)
+
+
+SUBPACKAGES = """
+    adapters calibration coreference documents errors formats links mention_ranking metrics plots recalibration
+    spacy_bridge summaries syntax
+"""
+
+
+def test_subpackages_are_attributes_that_load_no_heavy_library() -> None:
+    accesses = "; ".join(f"dir(corefsample.{name})" for name in SUBPACKAGES.split())
+    assert loaded_by(f"import corefsample; {accesses}") == set()
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     package = importlib.import_module("corefsample")
     with pytest.raises(AttributeError, match="No corefsample attribute link_marginal"):

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of what the library does fast. Nothing here is taken from the library.
+"""Slow, simple versions of the coreference algorithms, independent of the library.
 
 A distribution is a list of rows, one a mention: row i maps each candidate antecedent to its probability, and
 i itself to the probability of NEW. A clustering is a tuple of labels, each the first mention of its entity.
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 Row = dict[int, float]
 Clustering = tuple[int, ...]
-Law = dict[Clustering, float]
+ClusteringProbs = dict[Clustering, float]
 
 # --- probabilities -----------------------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ def connected_components(vector: Sequence[int]) -> Clustering:
     return tuple(labels)
 
 
-def clustering_law(rows: Sequence[Row]) -> Law:
+def clustering_probs(rows: Sequence[Row]) -> ClusteringProbs:
     """Probability of every clustering."""
     parts: dict[Clustering, list[float]] = defaultdict(list)
     for vector, probability in antecedent_vectors(rows):
@@ -68,31 +68,31 @@ def clustering_law(rows: Sequence[Row]) -> Law:
 def all_clusterings(n_mentions: int) -> list[Clustering]:
     """Every partition of the mentions, possible or not under some distribution."""
     everyone = [dict.fromkeys(range(i + 1), 1.0 / (i + 1)) for i in range(n_mentions)]
-    return sorted(clustering_law(everyone))
+    return sorted(clustering_probs(everyone))
 
 
-def link_marginals(law: Law, n_mentions: int) -> npt.NDArray[np.float64]:
+def link_marginals(probs: ClusteringProbs, n_mentions: int) -> npt.NDArray[np.float64]:
     """P(i and j belong to one entity)."""
     together = [
-        [math.fsum(p for labels, p in law.items() if labels[i] == labels[j]) for j in range(n_mentions)]
+        [math.fsum(p for labels, p in probs.items() if labels[i] == labels[j]) for j in range(n_mentions)]
         for i in range(n_mentions)
     ]
     return np.array(together).reshape(n_mentions, n_mentions)
 
 
-def root_posterior(law: Law, n_mentions: int) -> npt.NDArray[np.float64]:
+def root_posterior(probs: ClusteringProbs, n_mentions: int) -> npt.NDArray[np.float64]:
     """P(r is the first mention of i's entity)."""
     first = [
-        [math.fsum(p for labels, p in law.items() if labels[i] == r) for r in range(n_mentions)]
+        [math.fsum(p for labels, p in probs.items() if labels[i] == r) for r in range(n_mentions)]
         for i in range(n_mentions)
     ]
     return np.array(first).reshape(n_mentions, n_mentions)
 
 
-def entity_count_pmf(law: Law, n_mentions: int) -> npt.NDArray[np.float64]:
+def entity_count_pmf(probs: ClusteringProbs, n_mentions: int) -> npt.NDArray[np.float64]:
     """P(c entities), for c from 0."""
     counts = range(n_mentions + 1)
-    return np.array([math.fsum(p for labels, p in law.items() if len(set(labels)) == c) for c in counts])
+    return np.array([math.fsum(p for labels, p in probs.items() if len(set(labels)) == c) for c in counts])
 
 
 def poisson_binomial_pmf(probs: Sequence[float]) -> npt.NDArray[np.float64]:
@@ -104,7 +104,7 @@ def poisson_binomial_pmf(probs: Sequence[float]) -> npt.NDArray[np.float64]:
 
 
 def map_clustering(rows: Sequence[Row]) -> Clustering:
-    """Clustering by likeliest antecedents; ties go to NEW (which stands last, at i), then to the nearest."""
+    """Clustering by likeliest antecedents; ties go to NEW (the last choice, i), then to the nearest."""
     return connected_components([max((p, k) for k, p in row.items())[1] for row in rows])
 
 
@@ -138,12 +138,12 @@ def mention_words(key: int, n_mentions: int, n_samples: int) -> list[list[int]]:
 
 # --- sampling ----------------------------------------------------------------------------------------------
 
-Cell = tuple[int, int, int]  # what the cell stands for, its alias, its threshold of 32 bits
+Cell = tuple[int, int, int]  # its own value, its alias, its threshold of 32 bits
 Table = list[Cell]
 
 
 def table_probabilities(table: Table) -> Row:
-    """What an alias table gives each value: a cell keeps its own value below the threshold."""
+    """Probability of each value by an alias table: a cell stands for its own value below the threshold."""
     mass: dict[int, int] = defaultdict(int)
     for own, alias, threshold in table:
         mass[own] += threshold
@@ -152,7 +152,7 @@ def table_probabilities(table: Table) -> Row:
 
 
 def choose(table: Table, word: int) -> int:
-    """Value that a word of 64 bits picks: its high half says which cell, its low half own value or alias."""
+    """Value that a word of 64 bits chooses: its high half chooses the cell, its low half its own value or its alias."""
     own, alias, threshold = table[((word >> 32) * len(table)) >> 32]
     return own if (word & 0xFFFFFFFF) < threshold else alias
 
@@ -173,7 +173,7 @@ FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tok
 
 
 def content_of_json(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a JSON document says, apart from the order of candidates."""
+    """Content of a JSON document, without the order of candidates."""
     tokens = document.get("tokens")
     rows = zip(document["antecedents"], document["scores"], strict=True)
     return {
@@ -188,7 +188,7 @@ def content_of_json(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def content(document: Any) -> dict[str, Any]:
-    """What a document object says, in the same form."""
+    """Content of a document object, in the same form."""
     rows, tokens = document.antecedents, document.tokens
     columns = None
     if tokens is not None:

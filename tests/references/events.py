@@ -129,7 +129,7 @@ def event_law(
 ) -> dict[str, float]:
     """P(event), exactly: over every antecedent vector."""
     law: Counter[str] = Counter()
-    for labels, probability in references.clustering_law(rows).items():
+    for labels, probability in references.clustering_probs(rows).items():
         for event in held_events(labels, described, instances):
             law[event] += probability  # type: ignore[assignment]
     return dict(law)

@@ -203,7 +203,7 @@ def distributions(scores: Sequence[float], new_scores: Sequence[float]) -> list[
 def link_loss(scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], slack: float) -> float:
     """Log loss of all pairs' link marginals, from the law of all clusterings."""
     n = len(entities)
-    marginals = references.link_marginals(references.clustering_law(distributions(scores, new_scores)), n)
+    marginals = references.link_marginals(references.clustering_probs(distributions(scores, new_scores)), n)
     terms = []
     for j in range(n):
         for i in range(j):

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of the clustering metrics, in exact fractions. Nothing here is taken from the library.
+"""Slow, simple versions of the clustering metrics, in exact fractions, independent of the library.
 
 A clustering is a list of sets of mentions. Each function follows the definition in its paper, with 0/0 = 0, and
 returns (recall numerator, recall denominator, precision numerator, precision denominator).
@@ -19,7 +19,7 @@ Link = frozenset[Mention]
 
 
 def clusters(labels: Sequence[Hashable | None], mentions: Sequence[Mention] | None = None) -> Clustering:
-    """Mentions of equal label together; those labelled None in none."""
+    """Clusters of the mentions with the same label; mentions labelled None are in none."""
     names = range(len(labels)) if mentions is None else mentions
     found: dict[Hashable, set[Mention]] = {}
     for mention, label in zip(names, labels, strict=True):
@@ -49,7 +49,7 @@ def triple(counts: Counts) -> Triple:
 
 
 def muc_side(key: Clustering, response: Clustering) -> tuple[Fraction, Fraction]:
-    """Vilain et al. (1995): an entity's size less the parts into which the other side cuts it."""
+    """Vilain et al. (1995): an entity's size minus the number of parts into which the other side divides it."""
     found, wanted = 0, 0
     for entity in key:
         others = [entity & other for other in response if entity & other]
@@ -60,7 +60,7 @@ def muc_side(key: Clustering, response: Clustering) -> tuple[Fraction, Fraction]
 
 
 def b3_side(key: Clustering, response: Clustering) -> tuple[Fraction, Fraction]:
-    """Bagga & Baldwin (1998): mention by mention, the share of its entity that is with it on the other side."""
+    """Bagga & Baldwin (1998): for each mention, the share of its entity that the other side puts together with it."""
     total, n = Fraction(0), 0
     for entity in key:
         for mention in entity:
@@ -163,7 +163,7 @@ def link_triple(correct: int, of_key: int, of_response: int) -> Triple:
 
 
 def blanc_triple(counts: Sequence[int], same_mentions: bool) -> Triple:
-    """Luo et al. (2014); where the key has one kind of links alone, or neither, as the library says."""
+    """Luo et al. (2014); if the key has only one kind of links or neither, with the convention of the library."""
     together, apart = link_triple(*counts[:3]), link_triple(*counts[3:])
     if counts[1] and counts[4]:
         recall, precision, f1 = ((a + b) / 2 for a, b in zip(together, apart, strict=True))

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of recalibration and of entity queries. Nothing here is taken from the library.
+"""Slow, simple versions of recalibration and of entity queries, independent of the library.
 
 A document is lists: candidates and scores of each mention, and its gold entity (None: not annotated).
 """
@@ -31,7 +31,7 @@ def recalibrated(lists: Lists, temperature: float, new_bias: float) -> Lists:
 def gold_antecedents(lists: Lists, gold: Gold) -> list[set[int | str] | None]:
     """Gold antecedents of each mention among its candidates: "NEW" for an entity's first annotated mention.
 
-    Empty where earlier mentions of the entity are all left out; None without a gold entity.
+    Empty if no earlier mention of the entity is a candidate; None without a gold entity.
     """
     answers: list[set[int | str] | None] = []
     for i, entity in enumerate(gold):
@@ -45,7 +45,7 @@ def gold_antecedents(lists: Lists, gold: Gold) -> list[set[int | str] | None]:
 
 
 def mention_losses(lists: Lists, gold: Gold, missing: str = "skip") -> list[float | None]:
-    """-log P(a gold antecedent) of each mention, candidates of unknown entity left out; None without a term."""
+    """-log P(a gold antecedent) of each mention, without candidates of unknown entity; None without a term."""
     losses: list[float | None] = []
     for i, answers in enumerate(gold_antecedents(lists, gold)):
         known = [(k, s) for k, s in zip(lists.antecedents[i], lists.scores[i], strict=True) if gold[k] is not None]
@@ -70,7 +70,7 @@ def likelihood_loss(lists: Lists, gold: Gold, missing: str = "skip") -> float:
 def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
     """Score of the link marginals, by enumeration, over pairs of annotated mentions."""
     n = len(gold)
-    marginals = references.link_marginals(references.clustering_law(references.softmax_rows(*lists)), n)
+    marginals = references.link_marginals(references.clustering_probs(references.softmax_rows(*lists)), n)
     terms = []
     for i, j in itertools.combinations(range(n), 2):
         if gold[i] is not None and gold[j] is not None:
@@ -81,7 +81,7 @@ def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
 
 
 def document(lists: Lists, gold: Gold | None, doc_id: str = "d") -> ScoredDocument:
-    """The same as an object; every mention is one token."""
+    """The document as an object; every mention is one token."""
     n = len(lists.antecedents)
     return ScoredDocument(
         doc_id=doc_id,
@@ -101,7 +101,7 @@ def drawn_gold(lists: Lists, rng: np.random.Generator) -> list[int]:
 
 
 def random_lists(rng: np.random.Generator, n_mentions: int, width: int = 6) -> Lists:
-    """Mentions with up to `width` nearest candidates and scores that NEW can stand up to."""
+    """Mentions with up to `width` nearest candidates and scores near that of NEW."""
     antecedents = [list(range(max(0, i - width), i)) for i in range(n_mentions)]
     return Lists(antecedents, [rng.normal(-1.0, 1.5, len(row)).tolist() for row in antecedents])
 
@@ -114,7 +114,7 @@ def calibrated_documents(n_documents: int, n_mentions: int, seed: int) -> list[S
 
 
 def adaptive_calibration_error(q: npt.NDArray[Any], y: npt.NDArray[Any], bin_size: int) -> float:
-    """RMS calibration error by sorting and cutting into equal bins (Algorithm 1, without ties)."""
+    """RMS calibration error by sorting and splitting into equal bins (Algorithm 1, without ties)."""
     order = np.argsort(q)
     bins = np.array_split(order, max(len(q) // bin_size, 1))
     return math.sqrt(sum(len(b) * (q[b].mean() - y[b].mean()) ** 2 for b in bins) / len(q))
@@ -124,7 +124,7 @@ def adaptive_calibration_error(q: npt.NDArray[Any], y: npt.NDArray[Any], bin_siz
 
 
 def true_queries(labels: Sequence[int], types: Sequence[str | None], roles: Sequence[set[str]]) -> set[tuple[str, str]]:
-    """Type of mention and verb of every query that some entity of a clustering answers."""
+    """Type of mention and verb of every query that is true for some entity of a clustering."""
     return {
         (mention_type, verb)
         for entity in er.entities(labels)
@@ -136,7 +136,7 @@ def true_queries(labels: Sequence[int], types: Sequence[str | None], roles: Sequ
 def query_law(lists: Lists, types: Sequence[str | None], roles: Sequence[set[str]]) -> dict[tuple[str, str], float]:
     """P of each query, over every antecedent vector."""
     law: dict[tuple[str, str], float] = {}
-    for labels, probability in references.clustering_law(references.softmax_rows(*lists)).items():
+    for labels, probability in references.clustering_probs(references.softmax_rows(*lists)).items():
         for query in true_queries(labels, types, roles):
             law[query] = law.get(query, 0.0) + probability
     return law

@@ -146,7 +146,7 @@ def test_fields_cannot_be_set() -> None:
         distribution.probs = np.zeros(1)  # type: ignore[misc]
 
 
-def test_the_arrays_given_are_neither_changed_nor_kept() -> None:
+def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
     indptr, candidates = np.array([0, 0, 0, 2]), np.array([1, 0], np.int32)
     scores = np.array([3.0, 0.0])
     distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
@@ -181,7 +181,7 @@ def test_the_arrays_given_are_neither_changed_nor_kept() -> None:
         ([[], [0]], [[], [None]], "scores must be numbers"),
     ],
 )
-def test_lists_that_break_a_rule_are_refused_with_place_rule_and_value(
+def test_lists_that_break_a_rule_raise_with_place_rule_and_value(
     antecedents: list[list[int]], scores: list[list[float]], message: str
 ) -> None:
     with pytest.raises(ParameterError) as error:
@@ -192,39 +192,61 @@ def test_lists_that_break_a_rule_are_refused_with_place_rule_and_value(
 @pytest.mark.parametrize(
     "indptr", [[], [1], [0, 2], [0, 2, 1], [0, 0], [-1, 1], [0.0, 1.0], [[0, 1]], list(range(60, -1, -1))]
 )
-def test_row_bounds_that_are_none_are_refused_in_one_line(indptr: list[int]) -> None:
+def test_invalid_row_bounds_raise_in_one_line(indptr: list[int]) -> None:
     with pytest.raises(ParameterError, match=r"^indptr must [^\n]*$"):
         AntecedentDistribution.from_csr(indptr, [0], [0.0])
 
 
-def test_scores_and_candidates_of_unlike_length_are_refused() -> None:
+def test_scores_and_candidates_of_different_length_raise() -> None:
     with pytest.raises(ParameterError, match=r"scores must be as long as antecedents \(1\), got 2"):
         AntecedentDistribution.from_csr([0, 0, 1], [0], [0.0, 1.0])
+
+
+@given(strategies.antecedent_lists(1), st.data())
+def test_the_first_mentions_have_the_same_probabilities(lists: Lists, data: st.DataObject) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    n = data.draw(st.integers(0, distribution.n_mentions))
+    assert rows_of(distribution.first_mentions(n)) == rows_of(distribution)[:n]
+
+
+@pytest.mark.parametrize("scores", [[1.0, 2.0], [1.0, 2.0, math.inf]])
+def test_other_scores_must_be_finite_and_as_many(scores: list[float]) -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.0], [math.log(2.0), 0.0]])
+    assert distribution.with_scores([0.0, 0.0, 0.0]).probs.tolist() == pytest.approx([1 / 2, 1 / 3, 1 / 3])
+    with pytest.raises(ParameterError, match=r"scores must be 3 finite numbers, got \[1.0, 2.0"):
+        distribution.with_scores(scores)
+
+
+def test_distributions_are_described_in_one_line() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    assert repr(distribution) == "AntecedentDistribution(n_mentions=2, n_candidates=1, mean_n_entities=1.5)"
+    pruned = "AntecedentDistribution(n_mentions=2, n_candidates=0, mean_n_entities=2.0)"
+    assert repr(distribution.pruned(0.6)) == f"Pruned({pruned}, n_dropped=1, largest_dropped_mass=0.5)"
 
 
 # --- pruning -----------------------------------------------------------------------------------------------
 
 
 @given(strategies.antecedent_lists(scores=strategies.mild_scores), st.floats(0.0, 0.9))
-def test_pruning_leaves_out_the_improbable_and_renormalises(lists: Lists, min_prob: float) -> None:
+def test_pruning_removes_improbable_candidates_and_renormalises(lists: Lists, min_prob: float) -> None:
     distribution = AntecedentDistribution.from_lists(*lists)
     pruned = distribution.pruned(min_prob)
     for i, (before, after) in enumerate(zip(rows_of(distribution), rows_of(pruned.distribution), strict=True)):
-        kept = {k: p for k, p in before.items() if k == i or p >= min_prob}
-        left = math.fsum(kept.values())
-        assert after == pytest.approx({k: p / left for k, p in kept.items()}, abs=1e-13)
+        remaining = {k: p for k, p in before.items() if k == i or p >= min_prob}
+        left = math.fsum(remaining.values())
+        assert after == pytest.approx({k: p / left for k, p in remaining.items()}, abs=1e-13)
         assert pruned.dropped_mass[i] == pytest.approx(1.0 - left, abs=1e-13)
     assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
 
 
-def test_pruning_at_zero_leaves_everything() -> None:
+def test_pruning_at_zero_removes_nothing() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-800.0], [1.0, 2.0]])
     pruned = distribution.pruned(0.0)
     np.testing.assert_array_equal(pruned.distribution.probs, distribution.probs)
     assert (pruned.n_dropped, pruned.dropped_mass.tolist()) == (0, [0.0, 0.0, 0.0])
 
 
-def test_a_candidate_of_just_the_least_probability_stays() -> None:
+def test_a_candidate_of_exactly_the_least_probability_stays() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])  # one half each
     assert distribution.pruned(0.5).n_dropped == 0
     assert distribution.pruned(math.nextafter(0.5, 1.0)).n_dropped == 1
@@ -237,42 +259,44 @@ def test_new_is_never_pruned() -> None:
 
 
 @pytest.mark.parametrize("min_prob", [-0.1, 1.0, 1, 2.0, math.nan, "0.1", None, True])
-def test_pruning_below_no_probability_is_refused(min_prob: float) -> None:
+def test_pruning_below_an_invalid_probability_raises(min_prob: float) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])
     with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got "):
         distribution.pruned(min_prob)
 
 
-# --- one antecedent settled --------------------------------------------------------------------------------
+# --- one antecedent known --------------------------------------------------------------------------------
 
 NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
 
 
-def settled_law(rows: list[references.Row], mention: int, antecedent: int) -> references.Law:
-    """Law of clusterings where all antecedent vectors with another antecedent of the mention are rejected."""
-    kept: dict[references.Clustering, list[float]] = {}
+def conditional_probs(rows: list[references.Row], mention: int, antecedent: int) -> references.ClusteringProbs:
+    """Probability of every clustering, by rejecting antecedent vectors with another antecedent of the mention."""
+    terms_of: dict[references.Clustering, list[float]] = {}
     for vector, probability in references.antecedent_vectors(rows):
         if vector[mention] == antecedent:
-            kept.setdefault(references.connected_components(vector), []).append(probability)
-    mass = math.fsum(p for terms in kept.values() for p in terms)
-    return {clustering: math.fsum(terms) / mass for clustering, terms in kept.items()}
+            terms_of.setdefault(references.connected_components(vector), []).append(probability)
+    mass = math.fsum(p for terms in terms_of.values() for p in terms)
+    return {clustering: math.fsum(terms) / mass for clustering, terms in terms_of.items()}
 
 
 @given(strategies.antecedent_lists(1, 5, scores=strategies.mild_scores), st.data())
-def test_a_settled_antecedent_gives_what_rejection_gives(lists: Lists, data: st.DataObject) -> None:
+def test_conditioning_equals_rejection(lists: Lists, data: st.DataObject) -> None:
     n = len(lists.antecedents)
     mention = data.draw(st.integers(0, n - 1))
     k = data.draw(st.sampled_from([mention, *lists.antecedents[mention]]))  # the mention itself: NEW
-    law = settled_law(references.softmax_rows(*lists), mention, k)
+    expected = conditional_probs(references.softmax_rows(*lists), mention, k)
     settled = AntecedentDistribution.from_lists(*lists).with_antecedent(mention, None if k == mention else k)
-    np.testing.assert_allclose(link_marginals(settled), references.link_marginals(law, n), atol=1e-12)
-    np.testing.assert_allclose(root_posterior(settled), references.root_posterior(law, n), atol=1e-12)
+    np.testing.assert_allclose(link_marginals(settled), references.link_marginals(expected, n), atol=1e-12)
+    np.testing.assert_allclose(root_posterior(settled), references.root_posterior(expected, n), atol=1e-12)
     for clustering in references.all_clusterings(n):
-        assert math.exp(clustering_log_prob(settled, clustering)) == pytest.approx(law.get(clustering, 0.0), abs=1e-12)
+        assert math.exp(clustering_log_prob(settled, clustering)) == pytest.approx(
+            expected.get(clustering, 0.0), abs=1e-12
+        )
 
 
 @given(strategies.antecedent_lists(1, scores=strategies.mild_scores), st.data())
-def test_the_other_mentions_keep_every_bit(lists: Lists, data: st.DataObject) -> None:
+def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.DataObject) -> None:
     mention = data.draw(st.integers(0, len(lists.antecedents) - 1))
     k = data.draw(st.sampled_from([None, *lists.antecedents[mention]]))
     before = AntecedentDistribution.from_lists(*lists)
@@ -292,7 +316,7 @@ def test_the_other_mentions_keep_every_bit(lists: Lists, data: st.DataObject) ->
         np.testing.assert_array_equal(after.scores[rows], before.scores[old])
 
 
-def test_a_mixture_over_all_choices_is_the_distribution_itself() -> None:
+def test_the_mixture_over_all_choices_is_the_distribution_itself() -> None:
     # P(link) = sum over k of P(a_3 = k) P(link | a_3 = k), the law of total probability.
     distribution = AntecedentDistribution.from_lists(
         [[], [0], [1, 0], [0, 1, 2], [3, 0]], [[], [0.3], [1.0, -1.0], [0.2, 0.5, -0.4], [0.7, 0.1]]
@@ -304,7 +328,7 @@ def test_a_mixture_over_all_choices_is_the_distribution_itself() -> None:
     np.testing.assert_allclose(mixed, link_marginals(distribution), atol=1e-14)
 
 
-def test_the_same_seed_draws_the_same_for_the_other_mentions() -> None:
+def test_conditioning_changes_no_sample_of_other_mentions() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.0], [0.0, 0.0], [0.0]])
     settled = distribution.with_antecedent(2, None)
     one, other = (sample_clusterings(each, n_samples=500, seed=1).labels for each in (distribution, settled))
@@ -314,7 +338,7 @@ def test_the_same_seed_draws_the_same_for_the_other_mentions() -> None:
     assert (other[:, 2] == 2).all()
 
 
-def test_a_settled_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:
+def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:
     distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [-9.0, 0.0]])
     settled = distribution.with_antecedent(2, 0).with_antecedent(1, None)
     assert settled.probs.tolist() == [1.0]
@@ -346,13 +370,13 @@ def test_a_settled_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_p
         (2, None, r"antecedent must have a probability above 0 for mention 2, got None \(NEW\) of probability 0"),
     ],
 )
-def test_what_cannot_be_the_antecedent_is_refused(mention: Any, antecedent: Any, reason: str) -> None:
+def test_an_impossible_antecedent_raises(mention: Any, antecedent: Any, reason: str) -> None:
     distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [800.0, 0.0]])
     with pytest.raises(ParameterError, match=f"^{reason}$"):
         distribution.with_antecedent(mention, antecedent)
 
 
-def test_numbers_of_numpy_settle_as_plain_ones_do() -> None:
+def test_conditioning_accepts_numbers_of_numpy() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     mention, antecedent = np.arange(2)[::-1]
     settled = distribution.with_antecedent(mention, antecedent)

@@ -18,14 +18,20 @@ from strategies.documents import Lists
 from corefsample import (
     AntecedentDistribution,
     ParameterError,
+    Recalibration,
+    ScoredDocument,
     clustering_log_prob,
     entity_count_pmf,
     link_marginals,
     map_clustering,
     poisson_binomial_pmf,
     root_posterior,
+    sample_clusterings,
+    to_networkx,
 )
+from corefsample.coreference import canonical_labels
 
+# Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
     [list(range(i)) for i in range(6)],
     [[((3 * i + 5 * k) % 7 - 3) / 2 for k in range(i)] for i in range(6)],
@@ -34,8 +40,8 @@ NONE = Lists([], [])
 ONE = Lists([[]], [[]])
 
 
-def law_of(lists: Lists) -> references.Law:
-    return references.clustering_law(references.softmax_rows(*lists))
+def clustering_probs(lists: Lists) -> references.ClusteringProbs:
+    return references.clustering_probs(references.softmax_rows(*lists))
 
 
 # --- the reference itself ----------------------------------------------------------------------------------
@@ -45,7 +51,7 @@ def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
     # 1 * 2 * ... * 6 choices; 203 is the sixth Bell number.
     rows = references.softmax_rows(*SIX_FULL)
     assert sum(1 for _ in references.antecedent_vectors(rows)) == 720
-    assert len(references.clustering_law(rows)) == len(references.all_clusterings(6)) == 203
+    assert len(references.clustering_probs(rows)) == len(references.all_clusterings(6)) == 203
 
 
 # --- against enumeration -----------------------------------------------------------------------------------
@@ -55,7 +61,7 @@ def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
 @settings(max_examples=60)
 @given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_link_marginals_equal_enumeration(lists: Lists) -> None:
-    expected = references.link_marginals(law_of(lists), len(lists.antecedents))
+    expected = references.link_marginals(clustering_probs(lists), len(lists.antecedents))
     marginals = link_marginals(AntecedentDistribution.from_lists(*lists))
     np.testing.assert_allclose(marginals, expected, rtol=0, atol=1e-12)
 
@@ -64,7 +70,7 @@ def test_link_marginals_equal_enumeration(lists: Lists) -> None:
 @settings(max_examples=60)
 @given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_the_root_posterior_equals_enumeration(lists: Lists) -> None:
-    expected = references.root_posterior(law_of(lists), len(lists.antecedents))
+    expected = references.root_posterior(clustering_probs(lists), len(lists.antecedents))
     roots = root_posterior(AntecedentDistribution.from_lists(*lists))
     np.testing.assert_allclose(roots, expected, rtol=0, atol=1e-12)
 
@@ -73,7 +79,7 @@ def test_the_root_posterior_equals_enumeration(lists: Lists) -> None:
 @settings(max_examples=60)
 @given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_the_number_of_entities_equals_enumeration(lists: Lists) -> None:
-    expected = references.entity_count_pmf(law_of(lists), len(lists.antecedents))
+    expected = references.entity_count_pmf(clustering_probs(lists), len(lists.antecedents))
     pmf = entity_count_pmf(AntecedentDistribution.from_lists(*lists))
     np.testing.assert_allclose(pmf, expected, rtol=0, atol=1e-12)
 
@@ -82,10 +88,10 @@ def test_the_number_of_entities_equals_enumeration(lists: Lists) -> None:
 @settings(max_examples=40)
 @given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
 def test_the_probability_of_every_clustering_equals_enumeration(lists: Lists) -> None:
-    distribution, law = AntecedentDistribution.from_lists(*lists), law_of(lists)
+    distribution, expected = AntecedentDistribution.from_lists(*lists), clustering_probs(lists)
     for labels in references.all_clusterings(len(lists.antecedents)):
         probability = math.exp(clustering_log_prob(distribution, labels))
-        assert probability == pytest.approx(law.get(labels, 0.0), abs=1e-12)
+        assert probability == pytest.approx(expected.get(labels, 0.0), abs=1e-12)
 
 
 @pytest.mark.kernels
@@ -160,11 +166,18 @@ def test_the_probabilities_of_all_clusterings_sum_to_one(lists: Lists) -> None:
 
 
 @given(st.data(), st.lists(st.integers(-(2**40), 2**40), min_size=6, max_size=6, unique=True))
-def test_which_number_labels_a_cluster_does_not_matter(data: st.DataObject, names: list[int]) -> None:
+def test_the_numbers_of_labels_have_no_meaning(data: st.DataObject, names: list[int]) -> None:
     distribution = AntecedentDistribution.from_lists(*SIX_FULL)
     labels = data.draw(st.sampled_from(references.all_clusterings(6)))
     renamed = [names[label] for label in labels]
     assert clustering_log_prob(distribution, renamed) == clustering_log_prob(distribution, labels)
+
+
+def test_canonical_labels_are_first_mentions_of_clusters() -> None:
+    labels = canonical_labels(np.array([4, -1, 4, 9, -1]))
+    assert (labels.tolist(), labels.dtype) == ([0, 1, 0, 3, 1], np.int32)
+    with pytest.raises(ParameterError, match=r"^clustering must have one label for each mention \(3\), got 2$"):
+        canonical_labels([0, 1], name="clustering", n_mentions=3)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +199,7 @@ def test_the_clustering_of_no_mentions_is_certain() -> None:
     assert clustering_log_prob(AntecedentDistribution.from_lists([], []), []) == 0.0
 
 
-def test_a_log_probability_too_small_to_exponentiate_is_kept() -> None:
+def test_a_log_probability_too_small_to_exponentiate_is_finite() -> None:
     # 2,000 mentions, each NEW with 1/2: log p = -1999 log 2, and exp of that is 0 in floating point.
     n = 2000
     distribution = AntecedentDistribution.from_lists([[], *[[0]] * (n - 1)], [[], *[[0.0]] * (n - 1)])
@@ -194,9 +207,9 @@ def test_a_log_probability_too_small_to_exponentiate_is_kept() -> None:
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 1, 2], [0.0, 1.0], [[0, 1]], ["a", "b"], [True, False], 0, None])
-def test_labels_that_are_none_are_refused(labels: object) -> None:
+def test_invalid_labels_raise(labels: object) -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with pytest.raises(ParameterError, match=r"^labels must be .* got "):
+    with pytest.raises(ParameterError, match=r"^labels must .* got "):
         clustering_log_prob(distribution, labels)  # type: ignore[arg-type]
 
 
@@ -251,7 +264,7 @@ def test_certain_trials_are_counted_exactly() -> None:
         assert pmf.tolist() == [float(c == n_sure) for c in range(n_sure + n_never + 1)]
 
 
-def test_thousands_of_trials_keep_their_far_tail() -> None:
+def test_thousands_of_trials_have_an_accurate_tail() -> None:
     # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
     pmf = poisson_binomial_pmf(np.full(5000, 0.1))
     assert math.log(pmf[0]) == pytest.approx(5000 * math.log(0.9), rel=1e-12)
@@ -269,13 +282,30 @@ def test_thousands_of_trials_keep_their_far_tail() -> None:
         ([[0.5]], "probs must be numbers in one dimension"),
     ],
 )
-def test_what_is_no_probability_is_refused(probs: list[float], message: str) -> None:
+def test_an_invalid_probability_raises(probs: list[float], message: str) -> None:
     with pytest.raises(ParameterError) as error:
         poisson_binomial_pmf(probs)
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("function", [link_marginals, root_posterior, map_clustering, entity_count_pmf])
-def test_what_is_no_distribution_is_refused(function: Callable[..., object]) -> None:
-    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got list"):
-        function([[], [0]])
+@pytest.mark.parametrize(
+    "function",
+    [
+        clustering_log_prob,
+        entity_count_pmf,
+        link_marginals,
+        map_clustering,
+        root_posterior,
+        sample_clusterings,
+        to_networkx,
+        Recalibration().apply,
+    ],
+)
+def test_a_document_instead_of_its_distribution_raises_with_a_hint(function: Callable[..., object]) -> None:
+    document = ScoredDocument("d", [[0, 1, 0]], AntecedentDistribution.from_lists([[]], [[]]))
+    arguments = [[0]] if function is clustering_log_prob else []
+    hint = r" \(pass document.antecedents\)$"
+    with pytest.raises(ParameterError, match=rf"antecedents must be an \w+, got ScoredDocument{hint}"):
+        function(document, *arguments)
+    with pytest.raises(ParameterError, match=r"antecedents must be an AntecedentDistribution, got list$"):
+        function([[], [0]], *arguments)

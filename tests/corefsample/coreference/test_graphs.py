@@ -12,7 +12,6 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, link_marginals, to_networkx
-from corefsample.coreference import antecedent_graph, link_graph
 
 # 1 links to 0 with 1/2, 2 links to 1 with 3/4 (so 2 and 0 corefer with 3/8), 3 is NEW.
 CHAIN = AntecedentDistribution.from_lists([[], [0], [1], []], [[], [0.0], [math.log(3.0)], []])
@@ -24,15 +23,15 @@ def test_antecedents_are_directed_edges_with_probabilities() -> None:
     assert list(graph.edges(data="probability")) == [(1, 0, 0.5), (2, 1, pytest.approx(0.75))]
 
 
-def test_every_mention_is_a_node_that_knows_how_probably_it_is_new() -> None:
+def test_every_mention_is_a_node_with_its_probability_of_being_new() -> None:
     graph = to_networkx(CHAIN)
     new = {i: attributes["new"] for i, attributes in graph.nodes.items()}
     assert new == pytest.approx({0: 1.0, 1: 0.5, 2: 0.25, 3: 1.0})
 
 
 @given(strategies.antecedent_lists())
-def test_what_leaves_a_mention_sums_to_one_with_new(lists: Lists) -> None:
-    graph = antecedent_graph(AntecedentDistribution.from_lists(*lists))
+def test_edges_from_a_mention_and_new_sum_to_one(lists: Lists) -> None:
+    graph = to_networkx(AntecedentDistribution.from_lists(*lists))
     for i, attributes in graph.nodes.items():
         links = math.fsum(link["probability"] for link in graph.adj[i].values())
         assert links + attributes["new"] == pytest.approx(1.0)
@@ -51,7 +50,7 @@ def test_links_above_a_threshold_are_those_of_the_marginals(lists: Lists) -> Non
     distribution = AntecedentDistribution.from_lists(*lists)
     later, earlier = np.nonzero(np.tril(link_marginals(distribution) >= 0.25, -1))
     expected = {frozenset(pair) for pair in zip(later.tolist(), earlier.tolist(), strict=True)}
-    assert {frozenset(pair) for pair in link_graph(distribution, threshold=0.25).edges} == expected
+    assert {frozenset(pair) for pair in to_networkx(distribution, "links", threshold=0.25).edges} == expected
 
 
 @pytest.mark.parametrize(("threshold", "n_edges"), [(0.0, 2), (0.5, 2), (0.6, 1), (0.8, 0), (1, 0)])
@@ -62,7 +61,7 @@ def test_edges_below_the_threshold_are_left_out(threshold: float, n_edges: int) 
 
 
 def test_pairs_that_cannot_corefer_have_no_edge() -> None:
-    assert not link_graph(CHAIN, threshold=0.0).has_edge(0, 3)
+    assert not to_networkx(CHAIN, "links").has_edge(0, 3)
 
 
 def test_no_mentions_are_an_empty_graph() -> None:
@@ -70,13 +69,13 @@ def test_no_mentions_are_an_empty_graph() -> None:
     assert len(to_networkx(nobody)) == len(to_networkx(nobody, "links")) == 0
 
 
-def test_another_kind_is_refused() -> None:
+def test_an_unknown_kind_raises() -> None:
     with pytest.raises(ParameterError, match=r"kind must be one of antecedents, links, got 'tree'"):
         to_networkx(CHAIN, "tree")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["antecedents", "links"])
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, "0.5", None])
-def test_a_threshold_that_is_no_probability_is_refused(kind: str, threshold: float) -> None:
+def test_a_threshold_outside_0_to_1_raises(kind: str, threshold: float) -> None:
     with pytest.raises(ParameterError, match=r"threshold must lie in \[0, 1\], got "):
         to_networkx(CHAIN, kind, threshold=threshold)  # type: ignore[arg-type]

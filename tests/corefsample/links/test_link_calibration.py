@@ -15,16 +15,16 @@ N_DOCUMENTS, N_MENTIONS = 60, 12
 
 
 def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
-    """Documents whose gold is drawn from their antecedents: calibrated where the sharpness is 1."""
+    """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
     rng = np.random.default_rng(5)
     mentions = np.array([[i, i + 1, i] for i in range(N_MENTIONS)])
     rows = [list(range(i)) for i in range(N_MENTIONS)]
     for d in range(N_DOCUMENTS):
         scores = [rng.normal(-1.0, 1.5, i) for i in range(N_MENTIONS)]
         truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
-        said = AntecedentDistribution.from_lists(rows, [(sharpness * row).tolist() for row in scores])
+        stated = AntecedentDistribution.from_lists(rows, [(sharpness * row).tolist() for row in scores])
         gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
-        yield ScoredDocument(f"d{d}", mentions, said, gold=gold)
+        yield ScoredDocument(f"d{d}", mentions, stated, gold=gold)
 
 
 def measured(sharpness: float = 1.0) -> LinkCalibration:
@@ -49,6 +49,15 @@ def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
     assert overconfident.by_document is not None
     assert calibrated.by_document is not None
     assert overconfident.by_document.lower > calibrated.by_document.upper
+
+
+def test_results_are_described_in_one_line() -> None:
+    calibration = measured()
+    overall = repr(calibration.overall)
+    assert overall.startswith(f"GroupCalibration(all pairs: error {calibration.overall.error:.4f} [")
+    assert repr(calibration) == f"LinkCalibration(60 documents, 5 groups, norm='rms', overall={overall})"
+    pairs = link_pairs(next(documents()))
+    assert repr(pairs) == f"LinkPairs(doc_id='d0', n_pairs=66, n_linked={pairs.y.sum()}, n_unannotated=0)"
 
 
 def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
@@ -89,15 +98,15 @@ def test_a_single_document_has_no_interval_by_document() -> None:
         ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
         ({"norm": "l3"}, "norm must be one of rms, mse, l1, max, got 'l3'"),
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
-        ({"n_resamples": 1}, "n_draws must be a whole number of at least 2, got 1"),
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
     ],
 )
-def test_options_that_break_a_rule_are_refused(options: dict[str, object], message: str) -> None:
+def test_invalid_options_raise(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         calibrate_links(link_tables(documents()), **options)  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 
-def test_no_pair_at_all_is_bad_input() -> None:
+def test_gold_without_a_pair_raises() -> None:
     with pytest.raises(InputError, match="gold must annotate at least two mentions"):
         calibrate_links(link_tables([]))

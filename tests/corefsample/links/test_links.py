@@ -14,7 +14,7 @@ from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals, read_documents
 from corefsample.calibration import binned_error
-from corefsample.links import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables, mention_kinds
+from corefsample.links import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
 from corefsample.links import _pairs as links
 
 
@@ -33,8 +33,8 @@ def document(
 THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 
 
-def test_pairs_hold_the_exact_marginals_and_the_gold_links() -> None:
-    # P(0,1) = 1/2. Mention 2 takes 0, 1 or NEW, a third each: P(0,2) = 1/3 + 1/3 * 1/2 = 1/2, P(1,2) the same.
+def test_pairs_have_exact_marginals_and_gold_links() -> None:
+    # P(0,1) = 1/2. Mention 2 links to 0, 1 or NEW, a third each: P(0,2) = 1/3 + 1/3 * 1/2 = 1/2, P(1,2) the same.
     pairs = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"]))
     assert pairs.q.tolist() == pytest.approx([0.5, 0.5, 0.5])
     assert pairs.y.tolist() == [0, 1, 0]
@@ -64,7 +64,7 @@ def test_a_number_and_its_text_are_two_entities() -> None:
     st.data(),
     st.sampled_from(["skip", "single"]),
 )
-def test_pairs_are_those_of_a_plain_loop(
+def test_pairs_equal_those_of_a_plain_loop(
     lists: strategies.Lists, data: st.DataObject, unannotated: links.Unannotated
 ) -> None:
     n = len(lists[0])
@@ -101,15 +101,14 @@ def test_a_frame_has_a_row_a_pair() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: link_pairs(document(THREE, None)), "doc_id 'd': gold must be there, got none"),
-        (lambda: mention_kinds(document(THREE, None)), "doc_id 'd': tokens must be there for mention kinds, got none"),
+        (lambda: link_pairs(document(THREE, None)), "doc_id 'd': gold is missing"),
         (
             lambda: link_pairs(document(THREE, [1, 1, 1]), unannotated="new"),  # type: ignore[arg-type]
             "unannotated must be one of skip, single, got 'new'",
         ),
     ],
 )
-def test_what_cannot_be_paired_is_refused(call: object, message: str) -> None:
+def test_documents_without_gold_and_unknown_options_raise(call: object, message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         call()  # type: ignore[operator]
     assert str(caught.value) == message
@@ -139,13 +138,13 @@ def chain(n: int) -> ScoredDocument:
         (140, "128+"),
     ],
 )
-def test_distances_fall_into_their_groups(distance: int, name: str) -> None:
+def test_distances_belong_to_their_groups(distance: int, name: str) -> None:
     assert DISTANCES[links._distance_codes(np.array([distance], np.int32))[0]] == name
 
 
-def test_tables_hold_every_pair_once_by_group() -> None:
+def test_tables_have_every_pair_once_by_group() -> None:
     tables = link_tables([chain(5), document(THREE, None)])
-    # Of 5 mentions 4 pairs lie 1 apart, 3 + 2 lie 2 or 3 apart, 1 lies 4 apart.
+    # Of 5 mentions 4 pairs have distance 1, 3 + 2 have distance 2 or 3, 1 has distance 4.
     by_name = {name: tables.by_distance.group(name).n_pairs for name in ("1", "2-3", "4-7")}
     assert by_name == {"1": 4, "2-3": 5, "4-7": 1}
     assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
@@ -153,7 +152,7 @@ def test_tables_hold_every_pair_once_by_group() -> None:
     assert tables.by_kind.n_pairs == 0
 
 
-@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")
+@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is missing")
 def test_tables_of_the_real_file_agree_with_sorting_its_pairs() -> None:
     from corefsample.calibration import bin_pairs
 

@@ -31,8 +31,6 @@ from corefsample.metrics import (
     METRICS,
     PARTS,
     ClusteringScores,
-    Metric,
-    Part,
     Scores,
     clustering_scores,
     corpus_posterior,
@@ -41,6 +39,7 @@ from corefsample.metrics import (
     metric_posterior,
 )
 from corefsample.metrics import _counts as metric_counts
+from corefsample.metrics._counts import Metric, Part
 
 Labels = list[int | None]
 every_metric = pytest.mark.parametrize("metric", METRICS)
@@ -65,7 +64,7 @@ def samples_of(rows: Sequence[Sequence[int]], doc_id: str = "") -> ClusteringSam
     return ClusteringSamples(np.array(rows, np.int32), seed=0, doc_id=doc_id)
 
 
-# --- what is drawn -----------------------------------------------------------------------------------------
+# --- strategies -----------------------------------------------------------------------------------------
 
 entities = st.integers(0, 3)
 both_labels = st.lists(st.tuples(entities, entities), max_size=7)
@@ -142,7 +141,7 @@ def test_the_matching_is_the_heaviest_in_larger_documents(seed: int) -> None:
         (["ab", "cc", "ab", "d"], 5.0, [(2, 2), (2, 2)]),
     ],
 )
-def test_what_is_not_certain_is_left_to_the_assignment(
+def test_uncertain_matches_are_left_to_the_assignment(
     rows: list[str], weight: float, assigned: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shapes = []
@@ -166,10 +165,10 @@ def assert_as_scorch(key: Clustering, response: Clustering) -> None:
     scorch = pytest.importorskip("scorch.scores", reason="the package scorch is not installed")
     found = entity_scores(key, response)
     of_key, of_response = reference.mentions_of(key), reference.mentions_of(response)
-    unshared = bool(key and response and not of_key & of_response)  # scorch's CEAF raises in place of saying 0
+    unshared = bool(key and response and not of_key & of_response)  # scorch raises for CEAF instead of returning 0
     for metric, name in SCORCH.items():
         if metric == "blanc" and len(of_key) < 2 and len(response) < 2 and of_key != of_response:
-            continue  # see test_a_key_of_one_mention_has_no_perfect_response_of_others
+            continue  # see test_a_key_of_one_mention_and_a_response_of_others_have_blanc_zero
         if unshared and metric in ("ceafe", "ceafm"):
             assert values(found, metric) == (0.0, 0.0, 0.0)
             continue
@@ -180,22 +179,22 @@ def assert_as_scorch(key: Clustering, response: Clustering) -> None:
 
 
 @given(partial_labels)
-def test_scores_are_scorchs(labels: list[tuple[int | None, int | None]]) -> None:
+def test_scores_equal_those_of_scorch(labels: list[tuple[int | None, int | None]]) -> None:
     assert_as_scorch(*partial_sides(labels))
 
 
 @settings(max_examples=50)
 @given(both_labels)
-def test_scores_over_the_same_mentions_are_scorchs(labels: list[tuple[int, int]]) -> None:
+def test_scores_over_the_same_mentions_equal_those_of_scorch(labels: list[tuple[int, int]]) -> None:
     assert_as_scorch(*partial_sides(labels))
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_scores_of_larger_documents_are_scorchs(seed: int) -> None:
+def test_scores_of_larger_documents_equal_those_of_scorch(seed: int) -> None:
     assert_as_scorch(*random_sides(seed, n_mentions=15 + 5 * seed, n_entities=2 + 2 * seed))
 
 
-def test_a_key_of_one_mention_has_no_perfect_response_of_others() -> None:
+def test_a_key_of_one_mention_and_a_response_of_others_have_blanc_zero() -> None:
     # No link in the key, one in the response, none correct. scorch: BLANC 1, since neither has a non-coreference link.
     assert values(entity_scores(letters("a"), letters("ab")), "blanc") == (0.0, 0.0, 0.0)
     assert values(entity_scores(letters("a"), letters("a")), "blanc") == (1.0, 1.0, 1.0)
@@ -269,7 +268,7 @@ def test_blanc_of_one_kind_of_links_by_hand(key: str, response: str, expected: t
 
 
 @pytest.mark.kernels
-def test_nothing_found_of_nothing_is_zero() -> None:
+def test_an_empty_key_and_response_score_zero() -> None:
     found = entity_scores([], [])
     assert {m: values(found, m) for m in METRICS if m != "blanc"} == dict.fromkeys(set(METRICS) - {"blanc"}, (0, 0, 0))
     assert values(found, "blanc") == (1, 1, 1)  # the very mentions of the key: none
@@ -352,20 +351,20 @@ def test_over_the_same_mentions_ceafm_has_equal_recall_and_precision(labels: lis
 @given(labels=st.lists(st.tuples(st.none() | entities, entities), max_size=7))
 def test_mentions_not_annotated_leave_key_and_response(singletons: bool, labels: list[tuple[int | None, int]]) -> None:
     whole = clustering_scores(*sides(labels), singletons=singletons)
-    kept = [(k, r) for k, r in labels if k is not None]
-    assert whole == clustering_scores(*sides(kept), singletons=singletons)
+    annotated = [(k, r) for k, r in labels if k is not None]
+    assert whole == clustering_scores(*sides(annotated), singletons=singletons)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(entities, st.none() | entities), max_size=7))
-def test_a_response_label_of_none_is_a_mention_the_response_has_not(labels: list[tuple[int, int | None]]) -> None:
+def test_a_response_label_of_none_is_a_mention_that_the_response_lacks(labels: list[tuple[int, int | None]]) -> None:
     assert clustering_scores(*sides(labels)) == entity_scores(*partial_sides(labels))
 
 
 @whether_singletons
 @settings(max_examples=50)
 @given(labels=partial_labels, data=st.data())
-def test_spans_say_which_mentions_are_the_same(
+def test_mentions_with_the_same_span_are_the_same(
     singletons: bool, labels: list[tuple[int | None, int | None]], data: st.DataObject
 ) -> None:
     in_key = data.draw(st.permutations([i for i, (k, _) in enumerate(labels) if k is not None]))
@@ -387,7 +386,7 @@ def _fractions(scores: Scores, metric: str) -> tuple[Fraction, Fraction, Fractio
     return recall, precision, f
 
 
-def test_mentions_of_one_span_are_paired_in_their_order() -> None:
+def test_several_mentions_of_one_span_are_paired_in_order() -> None:
     # The second mention of the span (0, 2) is of entity 1 on both sides; paired the other way nothing would be right.
     spans = [(0, 2), (0, 2), (3, 4), (5, 6)]
     found = clustering_scores([0, 1, 0, 1], [5, 6, 5, 6], key_spans=spans, response_spans=spans)
@@ -410,14 +409,14 @@ def test_without_singletons_a_mention_can_become_twinless() -> None:
     assert found.counts["mentions"].tolist() == [3, 2, 2]
 
 
-def test_a_mention_named_twice_in_an_entity_counts_once() -> None:
+def test_a_mention_repeated_in_an_entity_counts_once() -> None:
     assert entity_scores([["a", "b", "b"]], [["b", "a"]]) == entity_scores([{"a", "b"}], [{"a", "b"}])
 
 
 # --- results -----------------------------------------------------------------------------------------------
 
 
-def test_scores_make_a_tidy_table() -> None:
+def test_scores_have_a_tidy_table() -> None:
     found = entity_scores(letters("a bc def"), letters("a bcx dy z"))
     frame = found.to_frame()
     assert list(frame.columns) == ["metric", *PARTS]
@@ -428,6 +427,20 @@ def test_scores_make_a_tidy_table() -> None:
 def test_counts_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="read-only"):
         clustering_scores([0], [0]).counts["b3"][0] = 2.0
+
+
+def test_results_are_described_in_a_few_lines() -> None:
+    scores = clustering_scores(["a", "a", "b"], ["a", "a", "b"])
+    ones = ", ".join(f"{metric}=1.000" for metric in METRICS)
+    assert repr(scores) == f"ClusteringScores(F1: {ones})"
+    macro = f"Scores(F1: {ones})"
+    assert repr(corpus_scores([scores])) == f"CorpusScores(1 documents,\n  corpus={scores!r},\n  macro={macro})"
+    certain = AntecedentDistribution.from_lists([[], [0]], [[], [900.0]])
+    posterior = metric_posterior(["a", "a"], sample_clusterings(certain, n_samples=9, doc_id="d"))
+    score = "conll f1: mean 1.000, 95% credible interval [1.000, 1.000]"
+    assert repr(posterior) == f"MetricPosterior({score}, n_samples=9, doc_id='d')"
+    corpus = repr(corpus_posterior([posterior]))
+    assert corpus.startswith(f"CorpusPosterior(1 documents,\n  corpus=MetricPosterior({score}, n_samples=9")
 
 
 # --- corpora -----------------------------------------------------------------------------------------------
@@ -474,9 +487,9 @@ def test_a_corpus_makes_a_tidy_table() -> None:
     assert frame.loc[("corpus", "lea"), "recall"] == found.corpus.lea.recall
 
 
-def test_scores_with_and_without_singletons_do_not_mix() -> None:
+def test_scores_with_and_without_singletons_raise() -> None:
     both = [clustering_scores([0, 0], [0, 0], singletons=keep) for keep in (True, False)]
-    with pytest.raises(ParameterError, match="documents must be scored with singletons all or none, got both"):
+    with pytest.raises(ParameterError, match="documents must be scored all with or all without singletons, got both"):
         corpus_scores(both)
 
 
@@ -494,22 +507,22 @@ def five_mentions(n_samples: int = 4000) -> ClusteringSamples:
 
 def exact_mean(metric: str, part: int) -> float:
     """Mean over all 52 clusterings of the five mentions."""
-    law = references.clustering_law(references.softmax_rows(CANDIDATES, SCORES))
+    clusterings = references.clustering_probs(references.softmax_rows(CANDIDATES, SCORES))
     total = 0.0
-    for labels, probability in law.items():
-        kept = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]
-        total += probability * float(reference.scores(*partial_sides(kept))[metric][part])  # type: ignore[arg-type]
+    for labels, probability in clusterings.items():
+        annotated = [(g, r) for g, r in zip(GOLD, labels, strict=True) if g is not None]
+        total += probability * float(reference.scores(*partial_sides(annotated))[metric][part])  # type: ignore[arg-type]
     return total
 
 
 @every_metric
-def test_the_posterior_mean_is_the_exact_one_within_its_monte_carlo_error(metric: Metric) -> None:
+def test_the_posterior_mean_equals_the_exact_one_within_its_monte_carlo_error(metric: Metric) -> None:
     found = [metric_posterior(GOLD, five_mentions(), metric=metric, part=part) for part in PARTS]
     expected = [exact_mean(metric, part) for part in range(3)]
     assert plausible_means([p.mean for p in found], expected, [p.mc_se for p in found]).all()
 
 
-def test_the_score_of_the_likeliest_clustering_is_no_posterior_mean() -> None:
+def test_the_score_of_the_likeliest_clustering_is_not_the_posterior_mean() -> None:
     # What the test above would not let pass.
     distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
     found = metric_posterior(GOLD, five_mentions(), metric="b3")
@@ -527,7 +540,7 @@ def test_posterior_values_are_the_scores_of_the_samples(metric: Metric, singleto
         assert found.values.tolist() == pytest.approx([values(scores, metric)[p] for scores in each], abs=1e-12)
 
 
-def test_many_samples_are_scored_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_change_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = metric_posterior(GOLD, five_mentions(50)).values
     monkeypatch.setattr(metric_counts, "_BLOCK", 4 * 7)  # seven samples of the four annotated mentions
     assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
@@ -535,7 +548,7 @@ def test_many_samples_are_scored_in_blocks_without_a_seam(monkeypatch: pytest.Mo
     assert metric_posterior(GOLD, five_mentions(50)).values.tolist() == whole.tolist()
 
 
-def test_the_interval_holds_its_share_of_the_samples() -> None:
+def test_the_interval_contains_its_share_of_the_samples() -> None:
     # Recall of B3: samples of n mentions, of which 0..n-1 are with the first one; so 1,000 values in steps.
     rows = [[0] * k + list(range(k, 40)) for k in range(1, 41)] * 25
     found = metric_posterior([7] * 40, samples_of(rows), metric="b3", part="recall", level=0.9)
@@ -546,7 +559,7 @@ def test_the_interval_holds_its_share_of_the_samples() -> None:
     assert (found.values > found.upper).mean() <= 0.05
 
 
-def test_the_posterior_says_its_spread_and_its_monte_carlo_error() -> None:
+def test_the_posterior_has_a_standard_deviation_and_a_monte_carlo_error() -> None:
     # B3 recall 1 and (2 * 1/2)/2 = 1/2, twice each: mean 3/4, sd sqrt(4 / 3) / 4, and half of it after four samples.
     found = metric_posterior([1, 1], samples_of([[0, 0], [0, 1], [0, 1], [0, 0]]), metric="b3", part="recall")
     assert found.values.tolist() == [1.0, 0.5, 0.5, 1.0]
@@ -557,7 +570,7 @@ def test_the_posterior_says_its_spread_and_its_monte_carlo_error() -> None:
 
 
 def test_where_all_samples_agree_the_monte_carlo_error_is_bounded() -> None:
-    # 100 samples of B3 recall 1/2: what was never seen has probability 1 - 0.05 ** 0.01 at most, and is 1/2 away.
+    # 100 samples of B3 recall 1/2: other values have probability 1 - 0.05 ** 0.01 at most, and are 1/2 away.
     found = metric_posterior([1, 1], samples_of([[0, 1]] * 100), metric="b3", part="recall")
     assert found.sd == 0.0
     assert found.interval == (0.5, 0.5)
@@ -610,7 +623,7 @@ def test_sample_s_of_every_document_is_sample_s_of_the_corpus(metric: Metric, si
         assert found.macro.values.tolist() == pytest.approx(macro, abs=1e-12)
 
 
-def test_the_posterior_of_a_corpus_is_surer_than_those_of_its_documents() -> None:
+def test_the_posterior_of_a_corpus_is_narrower_than_those_of_its_documents() -> None:
     annotated = four_documents(400)[:3]
     found = corpus_posterior(metric_posterior(gold, samples, level=0.8) for gold, samples in annotated)
     widths = found.document_summaries[:, 3] - found.document_summaries[:, 2]
@@ -636,17 +649,17 @@ def test_a_corpus_posterior_makes_a_table_of_documents() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def refused(message: str) -> Any:
+def raises(message: str) -> Any:
     return pytest.raises(ParameterError, match=f"^{re.escape(message)}$")
 
 
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "key must hold one entity a mention, got None"),
-        ("ab", "key must hold one entity a mention, got 'ab'"),
-        ({0, 1}, "key must hold one entity a mention, got {0, 1}"),
-        ([0], "key must have an entry a response mention (2), got 1"),
+        (None, "key must have one entity a mention, got None"),
+        ("ab", "key must have one entity a mention, got 'ab'"),
+        ({0, 1}, "key must have one entity a mention, got {0, 1}"),
+        ([0], "key must have one entry for each mention of the response (2), got 1"),
         ([0, 1.5], "key[1] must be a whole number, a string or None, got 1.5"),
         ([0, True], "key[1] must be a whole number, a string or None, got True"),
         ([[0], [1]], "key[0] must be a whole number, a string or None, got [0]"),
@@ -654,37 +667,36 @@ def refused(message: str) -> Any:
         (np.array([[0, 1]]), "key must be of one dimension, got 2"),
     ],
 )
-def test_labels_that_are_none_are_refused(key: Any, message: str) -> None:
-    with refused(message):
+def test_invalid_labels_raise(key: Any, message: str) -> None:
+    with raises(message):
         clustering_scores(key, [0, 1])
 
 
 @pytest.mark.parametrize(
     ("spans", "message"),
     [
-        ({"key_spans": [(0, 1), (1, 2)]}, "key_spans and response_spans must be given both or neither, got one"),
+        ({"key_spans": [(0, 1), (1, 2)]}, "key_spans must be given with response_spans or not at all"),
         (
             {"key_spans": [(0, 1)], "response_spans": [(0, 1), (1, 2)]},
             "key_spans must be as many as the labels (2), got 1",
         ),
         (
             {"key_spans": [(0, 1), (1, 2)], "response_spans": [0, 1]},
-            "response_spans must have a start and an end each (and a head, if they like), got an array of shape (2,)"
+            "response_spans must be pairs of start and end, or triples with a head, got an array of shape (2,)"
             " of int64",
         ),
         (
             {"key_spans": [(0, 1), (1, 2, 1)], "response_spans": [(0, 1), (1, 2)]},
-            "key_spans must have a start and an end each, got lists of unlike length",
+            "key_spans must be pairs of start and end, got lists of different length",
         ),
         (
             {"key_spans": [(0.0, 1.0), (1.0, 2.0)], "response_spans": [(0, 1), (1, 2)]},
-            "key_spans must have a start and an end each (and a head, if they like), got an array of shape (2, 2)"
-            " of float64",
+            "key_spans must be pairs of start and end, or triples with a head, got an array of shape (2, 2) of float64",
         ),
     ],
 )
-def test_spans_that_are_none_are_refused(spans: dict[str, Any], message: str) -> None:
-    with refused(message):
+def test_invalid_spans_raise(spans: dict[str, Any], message: str) -> None:
+    with raises(message):
         clustering_scores([0, 1], [0, 1], **spans)
 
 
@@ -695,13 +707,13 @@ def test_spans_that_are_none_are_refused(spans: dict[str, Any], message: str) ->
         ("abc", "key must be sets of mentions, got 'abc'"),
         (["abc"], "key[0] must be a set of mentions, got 'abc'"),
         ([{1}, 2], "key[1] must be a set of mentions, got 2"),
-        ([{1}, set()], "key[1] must hold a mention, got none"),
-        ([{1}, {2, 1}], "key must hold each mention once, got 1 in entities 0 and 1"),
-        ([[[0, 1]]], "key[0] must hold hashable mentions, (start, end) for instance, got [[0, 1]]"),
+        ([{1}, set()], "key[1] must have a mention, got none"),
+        ([{1}, {2, 1}], "key must have each mention once, got 1 in entities 0 and 1"),
+        ([[[0, 1]]], "key[0] must have hashable mentions, such as (start, end), got [[0, 1]]"),
     ],
 )
-def test_entities_that_are_no_partition_are_refused(key: Any, message: str) -> None:
-    with refused(message):
+def test_entities_that_are_not_a_partition_raise(key: Any, message: str) -> None:
+    with raises(message):
         entity_scores(key, [{1}])
 
 
@@ -711,28 +723,28 @@ def test_entities_that_are_no_partition_are_refused(key: Any, message: str) -> N
         ({"metric": "rand"}, f"metric must be one of {', '.join(METRICS)}, got 'rand'"),
         ({"part": "f2"}, "part must be one of recall, precision, f1, got 'f2'"),
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
-        ({"gold_spans": [(0, 1)]}, "gold_spans and response_spans must be given both or neither, got one"),
+        ({"gold_spans": [(0, 1)]}, "gold_spans must be given with response_spans or not at all"),
     ],
 )
-def test_options_of_a_posterior_are_checked(options: dict[str, Any], message: str) -> None:
-    with refused(message):
+def test_invalid_options_of_a_posterior_raise(options: dict[str, Any], message: str) -> None:
+    with raises(message):
         metric_posterior([0], samples_of([[0], [0]]), **options)
 
 
 def test_a_posterior_needs_gold_and_samples() -> None:
-    with refused("gold must hold one entity a mention, got None"):
+    with raises("gold must have one entity a mention, got None"):
         metric_posterior(None, samples_of([[0], [0]]))
-    with refused("gold must have an entry a response mention (1), got 2"):
+    with raises("gold must have one entry for each mention of the response (1), got 2"):
         metric_posterior([0, 1], samples_of([[0], [0]]))
-    with refused("samples must be ClusteringSamples, got list"):
+    with raises("samples must be ClusteringSamples, got list"):
         metric_posterior([0], [[0], [0]])  # type: ignore[arg-type]
-    with refused("samples.n_samples must be a whole number of at least 2, got 1"):
+    with raises("samples.n_samples must be a whole number of at least 2, got 1"):
         metric_posterior([0], samples_of([[0]]))
 
 
 @pytest.mark.parametrize("bring_together", [corpus_scores, corpus_posterior])
-def test_a_corpus_has_a_document(bring_together: Callable[[Any], Any]) -> None:
-    with refused("documents must be at least one, got none"):
+def test_a_corpus_without_documents_raises(bring_together: Callable[[Any], Any]) -> None:
+    with raises("documents must have at least one document, got none"):
         bring_together([])
 
 
@@ -743,27 +755,30 @@ def posterior(doc_id: str, n_samples: int = 2, metric: Metric = "b3", part: Part
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        (partial(posterior, "b", n_samples=3), "documents must be of one n_samples (2), got 3 of 'b'"),
-        (partial(posterior, "b", metric="muc"), "documents must be of one metric (b3), got muc of 'b'"),
-        (partial(posterior, "b", part="recall"), "documents must be of one part (f1), got recall of 'b'"),
-        (partial(posterior, "b", level=0.5), "documents must be of one level (0.95), got 0.5 of 'b'"),
-        (partial(posterior, "b", singletons=False), "documents must be of one singletons (True), got False of 'b'"),
-        (partial(posterior, "a"), "documents must each have a doc_id of their own, got 'a' twice"),
+        (partial(posterior, "b", n_samples=3), "documents must have the same n_samples (2), got 3 for 'b'"),
+        (partial(posterior, "b", metric="muc"), "documents must have the same metric (b3), got muc for 'b'"),
+        (partial(posterior, "b", part="recall"), "documents must have the same part (f1), got recall for 'b'"),
+        (partial(posterior, "b", level=0.5), "documents must have the same level (0.95), got 0.5 for 'b'"),
+        (
+            partial(posterior, "b", singletons=False),
+            "documents must have the same singletons (True), got False for 'b'",
+        ),
+        (partial(posterior, "a"), "documents must have unique doc_ids, got 'a' twice"),
         (
             lambda: corpus_posterior([posterior("b")]).macro,
-            "documents must be posteriors with their counts, got a mean over documents",
+            "documents must be posteriors with counts, got a mean over documents",
         ),
     ],
 )
-def test_posteriors_of_unlike_kinds_do_not_mix(second: Callable[[], Any], message: str) -> None:
-    with refused(message):
+def test_posteriors_of_different_kinds_raise(second: Callable[[], Any], message: str) -> None:
+    with raises(message):
         corpus_posterior([posterior("a"), second()])
 
 
 # --- real documents ----------------------------------------------------------------------------------------
 
 
-def test_likeliest_clusterings_of_the_real_corpus_score_as_measured_elsewhere(gum_path: Path) -> None:
+def test_likeliest_clusterings_of_the_real_corpus_have_the_published_scores(gum_path: Path) -> None:
     held_out = [document for document in read_documents(gum_path) if document.metadata["split"] in ("dev", "test")]
     found = corpus_scores(
         clustering_scores(document.gold or [], map_clustering(document.antecedents)) for document in held_out

@@ -1,4 +1,4 @@
-"""Pictures of calibration and cost: they show what the result holds; and what all pictures share."""
+"""Pictures of calibration and cost: they show the values of the result; and the style of all pictures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from corefsample.plots import (
     reliability_figure,
     save_figure,
 )
-from corefsample.plots.style import legible, thinned
+from corefsample.plots.style import legible
 
 
 def curve(n_pairs: int = 200, n_bins: int = 4) -> ReliabilityCurve:
@@ -77,7 +77,7 @@ def test_several_curves_get_a_legend_and_one_does_not() -> None:
     assert [text.get_text() for text in two.get_legend().get_texts()] == ["a", "b"]
 
 
-def test_a_name_with_a_low_line_is_in_the_legend() -> None:
+def test_a_name_with_an_underscore_is_in_the_legend() -> None:
     ax = reliability_axes(Figure().subplots(), {"_a": curve(), "b": curve()})
     assert len(ax.get_legend().get_texts()) == 2
 
@@ -89,15 +89,15 @@ def test_curves_differ_in_colour_marker_and_line() -> None:
     assert len({str(line._dash_pattern) for line in ax.lines[1:]}) == 6  # type: ignore[attr-defined]
 
 
-def test_no_curve_is_refused() -> None:
-    with pytest.raises(ParameterError, match="curves must hold at least one, got none"):
+def test_no_curve_raises() -> None:
+    with pytest.raises(ParameterError, match="curves must have at least one curve, got none"):
         reliability_axes(Figure().subplots(), {})
 
 
-def test_the_spread_of_predictions_is_the_share_at_or_above() -> None:
+def test_the_distribution_of_predictions_is_the_share_at_or_above() -> None:
     drawn = curve()
-    _, beneath = reliability_figure({"model": drawn}).axes
-    (steps,) = beneath.lines
+    _, below = reliability_figure({"model": drawn}).axes
+    (steps,) = below.lines
     # 200 pairs in 4 adaptive bins of 50.
     assert drawn.bins.share_above.tolist() == [1.0, 0.75, 0.5, 0.25]
     assert list(steps.get_ydata()) == [1.0, 0.75, 0.5, 0.25, 0.25]
@@ -179,7 +179,7 @@ def test_models_by_name_are_compared() -> None:
     assert labels(ax) == ["a", "b"]
 
 
-def test_parts_stand_apart_and_differ_in_colour_and_marker() -> None:
+def test_parts_are_separate_and_differ_in_colour_and_marker() -> None:
     table = pd.DataFrame(
         {"partition": ["all", "kind", "kind"], "group": ["all pairs", "x", "y"], "error": [0.1, 0.2, 0.3]}
     ).assign(lower=0.0, upper=0.4)
@@ -198,7 +198,7 @@ def test_many_rows_are_cut_off_and_counted() -> None:
         calibration_error_dots(tag_errors(), most=0)
 
 
-def test_no_error_and_no_column_are_told() -> None:
+def test_no_error_is_stated_and_no_column_raises() -> None:
     assert texts(calibration_error_dots({})) == ["No calibration error to draw."]
     with pytest.raises(ParameterError, match="errors must have a column tag or group, got error"):
         calibration_error_dots(pd.DataFrame({"error": [0.1]}))
@@ -260,32 +260,32 @@ def test_sizes_are_plain_numbers() -> None:
         (costs().assign(seconds=[1.0, np.nan, 1.0, 1.0]), "costs['seconds'] must be above 0, got nan"),
     ],
 )
-def test_costs_that_cannot_be_drawn_are_refused(table: pd.DataFrame, message: str) -> None:
+def test_invalid_costs_raise(table: pd.DataFrame, message: str) -> None:
     with pytest.raises(ParameterError) as error:
         cost_curves(table)
     assert str(error.value) == message
 
 
-def test_no_cost_says_so() -> None:
+def test_no_cost_is_stated() -> None:
     assert texts(cost_curves(costs().iloc[:0])) == ["No cost to draw."]
 
 
-# --- what all share ----------------------------------------------------------------------------------------
+# --- style ----------------------------------------------------------------------------------------
 
 
-# Machado, Oliveira & Fernandes (2009): what people without green or without red receptors see, in linear RGB.
-SEEN = {
+# Machado, Oliveira & Fernandes (2009): colours as people without green or red receptors see them, in linear RGB.
+PERCEIVED = {
     "all colours": np.eye(3),
     "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
     "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
 }
 
 
-@pytest.mark.parametrize("eyes", SEEN)
-def test_the_colours_are_apart_for_all_eyes(eyes: str) -> None:
+@pytest.mark.parametrize("vision", PERCEIVED)
+def test_the_colours_differ_for_colour_blind_readers(vision: str) -> None:
     linear = np.array([[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLOURS]) ** 2.2
-    seen = linear @ SEEN[eyes].T
-    distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
+    perceived = linear @ PERCEIVED[vision].T
+    distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(perceived, 2)]
     assert min(distances) > 0.1
 
 
@@ -301,15 +301,14 @@ def test_there_are_as_many_markers_and_lines_as_colours() -> None:
         ("$5 and $6", r"\$5 and \$6"),
         ("שלום", "שלום"),
         ("مرحبا", "مرحبا"),
-        ("日本", "□□"),
+        ("日本", "日本"),
         ("a\x00b", "ab"),
-        ("x\U000e0101", "x"),
-        ("\ud800x", "□x"),
+        ("\ud800x\u202e", "x"),
         ("", ""),
         ("_x", " _x"),
     ],
 )
-def test_a_label_is_made_so_that_it_can_be_drawn(text: str, drawn: str) -> None:
+def test_labels_are_printable_lines_without_markup(text: str, drawn: str) -> None:
     assert legible(text) == drawn
 
 
@@ -320,7 +319,7 @@ def test_a_long_label_is_shortened() -> None:
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_odd_names_are_drawn_without_a_warning(kind: str, tmp_path: Path) -> None:
+def test_unusual_names_are_saved_without_a_warning(kind: str, tmp_path: Path) -> None:
     names = ["$x_{$ 5", "$a^ $", "\\frac$$", "_hidden", "日本 👨‍👩‍👧 😀", "<b>&\"'", "\u202eabc", "ﷺ", "שלום"]
     drawn = curve()
     figure = Figure(figsize=(12, 6), layout="constrained")
@@ -329,14 +328,6 @@ def test_odd_names_are_drawn_without_a_warning(kind: str, tmp_path: Path) -> Non
     error = calibration_error([0.5], [1])
     calibration_error_dots(dict.fromkeys(names, error), ax=right.subplots(), title=names[4])
     save_figure(figure, tmp_path / f"odd.{kind}")
-
-
-def test_labels_are_thinned_evenly() -> None:
-    assert list(thinned(5, 5)) == [0, 1, 2, 3, 4]
-    assert list(thinned(6, 5)) == [0, 2, 4]
-    assert list(thinned(0, 5)) == []
-    with pytest.raises(ParameterError, match="most_labels must be a whole number of at least 1, got 0"):
-        thinned(5, 0)
 
 
 def svg_words(path: Path) -> set[str]:
@@ -365,7 +356,7 @@ def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").stat().st_size > 5000
 
 
-def test_of_a_part_of_a_figure_the_whole_is_saved(tmp_path: Path) -> None:
+def test_a_part_of_a_figure_is_saved_with_the_whole(tmp_path: Path) -> None:
     left, right = Figure(layout="constrained").subfigures(1, 2)
     reliability_figure({"left one": curve(), "b": curve()}, fig=left)
     reliability_figure({"right one": curve(), "b": curve()}, fig=right)

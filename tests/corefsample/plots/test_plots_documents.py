@@ -1,4 +1,4 @@
-"""Pictures of one document's clustering show its marginals, its entities and their number."""
+"""Pictures of one document: its marginals, its entities and their number."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.documents import Tokens
 from corefsample.plots import COLOURS, entity_count_bars, link_heat_map, link_network, save_figure
 from corefsample.plots.labels import place_labels
-from corefsample.summaries import DocumentLinks, EntityCountLaw, document_links, entity_count_law
+from corefsample.summaries import DocumentLinks, EntityCountPosterior, document_links, entity_count_posterior
 
 
 def document(n: int = 6) -> ScoredDocument:
-    """Mentions of one token; 2 is likely one with 0, 3 with 1, 4 maybe with 0."""
+    """Mentions of one token; 2 probably corefers with 0, 3 with 1, and 4 possibly with 0."""
     antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
     scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
     words = [f"w{i}" for i in range(n)]
@@ -77,42 +77,42 @@ def test_the_labels_of_many_mentions_are_thinned() -> None:
 
 
 @pytest.mark.parametrize("draw", [link_heat_map, link_network])
-def test_no_mention_says_so(draw: object) -> None:
+def test_no_mention_is_stated(draw: object) -> None:
     assert texts(draw(empty())) == ["No mention to draw."]  # type: ignore[operator]
 
 
 # --- number of entities ------------------------------------------------------------------------------------
 
 
-def test_bars_are_the_law_of_the_number_of_entities() -> None:
-    law = entity_count_law(document())
+def test_bars_are_the_probabilities_of_the_number_of_entities() -> None:
+    posterior = entity_count_posterior(document())
     ax = Figure().subplots()
-    assert entity_count_bars(law, ax=ax) is ax
+    assert entity_count_bars(posterior, ax=ax) is ax
     heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in ax.patches}
-    # 0, 1 and 5 are new for certain; 2, 3 and 4 may be: 3 to 6 entities.
-    assert heights == {count: law.pmf[count] for count in (3, 4, 5, 6)}
+    # 0, 1 and 5 are certainly new; 2, 3 and 4 may be: 3 to 6 entities.
+    assert heights == {count: posterior.pmf[count] for count in (3, 4, 5, 6)}
     mean, gold, best = ax.lines
-    assert list(mean.get_xdata()) == [law.mean, law.mean]
+    assert list(mean.get_xdata()) == [posterior.mean, posterior.mean]
     assert (list(gold.get_xdata()), list(best.get_xdata())) == ([3], [4])
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words[1:] == ["3 by gold", "4 by likeliest antecedents"]
 
 
-def test_a_mark_outside_of_the_likely_numbers_is_shown() -> None:
-    law = dataclasses.replace(entity_count_law(document()), gold_count=1)
-    ax = entity_count_bars(law)
+def test_a_mark_outside_the_likely_numbers_is_shown() -> None:
+    posterior = dataclasses.replace(entity_count_posterior(document()), gold_count=1)
+    ax = entity_count_bars(posterior)
     assert ax.get_xlim()[0] <= 0.5
     assert len(ax.patches) == 6
 
 
 def test_without_gold_there_is_no_gold_mark() -> None:
-    law = dataclasses.replace(entity_count_law(document()), gold_count=None)
-    assert not [text for text in entity_count_bars(law).get_legend().get_texts() if "gold" in text.get_text()]
+    posterior = dataclasses.replace(entity_count_posterior(document()), gold_count=None)
+    assert not [text for text in entity_count_bars(posterior).get_legend().get_texts() if "gold" in text.get_text()]
 
 
-def test_a_document_without_mentions_has_no_entity_for_certain() -> None:
-    law = EntityCountLaw("none", np.ones(1), 0.0, 0.0, 0, None)
-    (bar,) = entity_count_bars(law).patches
+def test_a_document_without_mentions_has_certainly_no_entity() -> None:
+    posterior = EntityCountPosterior("none", np.ones(1), 0.0, 0.0, 0, None)
+    (bar,) = entity_count_bars(posterior).patches
     assert (bar.get_x() + bar.get_width() / 2, bar.get_height()) == (0.0, 1.0)
 
 
@@ -150,7 +150,7 @@ def test_every_mention_of_a_small_document_is_labelled() -> None:
     assert sorted(texts(link_network(document_links(document()), most_labels=2))) == ["w0", "w1"]
 
 
-def test_the_layout_depends_on_the_seed_alone() -> None:
+def test_the_layout_depends_only_on_the_seed() -> None:
     links = document_links(document())
 
     def places(seed: int) -> list[list[float]]:
@@ -161,24 +161,26 @@ def test_the_layout_depends_on_the_seed_alone() -> None:
     assert places(1) != places(2)
 
 
-def test_a_floor_outside_its_range_is_refused() -> None:
+def test_options_outside_their_range_raise() -> None:
     with pytest.raises(ParameterError, match=r"floor must lie in \(0, 1\], got 0"):
         link_network(document_links(document()), floor=0)
     with pytest.raises(ParameterError, match="most_labels must be a whole number of at least 1, got 0"):
         link_network(document_links(document()), most_labels=0)
+    with pytest.raises(ParameterError, match="most_labels must be a whole number of at least 1, got 0"):
+        link_heat_map(document_links(document()), most_labels=0)
 
 
-def test_a_label_takes_the_side_where_nothing_stands() -> None:
+def test_a_label_is_placed_at_the_free_side() -> None:
     ax = Figure(figsize=(5, 5)).subplots()
     ax.set(xlim=(0, 10), ylim=(0, 10))
-    # Above the first point stands another, below it a line: the label goes to the right.
+    # Another point is above the first one and a line below it, so the label is to the right.
     points = np.array([[5.0, 5.0], [5.0, 5.4]])
     place_labels(ax, points, [(0, "label")], lines=np.array([[[3.0, 4.7], [7.0, 4.7]]]))
     (label,) = ax.texts
     assert (label.get_ha(), label.get_va()) == ("left", "center")
 
 
-def test_a_label_that_would_lie_on_others_is_left_out() -> None:
+def test_a_label_that_would_cover_others_is_left_out() -> None:
     ax = Figure(figsize=(5, 5)).subplots()
     ax.set(xlim=(0, 10), ylim=(0, 10))
     place_labels(ax, np.full((40, 2), 5.0), [(k, "one and the same") for k in range(40)])
@@ -204,6 +206,6 @@ def test_words_of_any_script_are_drawn(kind: str, tmp_path: Path) -> None:
         assert not list(ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}script"))
 
 
-def test_the_marks_are_of_the_palette() -> None:
-    ax = entity_count_bars(entity_count_law(document()))
+def test_marks_have_colours_of_the_palette() -> None:
+    ax = entity_count_bars(entity_count_posterior(document()))
     assert ax.lines[0].get_color() == COLOURS[0]

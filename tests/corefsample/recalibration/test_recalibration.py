@@ -1,4 +1,4 @@
-"""Structured recalibration: the losses against plain loops and enumeration, the fit against what gold was made by."""
+"""Recalibration: losses against plain loops and enumeration, fits against the parameters that generated gold."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ from corefsample.recalibration import (
     Recalibration,
     RecalibrationDraws,
     RecalibrationFitter,
-    bootstrap_recalibration,
-    cross_fit,
     fit_recalibration,
 )
 from corefsample.recalibration._losses import GoldSet, Likelihood
 from corefsample.recalibration._surface import LossSurface, find_surface
 
-HOW = {"missing": "skip", "unannotated": "skip"}
+SKIP = {"missing": "skip", "unannotated": "skip"}
+
+
+def cross_fit(
+    documents: list[ScoredDocument], n_folds: int, *, objective: Any = "likelihood", **options: int
+) -> CrossFit:
+    return RecalibrationFitter(documents, objective=objective).cross_fit(n_folds, **options)
 
 
 @st.composite
@@ -51,38 +55,38 @@ def losses_of(lists: Lists, gold: list[int | str | None], missing: str = "skip")
     return Likelihood(GoldSet.of([rr.document(lists, gold)], missing=missing, unannotated="skip"))
 
 
-# --- what it does to scores ---------------------------------------------------------------------------------
+# --- recalibrated scores ---------------------------------------------------------------------------------
 
 
 @given(strategies.antecedent_lists(1, 6, strategies.mild_scores), recalibrations)
-def test_a_new_score_is_the_score_over_the_temperature_less_the_bias(lists: Lists, change: Recalibration) -> None:
-    made = change.apply(AntecedentDistribution.from_lists(*lists))
+def test_a_new_score_is_the_score_over_the_temperature_minus_the_bias(lists: Lists, change: Recalibration) -> None:
+    after = change.apply(AntecedentDistribution.from_lists(*lists))
     expected = AntecedentDistribution.from_lists(*rr.recalibrated(lists, change.temperature, change.new_bias))
     for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
-        np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
 
 
-def test_a_positive_bias_makes_new_likelier_and_a_high_temperature_flattens() -> None:
+def test_a_positive_bias_makes_new_likelier_and_a_high_temperature_makes_choices_equal() -> None:
     before = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [2.0], [1.0, -1.0]])
     assert (Recalibration(1.0, 0.5).apply(before).new_probs[1:] > before.new_probs[1:]).all()
     assert (Recalibration(1.0, -0.5).apply(before).new_probs[1:] < before.new_probs[1:]).all()
-    # At temperature 10^9 every candidate and NEW are alike.
+    # At temperature 10^9 all candidates and NEW are equally likely.
     np.testing.assert_allclose(Recalibration(1e9).apply(before).probs, [1 / 2, 1 / 3, 1 / 3], atol=1e-8)
 
 
-def test_no_change_leaves_every_bit() -> None:
+def test_no_recalibration_changes_no_bit() -> None:
     before = AntecedentDistribution.from_lists([[], [0]], [[], [0.1 + 0.2]])
     assert Recalibration().apply(before).scores[0] == 0.1 + 0.2
 
 
-def test_a_recalibrated_document_keeps_everything_else() -> None:
+def test_a_recalibrated_document_has_the_same_other_fields() -> None:
     before = rr.document(Lists([[], [0]], [[], [3.0]]), ["a", None])
     after = Recalibration(2.0, 0.5).apply_document(before)
     assert after.antecedents.scores.tolist() == [1.0]  # 3 / 2 - 0.5
     assert (after.doc_id, after.gold, after.mentions.tolist()) == ("d", ["a", None], before.mentions.tolist())
 
 
-def test_a_recalibration_survives_json() -> None:
+def test_a_recalibration_can_be_stored_as_json() -> None:
     change = Recalibration(np.float32(0.75), 1)  # type: ignore[arg-type]
     assert change.to_json() == {"temperature": 0.75, "new_bias": 1.0}
     assert Recalibration.from_json(change.to_json()) == change
@@ -91,26 +95,26 @@ def test_a_recalibration_survives_json() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0.0,), "temperature must be a finite number above 0, got 0.0"),
-        ((-1.0,), "temperature must be a finite number above 0, got -1.0"),
-        ((math.nan,), "temperature must be a finite number above 0, got nan"),
-        ((True,), "temperature must be a finite number above 0, got True"),
-        (("2",), "temperature must be a finite number above 0, got '2'"),
+        ((0.0,), "temperature must be above 0, got 0.0"),
+        ((-1.0,), "temperature must be above 0, got -1.0"),
+        ((math.nan,), "temperature must be a finite number, got nan"),
+        ((True,), "temperature must be a finite number, got True"),
+        (("2",), "temperature must be a finite number, got '2'"),
         ((1.0, math.inf), "new_bias must be a finite number, got inf"),
     ],
 )
-def test_a_recalibration_refuses_what_is_no_number_in_range(arguments: tuple[Any, ...], message: str) -> None:
+def test_a_number_out_of_range_raises(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         Recalibration(*arguments)
 
 
 @pytest.mark.parametrize("content", [{}, {"temperature": 1.0}, {"temperature": 1, "new_bias": 0, "more": 1}, [1, 2]])
-def test_json_of_something_else_is_refused(content: Any) -> None:
-    with pytest.raises(ParameterError, match="recalibration must hold temperature and new_bias alone, got"):
+def test_json_with_other_fields_raises(content: Any) -> None:
+    with pytest.raises(ParameterError, match="recalibration must have the fields temperature and new_bias only, got"):
         Recalibration.from_json(content)
 
 
-def test_a_score_that_would_overflow_is_refused() -> None:
+def test_a_score_that_would_overflow_raises() -> None:
     large = AntecedentDistribution.from_lists([[], [0]], [[], [1e300]])
     with pytest.raises(ParameterError, match="temperature must leave every score finite, got 1e-10"):
         Recalibration(1e-10).apply(large)
@@ -122,11 +126,11 @@ def test_a_score_that_would_overflow_is_refused() -> None:
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(annotated(), recalibrations, st.sampled_from(["skip", "floor"]))
-def test_the_likelihood_is_that_of_the_definition(
+def test_the_likelihood_follows_the_definition(
     case: tuple[Lists, list[int | str | None]], change: Recalibration, missing: str
 ) -> None:
     lists, gold = case
-    # Floored or not: the lowest candidate is the lowest at every temperature.
+    # The lowest candidate is the same at every temperature.
     expected = rr.mention_losses(rr.recalibrated(lists, change.temperature, change.new_bias), gold, missing)
     losses = losses_of(lists, gold, missing)
     np.testing.assert_allclose(
@@ -183,22 +187,22 @@ def test_link_scores_of_one_pair_by_hand() -> None:
         assert LinkScore("log")(document, Recalibration()) == pytest.approx(log)
 
 
-def test_a_log_score_over_hundreds_of_pairs_loses_nothing() -> None:
+def test_a_log_score_over_hundreds_of_pairs_does_not_underflow() -> None:
     # 80 mentions without candidates, one gold entity: every pair is impossible and costs -log 1e-6. The last mention's
-    # 79 pairs together have 1e-474, which no float holds.
+    # 79 pairs together have 1e-474, which is below the smallest float.
     lists = Lists([[] for _ in range(80)], [[] for _ in range(80)])
     loss = LinkScore("log")(rr.document(lists, ["a"] * 80), Recalibration())
     assert loss == pytest.approx(3160 * 6 * math.log(10))
 
 
-def test_a_link_score_is_not_misled_by_two_documents_of_one_name() -> None:
+def test_two_documents_with_one_name_have_link_scores_of_their_own() -> None:
     lists = Lists([[], [0]], [[], [math.log(3)]])
     score = LinkScore()
     assert score(rr.document(lists, ["a", "a"]), Recalibration()) == pytest.approx(1 / 16)
     assert score(rr.document(lists, ["a", "b"]), Recalibration()) == pytest.approx(9 / 16)
 
 
-def test_a_pair_that_gold_makes_and_the_candidates_cannot_has_a_bounded_log_score() -> None:
+def test_a_gold_pair_that_is_impossible_has_a_bounded_log_score() -> None:
     document = rr.document(Lists([[], []], [[], []]), ["a", "a"])
     assert LinkScore("log")(document, Recalibration()) == pytest.approx(-math.log(1e-6))
 
@@ -210,7 +214,7 @@ PARTLY = Lists([[], [0], [1], [1, 2], [3]], [[], [1.0], [0.5], [2.0, -1.0], [0.2
 PARTLY_GOLD: list[int | str | None] = ["a", None, "a", "a", "b"]
 
 
-def test_what_gold_gives_is_counted() -> None:
+def test_gold_annotations_are_counted() -> None:
     counts = fit_counts([rr.document(PARTLY, PARTLY_GOLD)])
     assert counts == {
         "n_documents": 1,
@@ -225,10 +229,10 @@ def test_what_gold_gives_is_counted() -> None:
 
 
 def fit_counts(documents: list[ScoredDocument], **options: str) -> dict[str, int]:
-    return GoldSet.of(documents, **{**HOW, **options}).counts.to_json()
+    return GoldSet.of(documents, **{**SKIP, **options}).counts.to_json()
 
 
-def test_a_candidate_of_unknown_entity_is_left_out_of_its_mention() -> None:
+def test_a_candidate_of_unknown_entity_is_left_out() -> None:
     # Terms: NEW of mention 0 alone: 0; mention 3 chooses 2 (e^-1) or NEW: ln(1 + e); 4: NEW or 3: ln(1 + e^.25).
     losses = losses_of(PARTLY, PARTLY_GOLD)
     expected = math.log(1 + math.e) + math.log(1 + math.exp(0.25))
@@ -240,8 +244,8 @@ def test_a_mention_whose_candidates_are_all_unknown_cannot_be_floored() -> None:
     assert fit_counts([rr.document(PARTLY, PARTLY_GOLD)], missing="floor")["n_floored"] == 0
 
 
-def test_a_floored_mention_takes_its_lowest_candidate() -> None:
-    # Mention 2 is in a, and its candidate 1 in b: floored, that one stands in for mention 0.
+def test_a_floored_mention_uses_its_lowest_candidate() -> None:
+    # Mention 2 is in a, and its candidate 1 in b: floored, candidate 1 replaces mention 0.
     lists = Lists([[], [], [1]], [[], [], [-3.0]])
     gold: list[int | str | None] = ["a", "b", "a"]
     assert losses_of(lists, gold).at(Recalibration())[0] == 0.0
@@ -258,7 +262,7 @@ def test_mentions_without_an_entity_can_be_entities_of_their_own() -> None:
     assert LinkScore().n_terms(document) == 6
 
 
-def test_documents_without_gold_have_no_part_and_are_counted() -> None:
+def test_documents_without_gold_are_left_out_and_counted() -> None:
     bare = rr.document(PARTLY, None, "bare")
     empty = rr.document(PARTLY, [None] * 5, "empty")
     with_gold = rr.document(PARTLY, PARTLY_GOLD, "gold")
@@ -281,7 +285,7 @@ def two_scores() -> list[ScoredDocument]:
     return [rr.document(*pairs_of(1.0, 5, 5), "one"), rr.document(*pairs_of(2.0, 8, 2), "two")]
 
 
-def test_two_shares_of_two_scores_are_met_exactly() -> None:
+def test_the_fit_gives_two_scores_their_two_shares_exactly() -> None:
     # 5 of 10 linked at score 1 and 8 of 10 at score 2: 1/T - b = ln 1 and 2/T - b = ln 4, so 1/T = b = ln 4.
     found = fit_recalibration(two_scores()).recalibration
     assert found.temperature == pytest.approx(1 / math.log(4), rel=1e-6)
@@ -289,7 +293,7 @@ def test_two_shares_of_two_scores_are_met_exactly() -> None:
 
 
 @pytest.mark.parametrize("score", ["brier", "log"])
-def test_link_scores_meet_the_same_shares(score: str) -> None:
+def test_link_scores_give_the_same_shares(score: str) -> None:
     # Pairs of different entities that cannot be linked add nothing (P = 0): shares minimise either score.
     found = fit_recalibration(two_scores(), objective=LinkScore(score)).recalibration
     assert found.temperature == pytest.approx(1 / math.log(4), rel=2e-3)
@@ -298,7 +302,7 @@ def test_link_scores_meet_the_same_shares(score: str) -> None:
 
 def test_the_scores_of_a_fit_are_means_over_terms() -> None:
     fit = fit_recalibration(two_scores())
-    # As scored: P(link) is 1/(1+e^-1) and 1/(1+e^-2); first mentions cost nothing but count.
+    # As scored: P(link) is 1/(1+e^-1) and 1/(1+e^-2); first mentions have loss 0 but count.
     odds = [
         math.log(1 + math.exp(-1)),
         math.log(1 + math.exp(1)),
@@ -310,7 +314,7 @@ def test_the_scores_of_a_fit_are_means_over_terms() -> None:
     assert fit.n_terms == 40
     assert fit.score_before == pytest.approx(before / 40)
     assert fit.score_after == pytest.approx(after / 40)
-    assert fit.to_json()["gold"]["n_linked"] == 13
+    assert fit.gold.n_linked == 13
 
 
 @pytest.fixture(scope="module")
@@ -319,7 +323,7 @@ def calibrated() -> list[ScoredDocument]:
 
 
 @pytest.mark.parametrize("objective", ["likelihood", "links"])
-def test_scores_that_made_gold_need_no_recalibration(calibrated: list[ScoredDocument], objective: Any) -> None:
+def test_scores_that_generated_gold_need_no_recalibration(calibrated: list[ScoredDocument], objective: Any) -> None:
     fitter = RecalibrationFitter(calibrated, objective=objective)
     fit, draws = fitter.fit().recalibration, fitter.bootstrap(200)
     errors = np.array([np.log(draws.temperature).std(ddof=1), draws.new_bias.std(ddof=1)])
@@ -330,7 +334,7 @@ def test_scores_that_made_gold_need_no_recalibration(calibrated: list[ScoredDocu
 
 @pytest.mark.parametrize("objective", ["likelihood", "links", LinkScore("log")])
 @pytest.mark.parametrize("factor", [0.5, 30.0])
-def test_multiplied_scores_come_back_to_the_same_fit(
+def test_multiplied_scores_multiply_the_temperature(
     calibrated: list[ScoredDocument], objective: Any, factor: float
 ) -> None:
     documents = calibrated[:8]
@@ -341,11 +345,11 @@ def test_multiplied_scores_come_back_to_the_same_fit(
     assert found.new_bias == pytest.approx(plain.new_bias, abs=1e-4)
 
 
-def test_a_shifted_bias_comes_back(calibrated: list[ScoredDocument]) -> None:
+def test_a_shift_of_the_scores_changes_the_bias(calibrated: list[ScoredDocument]) -> None:
     shifted = [Recalibration(1.0, -0.7).apply_document(document) for document in calibrated[:12]]
     plain = fit_recalibration(calibrated[:12]).recalibration
     found = fit_recalibration(shifted).recalibration
-    # (s + 0.7) / T - b: the bias found makes up for 0.7 / T.
+    # (s + 0.7) / T - b: the bias compensates for 0.7 / T.
     assert found.temperature == pytest.approx(plain.temperature, rel=1e-5)
     assert found.new_bias == pytest.approx(plain.new_bias + 0.7 / plain.temperature, abs=1e-5)
 
@@ -360,11 +364,11 @@ def test_the_order_of_documents_does_not_matter(calibrated: list[ScoredDocument]
         np.testing.assert_allclose(a.temperature, b.temperature, rtol=1e-6)
 
 
-# --- objectives of one's own --------------------------------------------------------------------------------
+# --- custom objectives --------------------------------------------------------------------------------
 
 
 def bowl(at: tuple[float, float]) -> Callable[[ScoredDocument, Recalibration], float]:
-    """Least at a log temperature and a bias."""
+    """Loss with its minimum at a log temperature and a bias."""
 
     def loss(document: ScoredDocument, change: Recalibration) -> float:
         x, y = math.log(change.temperature) - at[0], change.new_bias - at[1]
@@ -374,7 +378,7 @@ def bowl(at: tuple[float, float]) -> Callable[[ScoredDocument, Recalibration], f
 
 
 @pytest.mark.parametrize("at", [(0.1, 0.2), (-0.3, 1.0), (2.0, -4.0)])
-def test_a_function_of_ones_own_is_made_small_wherever_its_minimum_lies(
+def test_a_custom_objective_is_minimised_wherever_its_minimum_lies(
     calibrated: list[ScoredDocument], at: tuple[float, float]
 ) -> None:
     fit = fit_recalibration(calibrated[:3], objective=bowl(at))
@@ -383,8 +387,8 @@ def test_a_function_of_ones_own_is_made_small_wherever_its_minimum_lies(
     assert (fit.objective, fit.n_terms) == ("loss", 3.0)
 
 
-@pytest.mark.parametrize("apart", [(0.2, 0.4), (2.0, 4.0)])  # near, and beyond what is searched at first
-def test_documents_weigh_by_their_losses(calibrated: list[ScoredDocument], apart: tuple[float, float]) -> None:
+@pytest.mark.parametrize("apart", [(0.2, 0.4), (2.0, 4.0)])  # inside and outside the region of the first search
+def test_the_minimum_is_that_of_the_summed_losses(calibrated: list[ScoredDocument], apart: tuple[float, float]) -> None:
     # Two bowls of equal shape: the sum is least halfway; with one document held out, at the other's.
     places = {"doc 0": (0.0, 0.0), "doc 1": apart}
 
@@ -422,14 +426,12 @@ class _Nothing(DocumentObjective):
         ),
     ],
 )
-def test_objectives_that_cannot_be_fitted_are_refused(
-    calibrated: list[ScoredDocument], objective: Any, message: str
-) -> None:
+def test_objectives_that_cannot_be_fitted_raise(calibrated: list[ScoredDocument], objective: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         fit_recalibration(calibrated[:3], objective=objective)
 
 
-# --- gold that settles nothing ------------------------------------------------------------------------------
+# --- gold that determines nothing ------------------------------------------------------------------------------
 
 ONE_LINK = Lists([[], [0]], [[], [1.0]])
 
@@ -437,13 +439,13 @@ ONE_LINK = Lists([[], [0]], [[], [1.0]])
 @pytest.mark.parametrize(
     ("lists", "gold"),
     [
-        (ONE_LINK, ["a", "b"]),  # all NEW: the bias runs off to infinity
+        (ONE_LINK, ["a", "b"]),  # all NEW: the bias goes to infinity
         (ONE_LINK, ["a", "a"]),  # all linked: to minus infinity
         (Lists([[], [0], [0, 1]], [[], [-2.0], [-1.0, 3.0]]), ["a", "b", "b"]),  # separable: the temperature to 0
         (Lists([[], [0], [0]], [[], [1.0], [1.0]]), ["a", "a", "b"]),  # one score: a ridge of solutions
     ],
 )
-def test_gold_that_settles_no_recalibration_is_refused(lists: Lists, gold: list[int | str | None]) -> None:
+def test_gold_that_determines_no_recalibration_raises(lists: Lists, gold: list[int | str | None]) -> None:
     with pytest.raises(ParameterError, match="gold must determine a temperature and a bias, got documents where"):
         fit_recalibration([rr.document(lists, gold)])
 
@@ -457,18 +459,18 @@ def test_gold_that_settles_no_recalibration_is_refused(lists: Lists, gold: list[
             [rr.document(ONE_LINK, [None, None])],
             "gold must annotate a mention of some document, got none in 1 documents",
         ),
-        ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents must have doc_ids of their own, got 'd' twice"),
+        ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents must have unique doc_ids, got 'd' twice"),
         (
             [rr.document(Lists([[], [0]], [[], [0.0]]), ["a", "b"])],
-            "scores must not all be 0 for a temperature to be fitted, got none other",
+            "scores must not all be 0: no temperature can be fitted",
         ),
         (
             [rr.document(Lists([[]], [[]]), ["a"])],
-            "scores must not all be 0 for a temperature to be fitted, got none other",
+            "scores must not all be 0: no temperature can be fitted",
         ),
     ],
 )
-def test_documents_that_cannot_be_fitted_to_are_refused(documents: list[ScoredDocument], message: str) -> None:
+def test_documents_that_determine_no_fit_raise(documents: list[ScoredDocument], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         fit_recalibration(documents)
 
@@ -480,7 +482,7 @@ def test_documents_that_cannot_be_fitted_to_are_refused(documents: list[ScoredDo
         ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
     ],
 )
-def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_unknown_options_raise(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         fit_recalibration([rr.document(ONE_LINK, ["a", "a"])], **options)
 
@@ -493,7 +495,7 @@ def held_out(calibrated: list[ScoredDocument]) -> CrossFit:
     return cross_fit(calibrated[:20], 6, seed=1)
 
 
-def test_every_document_is_held_out_once_in_folds_of_like_size(held_out: CrossFit) -> None:
+def test_every_document_is_held_out_once_in_folds_of_similar_size(held_out: CrossFit) -> None:
     assert np.bincount(held_out.folds).tolist() == [4, 4, 3, 3, 3, 3]  # 20 = 6 * 3 + 2
     assert held_out.n_folds == 6
 
@@ -507,28 +509,28 @@ def test_a_fold_is_fitted_on_all_others(calibrated: list[ScoredDocument], held_o
         assert held_out.recalibrations[fold].new_bias == pytest.approx(expected.new_bias, abs=1e-6)
 
 
-def test_held_out_losses_are_those_of_the_fold_that_did_not_see_the_document(
+def test_held_out_losses_come_from_the_fit_without_the_document(
     calibrated: list[ScoredDocument], held_out: CrossFit
 ) -> None:
     for d, document in enumerate(calibrated[:20]):
-        losses = Likelihood(GoldSet.of([document], **HOW))  # type: ignore[arg-type]
+        losses = Likelihood(GoldSet.of([document], **SKIP))  # type: ignore[arg-type]
         assert held_out.loss_before[d] == pytest.approx(losses.at(Recalibration())[0])
         assert held_out.loss_after[d] == pytest.approx(losses.at(held_out.recalibration_of(document.doc_id))[0])
     assert held_out.score_before == pytest.approx(held_out.loss_before.sum() / (20 * 40))
     assert held_out.score_after == pytest.approx(held_out.loss_after.sum() / (20 * 40))
 
 
-def test_the_error_of_the_change_is_that_of_a_mean_where_documents_are_alike() -> None:
+def test_the_error_of_the_change_is_that_of_a_mean_if_documents_have_equal_size() -> None:
     # Equal numbers of terms: the ratio is a mean of per-document means, with standard error sd / sqrt(n).
     change = np.array([0.1, -0.4, 0.2, 0.5])
-    counts = GoldSet.of([rr.document(ONE_LINK, ["a", "a"])], **HOW).counts  # type: ignore[arg-type]
+    counts = GoldSet.of([rr.document(ONE_LINK, ["a", "a"])], **SKIP).counts  # type: ignore[arg-type]
     fit = CrossFit(
         "x", tuple("abcd"), np.arange(4), (Recalibration(),) * 4, np.full(4, 2.0), np.zeros(4), 2 * change, (), counts
     )
     assert fit.score_change_se == pytest.approx(change.std(ddof=1) / 2)
 
 
-def test_a_cross_fit_as_a_table_has_a_row_a_document(held_out: CrossFit) -> None:
+def test_a_cross_fit_has_a_table_with_a_row_a_document(held_out: CrossFit) -> None:
     table = held_out.to_frame()
     assert list(table) == ["doc_id", "fold", "temperature", "new_bias", "n_terms", "loss_before", "loss_after"]
     assert len(table) == 20
@@ -536,7 +538,7 @@ def test_a_cross_fit_as_a_table_has_a_row_a_document(held_out: CrossFit) -> None
     assert one["temperature"] == held_out.recalibrations[one["fold"]].temperature
 
 
-def test_other_seeds_deal_other_folds(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
+def test_other_seeds_give_other_folds(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
     other = cross_fit(calibrated[:20], 6, seed=2)
     assert other.folds.tolist() != held_out.folds.tolist()
 
@@ -549,12 +551,12 @@ def test_other_seeds_deal_other_folds(calibrated: list[ScoredDocument], held_out
         (4, "n_folds must be at most the number of documents with gold (3), got 4"),
     ],
 )
-def test_folds_that_cannot_be_are_refused(calibrated: list[ScoredDocument], n_folds: Any, message: str) -> None:
+def test_an_invalid_number_of_folds_raises(calibrated: list[ScoredDocument], n_folds: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         cross_fit(calibrated[:3], n_folds)
 
 
-def test_a_document_that_was_not_fitted_has_no_fold(held_out: CrossFit) -> None:
+def test_the_fold_of_an_unknown_document_raises(held_out: CrossFit) -> None:
     with pytest.raises(ParameterError, match="doc_id must be one of the documents fitted, got 'nobody'"):
         held_out.recalibration_of("nobody")
 
@@ -563,7 +565,7 @@ def test_a_document_that_was_not_fitted_has_no_fold(held_out: CrossFit) -> None:
 
 
 @pytest.mark.parametrize("objective", ["likelihood", "links"])
-def test_a_refit_is_the_fit_of_the_documents_drawn(calibrated: list[ScoredDocument], objective: Any) -> None:
+def test_a_refit_equals_the_fit_to_the_resampled_documents(calibrated: list[ScoredDocument], objective: Any) -> None:
     documents = calibrated[:15]
     fitter = RecalibrationFitter(documents, objective=objective)
     rng = np.random.default_rng(8)
@@ -579,19 +581,17 @@ def test_a_refit_is_the_fit_of_the_documents_drawn(calibrated: list[ScoredDocume
         assert point[1] == pytest.approx(direct.new_bias, abs=0.02)
 
 
-def test_draws_spread_as_the_sandwich_formula_says(calibrated: list[ScoredDocument]) -> None:
+def test_the_spread_of_draws_follows_the_sandwich_formula(calibrated: list[ScoredDocument]) -> None:
     fitter = RecalibrationFitter(calibrated)
     draws = fitter.bootstrap(600)
     spread = np.array([np.log(draws.temperature).std(), draws.new_bias.std()])
     point, _ = fitter._surface.minimum(np.ones(60))
-    # A standard deviation of 600 draws errs by 2.9%, times 4.9; some 5% more are of higher order in 60 documents.
+    # The standard deviation of 600 draws has an error of 2.9%, times 4.9; terms of higher order add about 5%.
     np.testing.assert_allclose(spread, fitter._surface.standard_errors(point, np.ones(60)), rtol=0.2)
 
 
-def test_draws_depend_on_seed_and_documents_alone(calibrated: list[ScoredDocument]) -> None:
-    one = bootstrap_recalibration(calibrated[:10], 8, seed=5)
-    again = bootstrap_recalibration(calibrated[:10], 8, seed=5)
-    other = bootstrap_recalibration(calibrated[:10], 8, seed=6)
+def test_draws_depend_only_on_seed_and_documents(calibrated: list[ScoredDocument]) -> None:
+    one, again, other = (RecalibrationFitter(calibrated[:10]).bootstrap(8, seed=seed) for seed in (5, 5, 6))
     assert one.temperature.tolist() == again.temperature.tolist()
     assert one.temperature.tolist() != other.temperature.tolist()
     assert len(one) == 8
@@ -599,19 +599,19 @@ def test_draws_depend_on_seed_and_documents_alone(calibrated: list[ScoredDocumen
     assert one.to_frame().shape == (8, 3)
 
 
-def test_draws_of_all_folds_weigh_the_documents_alike(calibrated: list[ScoredDocument]) -> None:
-    # Folds share most documents, so shared weights make their refits go up and down together.
+def test_draws_of_all_folds_share_their_document_weights(calibrated: list[ScoredDocument]) -> None:
+    # Folds share most documents, so shared weights make their refits correlated.
     fit = cross_fit(calibrated[:16], 4, n_boot=40)
     draws = np.log([each.temperature for each in fit.draws])
     assert draws.shape == (4, 40)
-    # With weights of their own six correlations of 40 draws would be 0 on average, give or take 0.07.
+    # With independent weights the mean of six correlations of 40 draws would be 0, with standard error 0.07.
     assert np.corrcoef(draws)[np.triu_indices(4, 1)].mean() > 0.35
 
 
 @pytest.mark.parametrize(("n_boot", "seed"), [(0, 0), (1.5, 0), (3, -1)])
-def test_draws_that_cannot_be_made_are_refused(calibrated: list[ScoredDocument], n_boot: Any, seed: int) -> None:
+def test_invalid_options_of_a_bootstrap_raise(calibrated: list[ScoredDocument], n_boot: Any, seed: int) -> None:
     with pytest.raises(ParameterError, match=r"(n_boot|seed) must be a whole number of at least"):
-        bootstrap_recalibration(calibrated[:3], n_boot, seed=seed)
+        RecalibrationFitter(calibrated[:3]).bootstrap(n_boot, seed=seed)
 
 
 # --- the polynomials ----------------------------------------------------------------------------------------
@@ -629,7 +629,7 @@ class _Polynomials:
         return np.array([(x - 0.1) ** 2 + 0.2 * (b - 0.3) ** 2 + 0.1 * x**3, 2 * (x + 0.2) ** 2 + (b + 0.1) ** 2])
 
 
-def test_a_surface_of_their_degree_is_the_polynomials_themselves() -> None:
+def test_a_surface_of_their_degree_equals_the_polynomials() -> None:
     losses = _Polynomials()
     surface = LossSurface.around(losses, np.array([0.05, 0.1]), np.array([0.3, 0.5]), n_nodes=5, degree=3)
     weights = np.array([1.0, 2.0])
@@ -640,14 +640,14 @@ def test_a_surface_of_their_degree_is_the_polynomials_themselves() -> None:
     assert point == pytest.approx(least, abs=0.01)  # near the grid's step
 
 
-def test_a_minimum_outside_is_told_as_at_the_edge() -> None:
+def test_a_minimum_outside_the_region_is_at_the_edge() -> None:
     surface = LossSurface.around(_Polynomials(), np.array([2.0, 2.0]), np.array([0.3, 0.5]), n_nodes=5, degree=3)
     point, at_edge = surface.minimum(np.ones(2))
     assert at_edge
     assert point == pytest.approx([1.7, 1.5])
 
 
-def test_standard_errors_are_those_of_the_sandwich() -> None:
+def test_standard_errors_follow_the_sandwich_formula() -> None:
     # Two bowls (x - c)^2 + (b - d)^2 at c = -1, 1 and d = 0: least at 0, gradients -2c = 2, -2 along x, 0 along b.
     # H = 4 I, sum of squared gradients 8: variance of x = 8 / 16.
     class Bowls:
@@ -683,13 +683,13 @@ def test_a_fit_is_shrunk_by_its_distance_from_no_change_in_its_own_covariance() 
     assert shrunk.new_bias == pytest.approx(4 * np.log(2) * 5 / 6)
 
 
-def test_a_fit_within_its_noise_is_no_change() -> None:
-    # v = (s, 0): 3 / 2 < 2. And a fit that changes nothing has nothing to shrink.
+def test_a_fit_within_its_noise_shrinks_to_no_change() -> None:
+    # v = (s, 0): 3 / 2 < 2. A fit without change cannot shrink.
     assert CROSS.shrunk(Recalibration(temperature=2.0)) == Recalibration()
     assert CROSS.shrunk(Recalibration()) == Recalibration()
 
 
-def test_shrinking_forgets_in_what_units_the_two_are() -> None:
+def test_shrinkage_does_not_depend_on_units() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(50, 2)) @ np.array([[0.3, 0.1], [0.0, 0.2]])
     fit = Recalibration(temperature=1.5, new_bias=-0.7)
@@ -704,11 +704,17 @@ def test_shrinking_forgets_in_what_units_the_two_are() -> None:
 @pytest.mark.parametrize(
     ("draws", "fault"),
     [
-        (draws_around([1.0, 2.0], [0.0, 1.0]), "draws must be at least 3 to shrink by, got 2"),
+        (draws_around([1.0, 2.0], [0.0, 1.0]), "draws must be at least 3 to shrink a fit, got 2"),
         (draws_around([1.0, 1.0, 1.0], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
         (draws_around([1.0, np.e, np.e**2], [0.0, 1.0, 2.0]), "draws must differ in both numbers"),
     ],
 )
-def test_draws_that_say_nothing_of_a_covariance_are_refused(draws: RecalibrationDraws, fault: str) -> None:
+def test_draws_without_a_covariance_raise(draws: RecalibrationDraws, fault: str) -> None:
     with pytest.raises(ParameterError, match=fault):
         draws.shrunk(Recalibration(temperature=2.0))
+
+
+def test_results_are_described_in_one_line(held_out: CrossFit) -> None:
+    assert re.fullmatch(r"CrossFit\(likelihood: [\d.]+ to [\d.]+ held out, 6 folds of 20 documents\)", repr(held_out))
+    assert repr(CROSS) == "RecalibrationDraws(4 draws, temperature 1.12 (sd 0.54), new_bias 0 (sd 0.98))"
+    assert repr(Recalibration(2.0, 0.5)) == "Recalibration(temperature=2.0, new_bias=0.5)"

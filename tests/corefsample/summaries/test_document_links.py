@@ -1,4 +1,4 @@
-"""A document's links by entity, and the law of its number of entities, against enumeration and by hand."""
+"""A document's links by entity, and the distribution of its number of entities, against enumeration and by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from strategies.documents import Lists, antecedent_lists, mild_scores
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.documents import Tokens
-from corefsample.summaries import document_links, entity_count_law
+from corefsample.summaries import document_links, entity_count_posterior
 
 
 def scored(lists: Lists, gold: list[int | None] | None = None, words: list[str] | None = None) -> ScoredDocument:
@@ -29,7 +29,7 @@ EXAMPLE = Lists([[], [], [0], [1], [0]], [[], [], [3.0], [2.0], [-0.5]])
 GOLD: list[int | None] = [7, 8, None, 8, 7]
 
 
-def test_mentions_come_entity_by_entity() -> None:
+def test_mentions_are_sorted_by_entity() -> None:
     links = document_links(scored(EXAMPLE, words=list("abcde")))
     assert links.mentions.tolist() == [0, 2, 1, 3, 4]
     assert links.entities.tolist() == [0, 0, 1, 1, 2]
@@ -38,7 +38,7 @@ def test_mentions_come_entity_by_entity() -> None:
     assert links.source == "map"
 
 
-def test_gold_can_order_them_and_what_is_not_annotated_is_left_out() -> None:
+def test_mentions_can_be_sorted_by_gold_which_leaves_out_unannotated_ones() -> None:
     links = document_links(scored(EXAMPLE, GOLD), by="gold")
     assert links.mentions.tolist() == [0, 4, 1, 3]
     assert links.texts == ("mention 0", "mention 4", "mention 1", "mention 3")
@@ -55,8 +55,8 @@ def test_small_entities_can_be_left_out() -> None:
 
 @given(antecedent_lists(max_mentions=5, scores=mild_scores), st.integers(1, 3))
 def test_each_link_has_its_exact_probability(lists: Lists, smallest: int) -> None:
-    law = references.clustering_law(references.softmax_rows(*lists))
-    exact = references.link_marginals(law, len(lists.antecedents))
+    clusterings = references.clustering_probs(references.softmax_rows(*lists))
+    exact = references.link_marginals(clusterings, len(lists.antecedents))
     links = document_links(scored(lists), smallest=smallest)
     for a, first in enumerate(links.mentions.tolist()):
         for b, second in enumerate(links.mentions.tolist()):
@@ -77,39 +77,48 @@ def test_the_table_has_the_entity_of_each_mention() -> None:
 
 
 def test_arrays_are_read_only() -> None:
-    links, law = document_links(scored(EXAMPLE)), entity_count_law(scored(EXAMPLE))
-    for array in (links.mentions, links.entities, links.marginals, law.pmf):
+    links, posterior = document_links(scored(EXAMPLE)), entity_count_posterior(scored(EXAMPLE))
+    for array in (links.mentions, links.entities, links.marginals, posterior.pmf):
         assert not array.flags.writeable
 
 
-def test_bad_options_are_refused() -> None:
+def test_invalid_options_raise() -> None:
     with pytest.raises(ParameterError, match="by must be one of map, gold, got 'truth'"):
         document_links(scored(EXAMPLE), by="truth")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="smallest must be a whole number of at least 1, got 0"):
         document_links(scored(EXAMPLE), smallest=0)
-    with pytest.raises(ParameterError, match="gold must be there, got none"):
+    with pytest.raises(ParameterError, match="doc_id 'doc': gold is missing"):
         document_links(scored(EXAMPLE), by="gold")
 
 
 @given(antecedent_lists(max_mentions=5, scores=mild_scores))
-def test_the_law_of_the_number_of_entities_is_that_of_all_clusterings(lists: Lists) -> None:
+def test_the_number_of_entities_is_distributed_as_in_all_clusterings(lists: Lists) -> None:
     n = len(lists.antecedents)
-    exact = references.entity_count_pmf(references.clustering_law(references.softmax_rows(*lists)), n)
-    law = entity_count_law(scored(lists))
-    np.testing.assert_allclose(law.pmf, exact, atol=1e-12)
+    exact = references.entity_count_pmf(references.clustering_probs(references.softmax_rows(*lists)), n)
+    posterior = entity_count_posterior(scored(lists))
+    np.testing.assert_allclose(posterior.pmf, exact, atol=1e-12)
     counts = np.arange(n + 1)
-    assert law.mean == pytest.approx(float(counts @ exact), abs=1e-9)
-    assert law.sd == pytest.approx(float(np.sqrt(max(0.0, (counts - law.mean) ** 2 @ exact))), abs=1e-6)
-    assert law.n_mentions == n
-    assert law.to_frame()["probability"].tolist() == law.pmf.tolist()
-    assert law.to_frame()["n_entities"].tolist() == counts.tolist()
+    assert posterior.mean == pytest.approx(float(counts @ exact), abs=1e-9)
+    assert posterior.sd == pytest.approx(float(np.sqrt(max(0.0, (counts - posterior.mean) ** 2 @ exact))), abs=1e-6)
+    assert posterior.n_mentions == n
+    assert posterior.to_frame()["probability"].tolist() == posterior.pmf.tolist()
+    assert posterior.to_frame()["n_entities"].tolist() == counts.tolist()
 
 
-def test_single_answers_are_counted() -> None:
-    assert entity_count_law(scored(EXAMPLE)).map_count == 3
-    assert entity_count_law(scored(EXAMPLE)).gold_count is None
-    assert entity_count_law(scored(EXAMPLE, GOLD)).gold_count is None  # the entity of 2 is not known
-    assert entity_count_law(scored(EXAMPLE, GOLD), unannotated="single").gold_count == 3
-    assert entity_count_law(scored(EXAMPLE, [7, 8, 7, 8, 7])).gold_count == 2
+def test_entities_of_single_clusterings_are_counted() -> None:
+    assert entity_count_posterior(scored(EXAMPLE)).map_count == 3
+    assert entity_count_posterior(scored(EXAMPLE)).gold_count is None
+    assert entity_count_posterior(scored(EXAMPLE, GOLD)).gold_count is None  # the entity of 2 is unknown
+    assert entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="single").gold_count == 3
+    assert entity_count_posterior(scored(EXAMPLE, [7, 8, 7, 8, 7])).gold_count == 2
     with pytest.raises(ParameterError, match="unannotated must be one of skip, single, got 'drop'"):
-        entity_count_law(scored(EXAMPLE, GOLD), unannotated="drop")  # type: ignore[arg-type]
+        entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="drop")  # type: ignore[arg-type]
+
+
+def test_results_are_described_in_one_line() -> None:
+    links = "DocumentLinks(doc_id='doc', source='map', n_mentions=5, n_entities=3)"
+    assert repr(document_links(scored(EXAMPLE))) == links
+    posterior = repr(entity_count_posterior(scored(EXAMPLE)))
+    assert posterior == (
+        "EntityCountPosterior(doc_id='doc', mean=2.8, sd=0.6, map_count=3, gold_count=None, n_mentions=5)"
+    )

@@ -180,7 +180,7 @@ def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
     [
         ("{", "file must be JSON"),
         ("{}", "file must be the record of a recalibration"),
-        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be a finite number above 0"),
+        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be above 0"),
     ],
 )
 def test_an_error_names_a_file_that_is_not_a_record(tmp_path: Path, content: str, message: str) -> None:

@@ -1,0 +1,80 @@
+"""Compiled checks of the candidates of many documents: one pass, one code and place a document.
+
+Legend of dimensions and names
+    d : document, i : mention, c : candidate antecedent
+    mention_bounds[d]:mention_bounds[d+1] : the mentions of document d
+    indptr[i]:indptr[i+1]                 : the candidates of mention i
+    codes[d], places[d]                   : the first rule that document d breaks (0: none), and at which flat place
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corefsample._arrays import Floats, Ints, Ints8, Ints32
+from corefsample._jit import kernel
+
+OK = 0
+ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
+
+
+@kernel
+def sort_rows(indptr: Ints, antecedents: Ints32, scores: Floats) -> None:
+    """Sort the candidates of each mention by antecedent, in place."""
+    for i in range(indptr.shape[0] - 1):
+        begin, end = indptr[i], indptr[i + 1]
+        ordered = True
+        for c in range(begin + 1, end):
+            ordered = ordered and antecedents[c - 1] < antecedents[c]
+        if not ordered:
+            order = np.argsort(antecedents[begin:end])
+            antecedents[begin:end] = antecedents[begin:end][order]
+            scores[begin:end] = scores[begin:end][order]
+
+
+@kernel
+def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
+    """Whether the candidates of one document are valid and ascend; branchless, because most documents are valid."""
+    faults = 0
+    for i in range(indptr.shape[0] - 1):
+        row = antecedents[indptr[i] : indptr[i + 1]]
+        m = row.shape[0]
+        if m > 0:
+            faults += int(row[0] < 0) + int(row[m - 1] >= i)
+            left, right = row[: m - 1], row[1:]
+            for c in range(left.shape[0]):
+                faults += int(left[c] >= right[c])
+    for c in range(scores.shape[0]):
+        faults += int(scores[c] - scores[c] != 0.0)  # infinity minus itself is NaN, which differs from 0
+    return faults == 0
+
+
+@kernel
+def check_antecedents(
+    mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats, codes: Ints8, places: Ints
+) -> None:
+    """Check that candidates are distinct mentions before their own, and that scores are finite."""
+    widest = 0
+    for d in range(mention_bounds.shape[0] - 1):
+        widest = max(widest, mention_bounds[d + 1] - mention_bounds[d])
+    # The last flat mention that has each mention of the document as a candidate; it needs no clearing between mentions.
+    last_named_by = np.full(widest, -1, np.int64)
+    for d in range(mention_bounds.shape[0] - 1):
+        first = mention_bounds[d]
+        for i in range(first, mention_bounds[d + 1]):
+            if codes[d] != OK:
+                break
+            for c in range(indptr[i], indptr[i + 1]):
+                k = antecedents[c]
+                if k < 0 or k >= i - first:
+                    codes[d], places[d] = ANTECEDENT_NOT_BEFORE, c
+                    break
+                if last_named_by[k] == i:
+                    codes[d], places[d] = ANTECEDENT_TWICE, c
+                    break
+                last_named_by[k] = i
+                if not math.isfinite(scores[c]):
+                    codes[d], places[d] = SCORE_NOT_FINITE, c
+                    break
