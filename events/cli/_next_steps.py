@@ -63,12 +63,6 @@ def _of_folder(found: re.Match[str]) -> str | None:
     return f"name its files, such as {os.path.join(folder, '*.parquet')!r}"
 
 
-def _of_no_run(found: re.Match[str]) -> str:
-    """What to make a page of instead: a demo's run is a folder within the demo's."""
-    run = os.path.join(found["path"], "run")
-    return f"did you mean {run}?" if os.path.isfile(os.path.join(run, "run.json")) else "`corefsample events` makes one"
-
-
 def _of_missing_folder(found: re.Match[str]) -> str | None:
     folder = os.path.dirname(found["path"])
     return f"make the folder {folder} first" if folder and not os.path.exists(folder) else None
@@ -95,6 +89,5 @@ _STEPS: tuple[tuple[type[CorefsampleError], str, Step], ...] = (
     (InputError, r"^(?P<path>.*): input must be a regular file, got ", _of_folder),
     (InputError, r"mentions must be there, got none$", "`corefsample score` finds and scores the mentions of news"),
     (InputError, r"tokens must be there, got none$", "the file must hold the parse, as `corefsample score` writes it"),
-    (InputError, r"^(?P<path>.*?): (?:input must be the folder of )?a finished events run\b", _of_no_run),
     (OutputError, r"^(?P<path>.*): output must be writable, got: No such file or directory$", _of_missing_folder),
 )
