@@ -1,4 +1,4 @@
-"""A headless Chromium without a network, driven by Selenium: for tests of pages, and for measuring them."""
+"""A headless Chromium without a network, controlled by Selenium: for tests and benchmarks of pages."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _QUIET = (
 
 
 def missing() -> str | None:
-    """Say what a browser test lacks here, or None."""
-    lacks = [name for name in PROGRAMS if shutil.which(name) is None]
-    lacks += [] if find_spec("selenium") else ["selenium"]
-    return f"a browser test needs {', '.join(lacks)}" if lacks else None
+    """Return which programs a browser test lacks here, or None."""
+    names = [name for name in PROGRAMS if shutil.which(name) is None]
+    names += [] if find_spec("selenium") else ["selenium"]
+    return f"a browser test needs {', '.join(names)}" if names else None
 
 
 @contextmanager
 def chromium(width: int = 1280, height: int = 900) -> Iterator[WebDriver]:
-    """Start a browser with an empty profile that can reach nothing but files."""
+    """Start a browser with an empty profile that can open only files."""
     os.environ["SE_OFFLINE"] = "true"  # Selenium would look for a driver on the network
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -59,7 +59,7 @@ def chromium(width: int = 1280, height: int = 900) -> Iterator[WebDriver]:
 
 
 def resize(browser: WebDriver, width: int, height: int) -> None:
-    """Give the page another size, smaller than a window can be."""
+    """Set the size of the page, which may be smaller than the smallest window."""
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
@@ -68,11 +68,11 @@ def until(browser: WebDriver, script: str, seconds: float = 20.0) -> Any:
     """Wait until an expression of JavaScript is true, and return its value."""
     from selenium.webdriver.support.wait import WebDriverWait
 
-    ask: Callable[[WebDriver], Any] = lambda page: page.execute_script(f"return {script}")  # noqa: E731
-    return WebDriverWait(browser, seconds, poll_frequency=0.02).until(ask, f"waited for {script}")
+    value: Callable[[WebDriver], Any] = lambda page: page.execute_script(f"return {script}")  # noqa: E731
+    return WebDriverWait(browser, seconds, poll_frequency=0.02).until(value, f"waited for {script}")
 
 
 def requested(browser: WebDriver) -> list[str]:
-    """Addresses that pages asked for since the last call."""
+    """Addresses that pages requested since the last call."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]

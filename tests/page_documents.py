@@ -1,4 +1,4 @@
-"""Documents by hand that would break a careless page, and what else is hostile there: a country's name, a title."""
+"""Hand-made documents that would break an unsafe page, with a hostile country name and title."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def document(
 
 
 def hostile() -> ScoredDocument:
-    """Mark-up, quotes, other directions of writing and emoji wherever text can be."""
+    """Mark-up, quotes, right-to-left scripts and emoji wherever text is allowed."""
     sentences = [
         "Ruritanian/ADJ>2:amod troops/NOUN>3:nsubj entered=enter/VERB>0:root A/NOUN>3:obj B/NOUN>3:obj",
         "They/PRON>2:nsubj attacked=attack/VERB>0:root C/NOUN>2:obj D/NOUN>2:obj E/NOUN>2:obj ./PUNCT>2:punct",
@@ -62,7 +62,7 @@ def hostile() -> ScoredDocument:
 
 
 def crossing() -> ScoredDocument:
-    """Mentions that cross, lie inside one another, share a span, and run on into the next sentence."""
+    """Mentions that cross, are nested, share a span, and continue in the next sentence."""
     sentences = [
         "Iraqi/ADJ>2:amod troops/NOUN>3:nsubj saw=see/VERB>0:root old/ADJ>5:amod men/NOUN>3:obj",
         "They/PRON>2:nsubj attacked=attack/VERB>0:root the/DET>4:det town/NOUN>2:obj",

@@ -27,11 +27,11 @@ def write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attrib
     """
     from spacy.tokens import SpanGroup
 
-    attrs: dict[str, Any] = dict(attributes)
+    attrs: dict[str, Any] = {}
     if isinstance(clustering, str):
         attrs["clustering"] = clustering
     elif np.ndim(clustering) == 0:
         attrs["clustering"] = int(clustering)
-    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
+    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs | attributes)
     group: SpanGroup = doc.spans[key]
     return group

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import InputError
-from corefsample.files import write_json
+from corefsample.files import write_bytes
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking import AntecedentModel
@@ -29,7 +29,7 @@ def write_model(model: AntecedentModel, model_path: str | None, folder: Path) ->
 
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder / _MODEL, overwrite=True)
-    write_json(folder / _RECORD, {"model": model_path}, indent=None)
+    write_bytes(folder / _RECORD, json.dumps({"model": model_path}).encode(), overwrite=True)
 
 
 def read_model(folder: Path, model_path: str | None) -> AntecedentModel | None:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page of a finished events run, to explore and to keep."""
+"""One self-contained HTML page of a finished events run, for exploration and archiving."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The charts of a report: Vega specifications without data, which the page draws with each country's counts."""
+"""The charts of a report: Vega specifications without data; the page adds each country's counts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 __all__ = ["band_chart", "chart_library"]
 
-_BAND, _ONE_BEST = "#0072B2", "#D55E00"  # Okabe & Ito: blue and vermilion; the one best is dashed besides
+_BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 
 
 @functools.cache
 def band_chart(*, small: bool = False) -> dict[str, Any]:
     """Vega specification of one country's band: interval, posterior mean, one best, and a cursor on one period.
 
-    The data set ``counts`` has a row a period: i, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best.
-    Signals: ``cursor``, the i that is marked (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends of
-    the scales. The page sets all of them.
+    The data set ``counts`` has one row per period: i, middle (milliseconds since 1970, UTC), mean, lower, upper,
+    one_best. Signals: ``cursor``, the marked i (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends
+    of the scales. The page sets all of them.
 
     Parameters
     ----------
     small
-        For one of many beside each other, instead of one by itself.
+        Whether the chart is one of many small ones, instead of the large one.
     """
     import altair as alt
     import vl_convert
@@ -36,7 +36,7 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
         tickCount=alt.ExprRef("max(2, width / 110)"),
     )
     utc = alt.Scale(type="utc", nice=False, domain=[alt.ExprRef("first"), alt.ExprRef("last")])
-    # No more ticks than whole numbers: Vega's own tickMinStep lets halves through.
+    # At most one tick per whole number: Vega's own tickMinStep allows halves.
     ticks = alt.ExprRef(f"min({2 if small else 5}, max(1, floor(top - bottom)))")
     heights = alt.Axis(title=None, format=",d", tickCount=ticks, domain=False, ticks=False)
     linear = alt.Scale(domain=[alt.ExprRef("bottom"), alt.ExprRef("top")], nice=False, zero=False)
@@ -47,7 +47,7 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
 
     counts = alt.Chart(alt.NamedData("counts"))
     marked = counts.transform_filter("datum.i === cursor")
-    # The page describes its charts itself, in words: hence no aria here.
+    # No aria here, because the page describes its charts in words.
     layers = alt.layer(
         counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
         counts.mark_line(aria=False, color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2]).encode(x, y("one_best")),
@@ -69,9 +69,9 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
 
 @functools.cache
 def chart_library() -> str:
-    """Script of Vega-Embed with Vega and its interpreter of expressions, which needs no ``eval``; some 0.9 MB.
+    """Script of Vega-Embed with Vega and its interpreter of expressions, which needs no ``eval``; about 0.9 MB.
 
-    No part of it ends a script element of HTML.
+    It is safe inside a script element of HTML.
     """
     import vl_convert
 

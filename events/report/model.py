@@ -1,18 +1,18 @@
-"""What a report shows, read from the folder of a finished events run."""
+"""Content of a report, read from the folder of a finished events run."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Ints
 from corefsample.errors import InputError
+from corefsample.files import PathLike
 from events.counting import Calendar
 from events.report.texts import DocumentTexts, Places
 
@@ -34,11 +34,11 @@ class FinishedRun:
     Attributes
     ----------
     folder
-        Where they are.
+        Folder of the run.
     record
-        run.json.
+        Content of run.json.
     counts, evidence
-        counts.parquet and evidence.parquet.
+        Content of counts.parquet and evidence.parquet.
     """
 
     folder: Path
@@ -49,18 +49,18 @@ class FinishedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What the page shows.
+    """Content of the page.
 
     Attributes
     ----------
     record
-        run.json.
+        Content of run.json.
     counts
-        Periods, countries with their counts, and the evidence, in columns: all of JSON.
+        Periods, countries with their counts, and the evidence, as columns of JSON values.
     texts
         Documents with their mentions, in packed parts: see `events.report.texts`.
     n_documents, n_texts
-        Documents with evidence, and those of them whose text is there.
+        Numbers of documents with evidence, and of those with their text.
     """
 
     record: dict[str, Any]
@@ -70,36 +70,40 @@ class Report:
     n_texts: int
 
 
-def read_run(folder: str | os.PathLike[str]) -> FinishedRun:
+def read_run(folder: PathLike) -> FinishedRun:
     """Read the tables of a finished run.
 
     Parameters
     ----------
     folder
-        That `events.jobs.count_events.run_events` wrote.
+        Folder written by `events.jobs.count_events.run_events`.
 
     Raises
     ------
     InputError
-        If this is no such folder, or a file of it is missing or not what the run wrote.
+        If it is not such a folder, or a file in it is missing or damaged.
     """
-    path = Path(folder)
+    path, place = Path(folder), str(folder)
+    inner = path / "run"  # a demo's run is a folder in the demo's
+    hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
     if not path.is_dir():
-        found = "a file" if path.exists() else "none there"
-        raise InputError(f"{folder}: input must be the folder of a finished events run, got {found}")
+        kind = "a file" if path.exists() else "none"
+        raise InputError(f"input must be the folder of a finished events run, got {kind}", place=place, hint=hint)
     for name in _FILES:
         if not (path / name).is_file():
-            raise InputError(f"{folder}: a finished events run must have {', '.join(_FILES)}, got no {name}")
+            files = ", ".join(_FILES)
+            raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
     run = FinishedRun(
         path,
         _record(path / "run.json"),
         _table(path / "counts.parquet", _COUNTS),
         _table(path / "evidence.parquet", _EVIDENCE),
     )
-    strange = set(run.evidence["country"]) - set(run.counts["country"])
-    strange |= set(run.evidence["period"]) - set(run.counts["period"])
-    if strange:
-        raise InputError(f"{folder}: evidence must be of what is counted, got {', '.join(sorted(strange)[:3])} besides")
+    unknown = set(run.evidence["country"]) - set(run.counts["country"])
+    unknown |= set(run.evidence["period"]) - set(run.counts["period"])
+    if unknown:
+        names = ", ".join(sorted(unknown)[:3])
+        raise InputError(f"evidence must have only countries and periods of the counts, got {names}", place=place)
     return run
 
 
@@ -107,14 +111,15 @@ def _record(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: record must be readable JSON, got: {error}") from None
-    parts = {"arguments": ("period", "n_samples", "level", "interval"), "rule": ("name", "preset")}
-    parts |= {"summary": ("n_documents", "n_sampled", "periods"), "names": ()}
-    for part, keys in parts.items():
-        held = record.get(part) if isinstance(record, dict) else None
-        if not isinstance(held, dict) or not all(key in held for key in keys):
-            what = ", ".join(keys) or "countries by code"
-            raise InputError(f"{path}: record must be that of this version's events runs, got no {part} with {what}")
+        raise InputError(f"record must be readable JSON, got: {error}", place=str(path)) from None
+    sections = {"arguments": ("period", "n_samples", "level", "interval"), "rule": ("name", "preset")}
+    sections |= {"summary": ("n_documents", "n_sampled", "periods"), "names": ()}
+    for section, keys in sections.items():
+        content = record.get(section) if isinstance(record, dict) else None
+        if not isinstance(content, dict) or not all(key in content for key in keys):
+            missing = f"{section} with {', '.join(keys) or 'countries by code'}"
+            rule = "record must be that of this version's events runs"
+            raise InputError(f"{rule}, got no {missing}", place=str(path))
     return dict(record)
 
 
@@ -123,26 +128,27 @@ def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     try:
-        held = pq.read_schema(path).names
-        absent = [name for name in columns if name not in held]
-        if not absent:
-            table: pd.DataFrame = pq.read_table(path, columns=list(columns)).to_pandas()
-            return table
+        present = pq.read_schema(path).names
+        missing = [name for name in columns if name not in present]
+        if missing:
+            hint = "repeat the run with this version"
+            raise InputError(f"column {missing[0]} is missing", place=str(path), hint=hint)
+        table: pd.DataFrame = pq.read_table(path, columns=list(columns)).to_pandas()
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: file must be Parquet, got: {' '.join(str(error).split())}") from None
-    raise InputError(f"{path}: column {absent[0]} must be there (an older run has to be made again), got none")
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=str(path)) from None
+    return table
 
 
-def read_report(folder: str | os.PathLike[str], *, n_documents: int = 1000) -> Report:
-    """Read what a page needs from a run's folder.
+def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
+    """Read the content of a page from a run's folder.
 
-    All evidence is listed. Texts take most room, so at most `n_documents` documents have theirs: taken in turn from
-    those with P(event) nearest one half, and from those with the highest.
+    All evidence is listed. Texts need most of the space, so at most `n_documents` documents have theirs: alternately
+    those with P(event) nearest to one half, and those with the highest.
 
     Parameters
     ----------
     folder
-        Of a finished run.
+        Folder of a finished run.
     n_documents
         At least 0.
 
@@ -151,7 +157,7 @@ def read_report(folder: str | os.PathLike[str], *, n_documents: int = 1000) -> R
     ParameterError
         If `n_documents` is negative.
     InputError
-        As `read_run`, and if documents.parquet lacks a document of the evidence, or does not fit it.
+        As `read_run`, and if documents.parquet lacks a document of the evidence, or is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
     run = read_run(folder)
@@ -161,8 +167,8 @@ def read_report(folder: str | os.PathLike[str], *, n_documents: int = 1000) -> R
     period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
     document_codes = {doc_id: d for d, doc_id in enumerate(doc_ids)}
-    shown = _chosen(evidence, n_documents)
-    places: dict[str, Places] = {doc_id: [] for doc_id in shown}
+    with_text = _documents_with_text(evidence, n_documents)
+    places: dict[str, Places] = {doc_id: [] for doc_id in with_text}
     for doc_id, country, text in zip(evidence["doc_id"], evidence["country"], evidence["places"], strict=True):
         if doc_id in places:
             places[doc_id].append((country_codes[country], text))
@@ -191,19 +197,19 @@ def read_report(folder: str | os.PathLike[str], *, n_documents: int = 1000) -> R
 
 
 def _ordered_countries(counts: pd.DataFrame) -> list[str]:
-    """Those with most documents first, as in the picture of all bands."""
+    """Countries with most documents first, as in the picture of all bands."""
     totals = counts.groupby("country")["mean"].sum().sort_values(ascending=False, kind="stable")
     return [str(code) for code in totals.index]
 
 
-def _chosen(evidence: pd.DataFrame, n_documents: int) -> list[str]:
-    """The documents to show, as `read_report` says."""
+def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
+    """The documents with their text in the page; see `read_report`."""
     probabilities = evidence["probability"].to_numpy()
     doc_ids = evidence["doc_id"].to_numpy()
     nearest = dict.fromkeys(doc_ids[np.argsort(np.abs(probabilities - 0.5), kind="stable")])
     likeliest = dict.fromkeys(doc_ids[np.argsort(-probabilities, kind="stable")])
-    in_turn = dict.fromkeys(doc_id for pair in zip(nearest, likeliest, strict=True) for doc_id in pair)
-    return [str(doc_id) for doc_id in list(in_turn)[:n_documents]]
+    alternating = dict.fromkeys(doc_id for pair in zip(nearest, likeliest, strict=True) for doc_id in pair)
+    return [str(doc_id) for doc_id in list(alternating)[:n_documents]]
 
 
 def _periods(run: FinishedRun) -> list[list[Any]]:
@@ -215,7 +221,7 @@ def _periods(run: FinishedRun) -> list[list[Any]]:
     starts = np.asarray(first["period_start"], dtype="datetime64[D]")
     numbers = calendar.numbers(starts)
     ends = calendar.index(numbers + 1).start_time.to_numpy().astype("datetime64[D]")
-    days: list[npt.NDArray[np.int64]] = [each.astype(np.int64) for each in (starts, ends)]
+    days: list[Ints] = [each.astype(np.int64) for each in (starts, ends)]
     columns = (first["period"].tolist(), (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), first["n_docs"].tolist())
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -236,6 +242,6 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
 
 
 def _rounded(values: pd.Series[Any]) -> list[float | int]:
-    """To four digits, and whole numbers without a point: the page shows no more."""
+    """Round to four digits, the most that the page shows, and write whole numbers without a point."""
     rounded = (float(f"{value:.4g}") for value in values)
     return [int(value) if value.is_integer() else value for value in rounded]

@@ -1,4 +1,4 @@
-"""The page of a report: one HTML file that needs nothing else, and can fetch nothing."""
+"""The page of a report: one self-contained HTML file that loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ import dataclasses
 import hashlib
 import json
 import os
-import secrets
-from contextlib import suppress
+import re
 from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corefsample.errors import OutputError, ParameterError
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, require_free, unwritable, write_bytes
 from events.report.model import Report, read_report
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["ReportSummary", "can_report", "embedded_json", "rendered_page", "write_report"]
+__all__ = ["ReportSummary", "bundled_script", "can_report", "embedded_json", "rendered_page", "write_report"]
 
 DEFAULT_NAME = "report.html"
-_SCRIPTS = ("page", "texts", "bands", "listing", "reader", "main")
+_SCRIPTS = ("page", "texts", "bands", "listing", "reader", "main")  # a module comes after those that it runs on loading
 _LIBRARIES = ("altair", "jinja2", "vl_convert")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportSummary:
-    """What was written.
+    """Size and content of a page.
 
     Attributes
     ----------
     out
         The file.
     n_countries, n_periods
-        Of the counts.
+        Numbers of countries and periods in the counts.
     n_documents, n_texts
-        Documents with evidence, and those of them whose text the page holds.
+        Numbers of documents with evidence, and of those with their text in the page.
     n_bytes
         Size of the file.
     """
@@ -57,13 +57,13 @@ class ReportSummary:
 
 
 def can_report() -> bool:
-    """Whether the libraries of the page are installed: the extra "report"."""
+    """Whether the libraries of the extra "report" are installed."""
     return all(find_spec(name) is not None for name in _LIBRARIES)
 
 
 def write_report(
-    folder: str | os.PathLike[str],
-    out: str | os.PathLike[str] | None = None,
+    folder: PathLike,
+    out: PathLike | None = None,
     *,
     title: str | None = None,
     n_documents: int = 1000,
@@ -74,20 +74,20 @@ def write_report(
     Parameters
     ----------
     folder
-        That `events.jobs.count_events.run_events` wrote.
+        Folder written by `events.jobs.count_events.run_events`.
     out
-        The file; report.html in the folder by default.
+        The file; by default report.html in the folder.
     title
-        Of the page; by default it names the rule and the periods.
+        Title of the page; by default it names the rule and the periods.
     n_documents
-        Documents whose text the page holds, at most: see `events.report.model.read_report`.
+        Largest number of documents with their text in the page: see `events.report.model.read_report`.
     overwrite
-        Whether an earlier file may be replaced.
+        Whether an existing file may be replaced.
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its range, the file exists and overwrite is not said, or a library is missing.
+        If a parameter is outside its range, the file exists and `overwrite` is false, or a library is missing.
     InputError
         If the folder is not that of a finished run.
     OutputError
@@ -95,16 +95,17 @@ def write_report(
     """
     path = Path(folder) / DEFAULT_NAME if out is None else Path(out)
     if out is not None and not os.fspath(out):
-        raise ParameterError("out must name a file, got ''")
+        raise ParameterError("must name a file, got ''", parameter="out")
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"out must end in .html or .htm, got {path}")
-    if path.is_dir():
-        raise ParameterError(f"out must be a file, got the folder {path}")
-    if path.exists() and not overwrite:
-        raise ParameterError(f"out must not exist (overwrite replaces it), got {path}")
+        raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
+    require_free(path, overwrite=overwrite)
     report = read_report(folder, n_documents=n_documents)
     content = rendered_page(report, title=title).encode("utf-8")
-    _put(path, content)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    write_bytes(path, content, overwrite=overwrite)
     return ReportSummary(
         str(path),
         len(report.counts["countries"]),
@@ -115,32 +116,18 @@ def write_report(
     )
 
 
-def _put(path: Path, content: bytes) -> None:
-    """Write a file so that it appears when it is whole."""
-    partial = path.with_name(f".partial-{secrets.token_hex(8)}.html")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"{path}: output must be writable, got: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
 def rendered_page(report: Report, *, title: str | None = None) -> str:
     """Return the HTML of a report.
 
-    All text comes in by way of Jinja2's escaping or `embedded_json`. The page's own policy lets the scripts and the
-    style run that are written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made of text.
+    All text is inserted through Jinja2's escaping or `embedded_json`. The page's security policy allows the scripts
+    and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made from text.
 
     Parameters
     ----------
     report
-        From `events.report.model.read_report`.
+        Result of `events.report.model.read_report`.
     title
-        Of the page.
+        Title of the page.
 
     Raises
     ------
@@ -156,9 +143,11 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         charts = {"large": band_chart(), "small": band_chart(small=True)}
         library = chart_library()
     except ImportError as error:
-        needed = f"{', '.join(_LIBRARIES)} installed (pip install 'corefsample[report]')"
-        raise ParameterError(f"report must have {needed}, got no {error.name}") from None
-    style, script = _static("report.css"), _own_script()
+        raise ParameterError(
+            f"report must have {', '.join(_LIBRARIES)} installed, got no {error.name}",
+            hint="pip install 'corefsample[report]'",
+        ) from None
+    style, script = _static("report.css"), bundled_script()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
@@ -170,7 +159,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         record=record,
         charts=charts,
         fields=_flat(record),
-        # Written by this package and its chart library alone: no input is in it.
+        # These come only from this package and its chart library, never from input.
         style=Markup(style),
         library=Markup(library),
         script=Markup(script),
@@ -180,10 +169,10 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
 
 
 def embedded_json(content: object) -> Markup:
-    r"""Return JSON that can stand in a script element of HTML.
+    r"""Return JSON that is safe inside a script element of HTML.
 
-    Nothing in it can end the element or begin a comment: <, > and & come as \u003c, \u003e, \u0026, and so do the two
-    line separators that older JavaScript does not take.
+    It cannot end the element or begin a comment: <, > and & are written as \u003c, \u003e, \u0026, and so are the two
+    line separators that older versions of JavaScript reject in strings.
 
     Examples
     --------
@@ -203,11 +192,11 @@ def _title(report: Report) -> str:
 
 
 def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Name and value of everything in the record, the names of what is nested joined by points."""
+    """Name and value of all fields of the record; names of nested fields are joined by points."""
     rows: list[tuple[str, str]] = []
     for name, value in record.items():
         if not prefix and name == "names":
-            value = [f"{code} {known}" for code, known in value.items()]
+            value = [f"{code} {country}" for code, country in value.items()]
         path = f"{prefix}{name}"
         if isinstance(value, dict):
             rows += _flat(value, f"{path}.")
@@ -221,8 +210,14 @@ def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     return rows
 
 
-def _own_script() -> str:
-    return "(() => {\n'use strict';\n" + "\n".join(_static(f"{name}.js") for name in _SCRIPTS) + "\n})();\n"
+def bundled_script() -> str:
+    """The page's ES modules as one script, because inline modules cannot import each other.
+
+    All modules share one scope, so imports and the word ``export`` are removed.
+    """
+    modules = "\n".join(_static(f"{name}.js") for name in _SCRIPTS)
+    statements = re.sub(r"^import \{[^}]*\} from [^\n]*;\n|^export ", "", modules, flags=re.M)
+    return f"(() => {{\n'use strict';\n{statements}\n}})();\n"
 
 
 def _hash(text: str) -> str:

@@ -1,15 +1,15 @@
-"""Texts of a report's documents with mentions, entities and antecedents, packed into a page's worth of letters.
+"""Texts of a report's documents with mentions, entities and antecedents, packed for the page.
 
-A part holds some documents as JSON, deflated, in base64; a browser unpacks the parts that are asked for. A document is
+A part is some documents as JSON, deflated, in base64; the browser unpacks a part when it is needed. A document has
 
 ===== ====================================================================================================
-tokens    words, each with a blank before it where the text has one
+tokens    words, each with a blank before it if the text has one
 sentences first token of each sentence
-mentions  start, end, entity of each mention, one list for all; entity 0 has no other mention
+mentions  start, end, entity of each mention in one flat list; entity 0 is a mention alone
 links     for each mention: antecedent, probability, ..., the likeliest first; probabilities in thousandths
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
-about     name and value of the document's metadata
+about     names and values of the document's metadata
 events    by country: instances and descriptions, as in the column `places` of the evidence
 ===== ====================================================================================================
 """
@@ -32,12 +32,12 @@ from corefsample.formats import DocumentStream
 
 __all__ = ["DocumentTexts", "Places"]
 
-Places = list[tuple[int, str]]  # of a document: country, and the column `places` of its evidence
+Places = list[tuple[int, str]]  # the evidence of a document: country, and the column `places`
 
 _PER_PART = 16  # documents that are unpacked together
-_MOST_ANTECEDENTS = 5  # shown of a mention
-_LEAST = 0.001  # of an antecedent that is shown
-_LONGEST_VALUE = 400  # letters shown of a metadata value
+_MAX_ANTECEDENTS = 5  # per mention
+_MIN_PROBABILITY = 0.001  # of an antecedent in the page
+_MAX_VALUE_LENGTH = 400  # letters of a metadata value
 _CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
 _NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
 _NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])
@@ -51,19 +51,20 @@ class DocumentTexts:
     path
         documents.parquet of the run.
     wanted
-        Of each doc_id to read, where its events are.
+        The documents to read: doc_id and the places of its events.
 
     Attributes
     ----------
     parts
         The packed parts.
     places
-        Number of each document, by doc_id: part and place in it are its quotient and remainder by `per_part`.
+        Number of each document, by doc_id; divided by `per_part`, the quotient is the part and the remainder the place
+        in it.
 
     Raises
     ------
     InputError
-        If the file lacks one of the documents, or an event lies outside of its document.
+        If the file lacks one of the documents, or an event lies outside its document.
     """
 
     per_part = _PER_PART
@@ -81,11 +82,9 @@ class DocumentTexts:
                 pending = []
         if pending:
             self.parts.append(packed(pending))
-        absent = [doc_id for doc_id in wanted if doc_id not in self.places]
-        if absent:
-            raise InputError(
-                f"{path}: every document of the evidence must be there, got none with doc_id {absent[0]!r}"
-            )
+        missing = [doc_id for doc_id in wanted if doc_id not in self.places]
+        if missing:
+            raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
 
     def _documents(self, wanted: Mapping[str, Places]) -> Iterator[ScoredDocument]:
         if not wanted:
@@ -98,8 +97,9 @@ class DocumentTexts:
 
     def _content(self, document: ScoredDocument, places: Places) -> dict[str, Any]:
         tokens, antecedents = document.tokens, document.antecedents
+        place = f"{self._path}: doc_id {document.doc_id!r}"
         if tokens is None:
-            raise InputError(f"{self._path}: doc_id {document.doc_id!r}: tokens must be there, got none")
+            raise InputError("tokens are missing", place=place)
         spans = document.mentions[:, :2].tolist()
         entities = _entities(map_clustering(antecedents).tolist())
         events = {}
@@ -107,8 +107,7 @@ class DocumentTexts:
             try:
                 events[country] = checked_places(text, len(tokens), document.n_mentions)
             except (ValueError, TypeError, KeyError):
-                rule = "evidence must lie within its document"
-                raise InputError(f"{self._path}: doc_id {document.doc_id!r}: {rule}, got {text[:80]!r}") from None
+                raise InputError(f"evidence must lie within its document, got {text[:80]!r}", place=place) from None
         return {
             "tokens": spaced(tokens),
             "sentences": [start for start, _ in tokens.sentences().values()],
@@ -129,16 +128,16 @@ def packed(content: object) -> str:
 
 
 def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
-    """Read the column `places`; probabilities become thousandths.
+    """Read the column `places`, with probabilities in thousandths.
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        If it is not what `events.counting` writes for a document of this size.
+        If it is not valid for a document of this size.
     """
-    held = json.loads(text)
-    instances = [[trigger, mentions, _thousandths(p)] for trigger, mentions, p in held["instances"]]
-    descriptions = [[mention, word, _thousandths(p)] for mention, _, word, p in held["descriptions"]]
+    places = json.loads(text)
+    instances = [[trigger, mentions, _thousandths(p)] for trigger, mentions, p in places["instances"]]
+    descriptions = [[mention, word, _thousandths(p)] for mention, _, word, p in places["descriptions"]]
     tokens = [t for t, _, _ in instances] + [t for _, (start, end), _ in descriptions for t in (start, end - 1)]
     mentions = [m for _, several, _ in instances for m in several] + [m for m, _, _ in descriptions]
     for numbers, limit in ((tokens, n_tokens), (mentions, n_mentions)):
@@ -148,14 +147,14 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
 
 
 def spaced(tokens: Tokens) -> list[str]:
-    """Words, each with a blank before it where the text has one.
+    """Words, each with a blank before it if the text has one.
 
-    A list of tokens named space_after says so; without one, English punctuation does.
+    Blanks follow the column space_after of the tokens; without it, they follow English punctuation.
     """
     after = tokens.extra.get("space_after")
     words: list[str] = []
     blank = False
-    opened = False  # a plain quotation mark
+    opened = False  # whether a straight quotation mark is open
     for t, word in enumerate(tokens.text):
         quote = word == '"'
         before = blank if after is not None else blank and not (word in _NO_BLANK_BEFORE or (quote and opened))
@@ -166,7 +165,7 @@ def spaced(tokens: Tokens) -> list[str]:
 
 
 def _entities(labels: Sequence[int]) -> list[int]:
-    """Number the entities of several mentions from 1, in the order of the text; the others are 0."""
+    """Number the entities with several mentions from 1, in the order of the text; other mentions get 0."""
     sizes: dict[int, int] = {}
     for label in labels:
         sizes[label] = sizes.get(label, 0) + 1
@@ -176,10 +175,10 @@ def _entities(labels: Sequence[int]) -> list[int]:
 
 def _likeliest(antecedents: AntecedentDistribution, mention: int) -> list[int]:
     candidates, probabilities = antecedents.row(mention)
-    # Equal ones: the nearer first, as in the one best clustering.
-    order = np.lexsort((-candidates, -probabilities))[:_MOST_ANTECEDENTS]
-    kept = [k for k in order.tolist() if probabilities[k] >= _LEAST]
-    return [n for k in kept for n in (int(candidates[k]), _thousandths(probabilities[k]))]
+    # Among equal ones the nearer first, as in the one best clustering.
+    order = np.lexsort((-candidates, -probabilities))[:_MAX_ANTECEDENTS]
+    likely = [k for k in order.tolist() if probabilities[k] >= _MIN_PROBABILITY]
+    return [n for k in likely for n in (int(candidates[k]), _thousandths(probabilities[k]))]
 
 
 def _best(antecedents: AntecedentDistribution, mention: int) -> int:
@@ -195,4 +194,4 @@ def _thousandths(probability: float) -> int:
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}..."

@@ -1,4 +1,7 @@
-// The charts: a large one of the chosen country, and a small one of each.
+// The charts: a large one of the chosen country, and a small one of each country.
+
+import { choosePeriod, drawList, drawScopes } from "./listing.js";
+import { byId, choice, counts, countries, described, element, periods, plain, range, specifications, whole } from "./page.js";
 
 const DRAWN_AHEAD = "600px";
 
@@ -13,7 +16,7 @@ function bandRows(country) {
   }));
 }
 
-// At least up to 1, so that a mean of .01 does not look like a war.
+// The scale ends at 1 or above, so that a mean of .01 does not look like a war.
 function scaleOf(country) {
   const highest = Math.max(1, ...country.mean, ...country.upper, ...country.oneBest);
   return { top: 1.05 * highest, bottom: Math.min(0, ...country.lower) };
@@ -22,14 +25,14 @@ function scaleOf(country) {
 async function drawn(frame, specification, country) {
   const { top, bottom } = scaleOf(country);
   const signals = { cursor: -1, first: periods[0][1], last: periods[periods.length - 1][2], top, bottom };
-  const filled = {
+  const withData = {
     ...specification,
     data: specification.data.map((set) => (set.name === "counts" ? { ...set, values: bandRows(country) } : set)),
     signals: specification.signals.map((set) => (set.name in signals ? { ...set, value: signals[set.name] } : set)),
   };
-  // ast: expressions are interpreted, so that no script is ever made of text.
+  // ast: expressions are interpreted, so that no script is made from text.
   const options = { mode: "vega", ast: true, renderer: "svg", actions: false, tooltip: false, hover: false, defaultStyle: false };
-  const { view } = await vegaEmbed(frame, filled, options);
+  const { view } = await vegaEmbed(frame, withData, options);
   frame.querySelector("svg")?.setAttribute("focusable", "false");
   return view;
 }
@@ -45,12 +48,12 @@ function mark(view, i) {
   if (view && view.signal("cursor") !== i) view.signal("cursor", i).runAsync();
 }
 
-// --- the large one ---
+// --- the large chart ---
 
-const bandFrame = byId("band");
+export const bandFrame = byId("band");
 const drawing = element("div", { class: "drawing", "aria-hidden": "true" });
 let bandView = null;
-let pointed = 0; // the period that arrow keys move
+let pointed = 0; // the period that arrow keys change
 
 function show(i) {
   const country = countries[choice.country];
@@ -58,14 +61,14 @@ function show(i) {
   byId("readout").textContent = i < 0 ? "\u00a0" : described(country, i);
 }
 
-function point(i) {
+export function point(i) {
   pointed = Math.max(0, Math.min(periods.length - 1, i));
   bandFrame.setAttribute("aria-valuenow", pointed);
   bandFrame.setAttribute("aria-valuetext", described(countries[choice.country], pointed));
   show(pointed);
 }
 
-async function drawBand() {
+export async function drawBand() {
   const country = countries[choice.country];
   byId("chart-country").textContent = country.name;
   byId("country").value = choice.country;
@@ -85,10 +88,10 @@ function highestPeriod(country) {
   return country.mean.indexOf(Math.max(...country.mean));
 }
 
-function drawTable() {
+export function drawTable() {
   const country = countries[choice.country];
-  const heads = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
-  const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)));
+  const titles = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
+  const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
   const rows = periods.map(([label, , , n], i) => {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => choosePeriod(i));
@@ -110,7 +113,7 @@ function chooseCountry(c) {
   drawList();
 }
 
-function listenToBand() {
+export function listenToBand() {
   bandFrame.append(drawing);
   byId("band-table-frame").addEventListener("toggle", drawTable);
   byId("country").addEventListener("change", (event) => chooseCountry(Number(event.target.value)));
@@ -136,7 +139,7 @@ function listenToBand() {
   });
 }
 
-// --- the small ones: drawn as they come near, and all of them when the page has nothing else to do ---
+// --- the small ones: drawn when they come near the window, and the others when the browser is idle ---
 
 const waiting = new Set();
 
@@ -166,19 +169,13 @@ function tip(text, event) {
   box.style.top = `${event.clientY + 18}px`;
 }
 
-async function drawWaiting(deadline) {
-  for (const button of [...waiting]) {
-    if (deadline && deadline.timeRemaining() < 5) {
-      requestIdleCallback(drawWaiting);
-      return;
-    }
-    await drawPanel(button);
-  }
+async function drawWaiting() {
+  for (const button of [...waiting]) await drawPanel(button);
   performance.mark("panels-drawn");
   document.documentElement.dataset.panels = "drawn";
 }
 
-function listenToPanels() {
+export function listenToPanels() {
   const near = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
       near.unobserve(entry.target);
@@ -195,6 +192,6 @@ function listenToPanels() {
       bandFrame.focus({ preventScroll: true });
     });
   }
-  const later = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
-  later(() => drawWaiting(null));
+  const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+  whenIdle(() => drawWaiting());
 }

@@ -1,4 +1,9 @@
-// The list of documents: the most uncertain of all, those of a country, or those of one period.
+// The list of documents: the most uncertain of all countries, those of one country, or those of one period.
+
+import { bandFrame, point } from "./bands.js";
+import { byId, choice, countries, documents, element, evidence, periods, plural, probability, rowsOf, whole } from "./page.js";
+import { openDocument } from "./reader.js";
+import { hasText } from "./texts.js";
 
 const AT_ONCE = 50;
 let listed = []; // rows of evidence
@@ -17,7 +22,7 @@ function scopes() {
   return rows;
 }
 
-function drawScopes() {
+export function drawScopes() {
   byId("scope").replaceChildren(...scopes().map(([value, text]) => element("option", { value }, text)));
   byId("scope").value = choice.scope;
 }
@@ -28,7 +33,7 @@ function rowsInScope() {
   return [...(rowsOf.get(choice.country * periods.length + choice.period) ?? [])];
 }
 
-function choosePeriod(i) {
+export function choosePeriod(i) {
   choice.period = i;
   choice.scope = "period";
   choice.order = "high";
@@ -45,7 +50,7 @@ function heading() {
   return choice.scope === "country" ? `${country}: the most uncertain documents` : "The most uncertain documents";
 }
 
-function drawList() {
+export function drawList() {
   listed = rowsInScope().sort(orders[choice.order]);
   shown = 0;
   byId("order").value = choice.order;
@@ -53,12 +58,11 @@ function drawList() {
   byId("list").replaceChildren();
   byId("list").scrollTop = 0;
   drawMore();
-  const several = choice.scope === "all";
-  const said = several
+  const size = choice.scope === "all"
     ? `${plural(listed.length, "pair", "pairs")} of a document and a country with P(event) above 0`
     : `${plural(listed.length, "document", "documents")} with P(event) above 0`;
   const texts = listed.filter(hasText).length;
-  byId("status").textContent = texts < listed.length ? `${said}; this page holds the text of ${whole(texts)}.` : `${said}.`;
+  byId("status").textContent = texts < listed.length ? `${size}; this page has the text of ${whole(texts)}.` : `${size}.`;
 }
 
 function drawMore() {
@@ -79,7 +83,7 @@ function item(row) {
   const facts = element("span", { class: "facts" },
     element("span", {}, documents.date[d]),
     choice.scope === "period" ? null : element("span", {}, countries[evidence.country[row]].name),
-    evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution holds the event" }, "one best") : null,
+    evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution has the event" }, "one best") : null,
     text ? null : element("span", { class: "tag" }, "text left out"),
   );
   const button = element("button", { type: "button", class: "item", "data-row": String(row), "aria-disabled": String(!text) },
@@ -91,7 +95,7 @@ function item(row) {
   return element("li", {}, button);
 }
 
-// One stop for the tab key; arrows move inside.
+// The list is one stop for the tab key; arrow keys move inside.
 function makeRoving() {
   const buttons = items();
   const current = buttons.find((button) => button.tabIndex === 0 && button.dataset.roving) ?? buttons[0];
@@ -101,15 +105,15 @@ function makeRoving() {
   }
 }
 
-const items = () => [...byId("list").querySelectorAll("button.item")];
+export const items = () => [...byId("list").querySelectorAll("button.item")];
 
-function focusItem(button) {
+export function focusItem(button) {
   if (!button) return;
   for (const other of items()) other.tabIndex = other === button ? 0 : -1;
   button.focus();
 }
 
-function listenToList() {
+export function listenToList() {
   byId("scope").addEventListener("change", (event) => {
     choice.scope = event.target.value;
     choice.order = choice.scope === "period" ? "high" : "half";

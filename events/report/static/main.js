@@ -1,4 +1,8 @@
-// The beginning: draw what is seen first, then the rest.
+// Start: draw the large chart and the list first, then the small charts.
+
+import { drawBand, drawTable, listenToBand, listenToPanels } from "./bands.js";
+import { drawList, drawScopes, listenToList } from "./listing.js";
+import { listenToReader } from "./reader.js";
 
 const closedDetails = [];
 

@@ -1,46 +1,46 @@
-// What the other parts share: elements, words, and the choice that is being looked at.
+// Shared by the other modules: data, elements, descriptions, and the current choice of the user.
 
-// The page makes no HTML of text. The chart library once clears an element by an empty string: that, and no more.
+// The page never makes HTML from text. The chart library clears an element once by an empty string; only that is allowed.
 if (window.trustedTypes) {
   trustedTypes.createPolicy("default", { createHTML: (text) => (text === "" ? "" : null) });
 }
 
-const byId = (id) => document.getElementById(id);
-const held = (id) => JSON.parse(byId(id).textContent);
-const counts = held("counts");
-const specifications = held("charts");
-const { periods, countries, documents, evidence } = counts;
+export const byId = (id) => document.getElementById(id);
+export const jsonOf = (id) => JSON.parse(byId(id).textContent);
+export const counts = jsonOf("counts");
+export const specifications = jsonOf("charts");
+export const { periods, countries, documents, evidence } = counts;
 
-// Listing and place are set by what the reader of the page chooses.
-const choice = { country: 0, period: -1, scope: "all", order: "half", row: -1 };
+// Indices of country, period and evidence row (-1: none), and scope and order of the list.
+export const choice = { country: 0, period: -1, scope: "all", order: "half", row: -1 };
 
-function element(name, properties = {}, ...children) {
-  const made = document.createElement(name);
+export function element(name, properties = {}, ...children) {
+  const node = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
-    if (key === "class") made.className = value;
-    else if (key in made) made[key] = value;
-    else made.setAttribute(key, value);
+    if (key === "class") node.className = value;
+    else if (key in node) node[key] = value;
+    else node.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null));
-  return made;
+  node.append(...children.filter((child) => child !== null));
+  return node;
 }
 
-const digits = (n) => (value) =>
+export const digits = (n) => (value) =>
   value.toLocaleString("en", { minimumFractionDigits: n, maximumFractionDigits: n });
-const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-const probability = digits(2);
-const whole = digits(0);
+export const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+export const probability = digits(2);
+export const whole = digits(0);
 
-function plural(count, one, many) {
+export function plural(count, one, many) {
   return `${whole(count)} ${count === 1 ? one : many}`;
 }
 
-function range(country, i) {
+export function range(country, i) {
   return `${plain(country.lower[i])} to ${plain(country.upper[i])}`;
 }
 
-// One line of a count, in words.
-function described(country, i) {
+// Describe a count in one line.
+export function described(country, i) {
   const [label, , , n] = periods[i];
   return (
     `${label}: mean ${plain(country.mean[i])}, ${100 * counts.level}% interval ${range(country, i)}, ` +
@@ -49,7 +49,7 @@ function described(country, i) {
 }
 
 // Rows of evidence by country and period.
-const rowsOf = new Map();
+export const rowsOf = new Map();
 for (let row = 0; row < evidence.document.length; row++) {
   const key = evidence.country[row] * periods.length + evidence.period[row];
   if (!rowsOf.has(key)) rowsOf.set(key, []);

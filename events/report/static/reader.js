@@ -1,9 +1,13 @@
-// One document: its text with mentions, and what the model thinks of each of them.
+// One document: its text with mentions, and the likeliest antecedents of each.
+
+import { focusItem, items } from "./listing.js";
+import { byId, choice, countries, digits, documents, element, evidence, plural } from "./page.js";
+import { textOf } from "./texts.js";
 
 const COLOURS = 7;
-const SHOWN_AT_FIRST = 4; // of the mentions that make an event
-let reading = null; // {content, row, spans}
-let kept = -1; // the mention that a click or Enter keeps in view
+const SHOWN_AT_FIRST = 4; // mentions that make an event
+let reading = null; // {content, row, event, spans}
+let pinned = -1; // the mention that a click or Enter keeps in view
 
 const mentionOf = (content, i) => {
   const [start, end, entity] = content.mentions.slice(3 * i, 3 * i + 3);
@@ -18,7 +22,7 @@ function words(content, start, end, most = 14) {
 
 const sentenceOf = (content, token) => content.sentences.findLastIndex((start) => start <= token);
 
-async function openDocument(row) {
+export async function openDocument(row) {
   choice.row = row;
   let content;
   try {
@@ -33,7 +37,7 @@ async function openDocument(row) {
     else button.removeAttribute("aria-current");
   }
   reading = { content, row, event: content.events[evidence.country[row]] };
-  kept = -1;
+  pinned = -1;
   byId("reader").hidden = false;
   byId("reader-heading").textContent = documents.id[evidence.document[row]];
   drawFacts();
@@ -45,7 +49,7 @@ async function openDocument(row) {
   if (byId("reader").getBoundingClientRect().top > innerHeight * 0.7 || innerWidth < 900) byId("reader").scrollIntoView();
 }
 
-// A mention by name, that leads to it in the text.
+// A mention's words, as a button that moves to it in the text.
 function link(content, i) {
   const { start, end, entity } = mentionOf(content, i);
   const button = element("button", { type: "button", class: "link", dir: "auto" }, words(content, start, end));
@@ -58,21 +62,21 @@ function drawFacts() {
   const country = countries[evidence.country[row]];
   const line = element("p", { class: "verdict" },
     element("b", {}, `P(${country.name}) = ${digits(3)(evidence.probability[row])}`),
-    ` ± ${digits(3)(evidence.error[row])}; the one best resolution ${evidence.oneBest[row] ? "holds" : "does not hold"} the event; ` +
+    ` ± ${digits(3)(evidence.error[row])}; the one best resolution ${evidence.oneBest[row] ? "has" : "does not have"} the event; ` +
       `${documents.date[evidence.document[row]]}`,
   );
   const head = element("tr", {}, ...["P", "What made it", ""].map((text) => element("th", { scope: "col" }, text)));
-  const made = event.instances.map(([trigger, mentions, p]) => element("tr", {},
+  const instances = event.instances.map(([trigger, mentions, p]) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),
     element("td", {}, ...mentions.flatMap((i, n) => (n ? [" > ", link(content, i)] : [link(content, i)]))),
     element("td", {}, "in the role at ", element("mark", { class: "trigger" }, content.tokens[trigger].trim()), `, sentence ${sentenceOf(content, trigger) + 1}`),
   ));
-  const said = event.descriptions.map(([i, word, p]) => element("tr", {},
+  const descriptions = event.descriptions.map(([i, word, p]) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),
     element("td", {}, link(content, i)),
     element("td", {}, "described by ", element("mark", { class: "word" }, words(content, ...word)), `, sentence ${sentenceOf(content, word[0]) + 1}`),
   ));
-  const rows = [...made, ...said];
+  const rows = [...instances, ...descriptions];
   rows.slice(SHOWN_AT_FIRST).forEach((line) => (line.hidden = true));
   const more = element("button", { type: "button", class: "link", hidden: rows.length <= SHOWN_AT_FIRST }, `${rows.length - SHOWN_AT_FIRST} more`);
   more.addEventListener("click", () => {
@@ -88,11 +92,11 @@ function drawFacts() {
   );
 }
 
-// How many mentions lie one inside the other below each: their underlines must not meet.
+// Number of levels of mentions nested inside each mention, so that their underlines do not touch.
 function heights(content) {
-  const found = new Array(mentionCount(content)).fill(0);
+  const levels = new Array(mentionCount(content)).fill(0);
   const open = [];
-  const parents = found.map((_, i) => {
+  const parents = levels.map((_, i) => {
     const { start, end } = mentionOf(content, i);
     while (open.length && open[open.length - 1].end < end) open.pop();
     while (open.length && open[open.length - 1].end <= start) open.pop();
@@ -100,10 +104,10 @@ function heights(content) {
     open.push({ i, end });
     return parent;
   });
-  for (let i = found.length - 1; i >= 0; i--) {
-    if (parents[i] >= 0) found[parents[i]] = Math.max(found[parents[i]], found[i] + 1);
+  for (let i = levels.length - 1; i >= 0; i--) {
+    if (parents[i] >= 0) levels[parents[i]] = Math.max(levels[parents[i]], levels[i] + 1);
   }
-  return found;
+  return levels;
 }
 
 function drawText() {
@@ -119,7 +123,7 @@ function drawText() {
     starts.get(mention.start).push(mention);
   }
   reading.spans = new Map();
-  let open = []; // mentions that are not over, the outermost first; they may cross, and go on into the next sentence
+  let open = []; // mentions that have not ended, the outermost first; they may cross, and continue in the next sentence
   const paragraphs = content.sentences.map((first, s) => {
     const after = content.sentences[s + 1] ?? content.tokens.length;
     const line = element("p", { class: "sentence", dir: "auto" });
@@ -132,11 +136,11 @@ function drawText() {
     };
     for (let t = first; t < after; t++) {
       const word = content.tokens[t];
-      // Close what is over; what lies inside of it and is not over goes on in a span of its own.
-      const going = stack.findIndex(({ mention }) => mention.end <= t);
-      const again = going < 0 ? [] : stack.splice(going).filter(({ mention }) => mention.end > t);
+      // Close mentions that have ended; those inside them that have not ended continue in new spans.
+      const ended = stack.findIndex(({ mention }) => mention.end <= t);
+      const continued = ended < 0 ? [] : stack.splice(ended).filter(({ mention }) => mention.end > t);
       if (word.startsWith(" ") && t > first) place().append(" ");
-      again.forEach(({ mention }) => enter(mention));
+      continued.forEach(({ mention }) => enter(mention));
       if (t === first) open.filter((mention) => mention.end > t).forEach(enter);
       (starts.get(t) ?? []).forEach(enter);
       const text = word.trimStart();
@@ -195,7 +199,7 @@ function showMention(i) {
   byId("mention-body").replaceChildren(
     element("p", { class: "quoted", dir: "auto" }, `“${words(content, start, end)}”`),
     element("p", {}, entity ? `Entity ${entity}, ${plural(size, "mention", "mentions")} in the single best resolution. Likeliest antecedents:` : "Alone in the single best resolution. Likeliest antecedents:"),
-    element("ul", { class: "antecedents" }, ...rows.map(([, made]) => made)),
+    element("ul", { class: "antecedents" }, ...rows.map(([, item]) => item)),
   );
 }
 
@@ -204,7 +208,7 @@ function goTo(i) {
   if (!span) return;
   byId("only-events").checked = byId("only-events").checked && span.closest("p").classList.contains("of-event");
   byId("text").classList.toggle("only-events", byId("only-events").checked);
-  kept = i;
+  pinned = i;
   showMention(i);
   for (const other of byId("text").querySelectorAll('.mention[tabindex="0"]')) other.tabIndex = -1;
   span.tabIndex = 0;
@@ -216,26 +220,26 @@ const mentionUnder = (target) => {
   return span && byId("text").contains(span) ? Number(span.dataset.mention) : -1;
 };
 
-function listenToReader() {
+export function listenToReader() {
   const text = byId("text");
   byId("only-events").addEventListener("change", (event) => text.classList.toggle("only-events", event.target.checked));
   text.addEventListener("pointerover", (event) => {
     const i = mentionUnder(event.target);
-    if (kept < 0 && i >= 0) showMention(i);
+    if (pinned < 0 && i >= 0) showMention(i);
   });
   text.addEventListener("click", (event) => {
     const i = mentionUnder(event.target);
-    if (i >= 0 && i !== kept) goTo(i);
-    else kept = -1;
+    if (i >= 0 && i !== pinned) goTo(i);
+    else pinned = -1;
   });
   text.addEventListener("keydown", (event) => {
-    const seen = (i) => i >= 0 && i < mentionCount(reading.content) && reading.spans.get(i)?.[0].offsetParent;
+    const isVisible = (i) => i >= 0 && i < mentionCount(reading.content) && reading.spans.get(i)?.[0].offsetParent;
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step) {
       let i = mentionUnder(document.activeElement);
       if (i < 0) i = step > 0 ? (reading.event.instances[0]?.[1][0] ?? 0) - 1 : mentionCount(reading.content);
-      for (i += step; i >= 0 && i < mentionCount(reading.content) && !seen(i); ) i += step;
-      if (seen(i)) goTo(i);
+      for (i += step; i >= 0 && i < mentionCount(reading.content) && !isVisible(i); ) i += step;
+      if (isVisible(i)) goTo(i);
     } else if (event.key === "Enter" && mentionUnder(document.activeElement) >= 0) {
       goTo(mentionUnder(document.activeElement));
     } else return;
@@ -243,7 +247,7 @@ function listenToReader() {
   });
   byId("reader").addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    kept = -1;
+    pinned = -1;
     focusItem(items().find((button) => Number(button.dataset.row) === choice.row) ?? items()[0]);
   });
 }

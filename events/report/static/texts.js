@@ -1,4 +1,6 @@
-// The documents' texts: packed in parts, and unpacked when one is asked for.
+// The documents' texts: packed in parts, and unpacked when one of them is opened.
+
+import { documents, evidence, jsonOf } from "./page.js";
 
 const unpacked = new Map();
 
@@ -8,11 +10,11 @@ async function inflated(base64) {
   return new Response(stream).text();
 }
 
-const hasText = (row) => documents.text[evidence.document[row]] >= 0;
+export const hasText = (row) => documents.text[evidence.document[row]] >= 0;
 
-async function textOf(row) {
+export async function textOf(row) {
   const number = documents.text[evidence.document[row]];
   const part = Math.floor(number / documents.perPart);
-  if (!unpacked.has(part)) unpacked.set(part, inflated(held(`texts-${part}`)).then(JSON.parse));
+  if (!unpacked.has(part)) unpacked.set(part, inflated(jsonOf(`texts-${part}`)).then(JSON.parse));
   return (await unpacked.get(part))[number % documents.perPart];
 }

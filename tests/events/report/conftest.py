@@ -1,4 +1,4 @@
-"""A finished run to make pages of: simulated news, and documents by hand that would break a careless page."""
+"""A finished run for pages: simulated news, and hand-made documents that would break an unsafe page."""
 
 from __future__ import annotations
 

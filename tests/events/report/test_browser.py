@@ -1,4 +1,4 @@
-"""The page in a real browser, from disk, without a network: by mouse, by keyboard, and with text made to break it."""
+"""The page in a real browser, from disk, without a network: by mouse, by keyboard, and with hostile text."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_the_most_uncertain_documents_are_listed_first(browser: WebDriver, run: 
 # --- three levels by mouse ---------------------------------------------------------------------------------
 
 
-def test_pointing_at_a_period_says_its_values(browser: WebDriver, run: Path) -> None:
+def test_pointing_at_a_period_shows_its_values(browser: WebDriver, run: Path) -> None:
     choose_country(browser, "USA")
     counts = pd.read_csv(run / "counts.csv").set_index(["country", "period"])
     for label in ("1995Q1", "1995Q4", "1996Q2"):
@@ -195,7 +195,7 @@ def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: WebDri
     assert focused(browser) == "item"
 
 
-def test_a_click_on_a_document_shows_its_text_and_what_made_the_event(
+def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
     browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]
 ) -> None:
     row = evidence(run).iloc[(evidence(run)["probability"] - 0.5).abs().argsort(kind="stable").iloc[0]]
@@ -237,7 +237,7 @@ def test_a_mention_shows_its_likeliest_antecedents(
     assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
 
 
-def test_pointing_shows_a_mention_until_one_is_kept(browser: WebDriver, run: Path) -> None:
+def test_pointing_shows_a_mention_until_one_is_pinned(browser: WebDriver, run: Path) -> None:
     from selenium.webdriver import ActionChains
 
     open_document(browser, "crossing")
@@ -249,7 +249,7 @@ def test_pointing_shows_a_mention_until_one_is_kept(browser: WebDriver, run: Pat
     assert "They" in text(browser, "#mention .quoted")
 
 
-def test_mentions_that_cross_keep_every_word_once(browser: WebDriver) -> None:
+def test_crossing_mentions_show_every_word_once(browser: WebDriver) -> None:
     open_document(browser, "crossing")
     sentences = browser.execute_script(
         "return [...document.querySelectorAll('#text .sentence')].map((sentence) => {"
@@ -289,7 +289,7 @@ def test_a_small_band_chooses_its_country(browser: WebDriver) -> None:
 # --- three levels by keyboard ------------------------------------------------------------------------------
 
 
-def test_the_keyboard_alone_leads_through_all_levels_and_back(browser: WebDriver, run: Path) -> None:
+def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: WebDriver, run: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 
     for _ in range(12):
@@ -332,7 +332,7 @@ def test_the_keyboard_alone_leads_through_all_levels_and_back(browser: WebDriver
     assert focused(browser) == "band"
 
 
-def test_more_of_a_long_list_comes_on_demand(browser: WebDriver, run: Path) -> None:
+def test_a_long_list_is_extended_on_demand(browser: WebDriver, run: Path) -> None:
     total = len(evidence(run))
     assert total > 100
     assert len(listed(browser)) == 50
@@ -347,7 +347,7 @@ def test_more_of_a_long_list_comes_on_demand(browser: WebDriver, run: Path) -> N
 # --- for readers who do not see the charts -----------------------------------------------------------------
 
 
-def test_a_chart_has_a_table_that_says_the_same(browser: WebDriver, run: Path) -> None:
+def test_a_chart_has_a_table_with_the_same_values(browser: WebDriver, run: Path) -> None:
     choose_country(browser, "IRQ")
     one(browser, "#band-table-frame summary").click()
     until(browser, "document.querySelectorAll('#band-table td').length")
@@ -368,7 +368,7 @@ def test_a_chart_has_a_table_that_says_the_same(browser: WebDriver, run: Path) -
     assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}"
 
 
-def test_everything_that_acts_has_a_name(browser: WebDriver, run: Path) -> None:
+def test_all_controls_have_a_name(browser: WebDriver, run: Path) -> None:
     open_document(browser, evidence(run)["doc_id"].iloc[0])
     until(browser, ALL_DRAWN)
     nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
@@ -405,7 +405,7 @@ def test_hostile_text_is_shown_as_text_and_runs_nothing(browser: WebDriver) -> N
     assert all_of(browser, "main b, main img, main iframe, main object") == all_of(browser, "#reading b, .verdict b")
 
 
-def test_the_policy_stops_scripts_made_of_text_and_the_network(browser: WebDriver) -> None:
+def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: WebDriver) -> None:
     refused = browser.execute_async_script(
         "const done = arguments[0]; const refused = [];"
         "const attempt = (name, work) => { try { work(); } catch (error) { refused.push(name); } };"
@@ -432,7 +432,7 @@ def test_a_narrow_page_does_not_scroll_sideways(browser: WebDriver, run: Path, w
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
-def test_print_opens_what_is_closed_and_leaves_out_what_only_acts(browser: WebDriver) -> None:
+def test_printing_opens_closed_parts_and_leaves_out_controls(browser: WebDriver) -> None:
     until(browser, ALL_DRAWN)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
@@ -448,11 +448,11 @@ def test_print_opens_what_is_closed_and_leaves_out_what_only_acts(browser: WebDr
     assert base64.b64decode(browser.print_page()).startswith(b"%PDF")
 
 
-def test_a_text_that_was_left_out_is_listed_and_said_so(session: WebDriver, run: Path, tmp_path: Path) -> None:
+def test_a_text_that_was_left_out_is_listed_and_marked(session: WebDriver, run: Path, tmp_path: Path) -> None:
     summary = write_report(run, tmp_path / "few.html", n_documents=3)
     session.get((tmp_path / "few.html").as_uri())
     until(session, DRAWN)
-    assert "this page holds the text of" in text(session, "#status")
+    assert "this page has the text of" in text(session, "#status")
     buttons = all_of(session, "#list .item")
     closed = [button for button in buttons if button.get_attribute("aria-disabled") == "true"]
     assert 0 < len(closed) < len(buttons)

@@ -1,4 +1,4 @@
-"""The page as text: what is escaped, what its policy allows, and the command that writes it."""
+"""The page as text: escaping, security policy, script modules, and the command that writes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from events.cli._program import _status
 from events.jobs.count_events import EventsOptions, run_events
 from events.report import write_report
 from events.report.model import read_report
-from events.report.page import embedded_json, rendered_page
+from events.report.page import bundled_script, embedded_json, rendered_page
 
 
 class Elements(HTMLParser):
@@ -70,13 +70,13 @@ json_text = st.text() | st.sampled_from(["</script>", "<!--", "&lt;", "\u2028", 
 
 
 @given(st.recursive(json_text | st.integers() | st.booleans(), lambda x: st.lists(x) | st.dictionaries(json_text, x)))
-def test_embedded_json_comes_back_and_cannot_end_its_element(content: Any) -> None:
+def test_embedded_json_can_be_read_back_and_cannot_end_its_element(content: Any) -> None:
     text = str(embedded_json(content))
     assert json.loads(text) == content
     assert not set(text) & set("<>&\u2028\u2029")
 
 
-def test_numbers_that_are_none_are_refused() -> None:
+def test_values_that_json_does_not_have_are_rejected() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         embedded_json([float("nan")])
 
@@ -88,7 +88,7 @@ def test_the_title_and_names_are_text(elements: Elements) -> None:
     assert not elements.of("b")[0][1].startswith("attacks")
 
 
-def test_a_page_has_the_scripts_that_are_written_for_it_alone(elements: Elements, run: Path) -> None:
+def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
     kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
     assert kinds == ["application/json"] * (2 + len(read_report(run).texts)) + [None, None]
     for attributes, text in elements.of("script"):
@@ -96,7 +96,7 @@ def test_a_page_has_the_scripts_that_are_written_for_it_alone(elements: Elements
             json.loads(text)
 
 
-def test_a_page_refers_to_nothing_outside_of_it(elements: Elements) -> None:
+def test_a_page_refers_to_nothing_outside_it(elements: Elements) -> None:
     for tag, attributes, _ in elements.found:
         for name, value in attributes.items():
             assert name not in ("src", "srcset", "action", "data", "style", "ping"), (tag, name)
@@ -121,7 +121,7 @@ def test_the_policy_allows_the_style_and_scripts_by_hash_and_nothing_else(page: 
     assert rules["style-src"] == [hashed(text) for text in re.findall(r"<style>(.*?)</style>", page, flags=re.S)]
 
 
-def test_the_record_is_there_line_by_line(elements: Elements, run: Path) -> None:
+def test_the_page_lists_all_fields_of_the_record(elements: Elements, run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     cells = [text for _, text in elements.of("td")]
     for value in (record["inputs"][0]["sha256"], record["started"], str(record["arguments"]["n_samples"])):
@@ -140,6 +140,51 @@ def test_headings_and_landmarks_are_in_order(elements: Elements) -> None:
     for _, attributes, _ in elements.found:
         for name in ("for", "aria-labelledby", "aria-describedby"):
             assert name not in attributes or attributes[name] in ids
+
+
+# --- scripts -----------------------------------------------------------------------------------------------
+
+MODULES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in resources.files("events.report").joinpath("static").iterdir()
+    if path.name.endswith(".js")
+}
+
+
+def imports_of(script: str) -> dict[str, set[str]]:
+    """Names that a module imports, by module."""
+    statements = re.findall(r'^import \{ ([^}]*) \} from "\./([^"]*)";$', script, flags=re.M)
+    return {module: set(names.split(", ")) for names, module in statements}
+
+
+def top_level_names(script: str, *, exported: bool) -> set[str]:
+    prefix = "export " if exported else "(?:export )?"
+    names = re.findall(rf"^{prefix}(?:async )?(?:function|const|let) (\w+|\{{.*\}}) ?[=(]", script, flags=re.M)
+    return {each for name in names for each in name.strip("{ }").split(", ")}
+
+
+def identifiers(script: str) -> set[str]:
+    """Words of a module outside imports, comments and strings that are neither properties nor keys."""
+    code = re.sub(r"^import .*|//.*$", "", script, flags=re.M)
+    code = re.sub(r"`[^`]*`", lambda template: " ".join(re.findall(r"\$\{([^}]*)\}", template[0])), code)
+    code = re.sub(r'"[^"\n]*"', "", code)
+    return set(re.findall(r"(?<!\w)(?<!(?<!\.\.)\.)\w+\b(?!:)", code))
+
+
+def test_each_script_imports_what_it_uses_of_the_others_and_no_more() -> None:
+    exports = {name: top_level_names(script, exported=True) for name, script in MODULES.items()}
+    for name, script in MODULES.items():
+        words = identifiers(script) - top_level_names(script, exported=False)
+        used = {other: exports[other] & words for other in MODULES if other != name and exports[other] & words}
+        assert imports_of(script) == used, name
+    taken = [imports_of(script) for script in MODULES.values()]
+    assert {name: set().union(*(each.get(name, set()) for each in taken)) for name in MODULES} == exports
+
+
+def test_the_scripts_can_share_one_scope() -> None:
+    names = [name for script in MODULES.values() for name in top_level_names(script, exported=False)]
+    assert len(names) == len(set(names)) > 50
+    assert not re.search(r"^(?:import|export) ", bundled_script(), flags=re.M)
 
 
 # --- colours -----------------------------------------------------------------------------------------------
@@ -182,7 +227,7 @@ def folder(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "run"))
 
 
-def test_the_page_goes_into_the_folder_and_the_command_says_where(
+def test_the_page_is_written_into_the_folder_and_the_command_prints_its_name(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = called(capsys, folder)
@@ -192,13 +237,12 @@ def test_the_page_goes_into_the_folder_and_the_command_says_where(
     assert [name for name in os.listdir(folder) if name.startswith(".")] == []
 
 
-def test_an_earlier_page_is_replaced_only_if_told_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "report.html").write_text("mine")
     status, _, err = called(capsys, folder)
     assert status == 2
-    assert err == f"corefsample: out must not exist (--overwrite replaces it), got {folder / 'report.html'}\n".replace(
-        "corefsample: out must", "corefsample: --out must"
-    )
+    rule = "output must not exist, got a file (--overwrite replaces it)"
+    assert err == f"corefsample: {folder / 'report.html'}: {rule}\n"
     assert (folder / "report.html").read_text() == "mine"
     assert called(capsys, folder, "--overwrite")[0] == 0
     assert (folder / "report.html").read_text() != "mine"
@@ -232,24 +276,24 @@ def test_bad_usage_and_bad_input_have_their_status(
     assert "--out must end in .html or .htm" in err
     assert "must name a file" in called(capsys, folder, "--out", "")[2]
     (tmp_path / "a.html").mkdir()
-    assert "must be a file, got the folder" in called(capsys, folder, "--out", tmp_path / "a.html")[2]
+    assert "must be a file, got a folder" in called(capsys, folder, "--out", tmp_path / "a.html")[2]
     assert called(capsys, folder, "--documents", "-1")[0] in (2, 3)
 
 
-def test_a_place_that_cannot_be_written_is_told_and_nothing_left(run: Path, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_an_error_and_leaves_no_file(run: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"report\.html: output must be writable, got: "):
         write_report(run, tmp_path / "file" / "report.html")
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_missing_library_is_named_with_the_way_to_get_it(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ParameterError, match=r"pip install 'corefsample\[report\]'\), got no jinja2$"):
+    with pytest.raises(ParameterError, match=r"got no jinja2 \(pip install 'corefsample\[report\]'\)$"):
         rendered_page(read_report(run))
 
 
-def test_a_run_made_again_takes_the_stale_page_away(tmp_path: Path) -> None:
+def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
     corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     options = EventsOptions(n_samples=20, threads=1)
     run_events(corpus, tmp_path / "run", options, pictures=False)
@@ -265,5 +309,5 @@ def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None
     summary = write_report(tmp_path / "run")
     assert (summary.n_countries, summary.n_documents) == (0, 0)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "No document holds an event." in page
+    assert "No document has an event." in page
     assert "<script>" not in page
