@@ -335,7 +335,8 @@ def test_an_output_that_is_there_is_refused_before_anything_is_read(
     (tmp_path / name).write_text("mine")
     status, line = refused(capsys, "train", tmp_path / "nowhere.conllu", "--out", tmp_path / "m.npz")
     assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist (--overwrite replaces it), got a file"
+    assert line.startswith(f"corefsample: {tmp_path / name}: output must not exist")
+    assert "(--overwrite replaces it)" in line
     assert (tmp_path / name).read_text() == "mine"
 
 
