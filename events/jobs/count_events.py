@@ -322,5 +322,5 @@ def _count(documents: _MatchedDocuments, corpus: _Corpus, options: EventsOptions
     if not corpus.tally.n_documents:
         folder = corpus.folder
         aside = f", {folder.n_set_aside} set aside, first: {folder.first_set_aside}" if folder.n_set_aside else ""
-        rule = f"a corpus must have at least one document, got none{aside}"
+        rule = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(rule, place=", ".join(documents.stream.paths))

@@ -276,7 +276,7 @@ def test_doctor_tells_an_example_that_no_preset_can_read_once(
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert len(err.splitlines()) == 1
-    assert "examples[0]: parse: line 1 must be number, word" in err
+    assert "examples[0]: parse: line 1: must be number, word" in err
     assert out.count("an example fails") == 2
 
 

@@ -260,9 +260,9 @@ def test_too_few_queries_are_refused_before_anything_is_printed(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("Iraq", "USA"), "got 'Iraq': did you mean IRQ (Iraq)"),
-        (("irq", "USA"), "got 'irq': did you mean IRQ (Iraq)"),
-        (("USA", "NATO"), "got 'NATO': did you mean X-NATO (NATO)?"),
+        (("Iraq", "USA"), "got 'Iraq' (did you mean IRQ (Iraq)"),
+        (("irq", "USA"), "got 'irq' (did you mean IRQ (Iraq)"),
+        (("USA", "NATO"), "got 'NATO' (did you mean X-NATO (NATO)?)"),
     ],
 )
 def test_a_country_is_told_its_code_once(

@@ -192,7 +192,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"tokens": None}, "tokens must be there for queries, got none"),
+        ({"tokens": None}, "tokens are required for queries"),
         ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
     ],
 )
