@@ -40,7 +40,7 @@ class _WordTable:
 
 
 class Screen:
-    """Matches a rule and a lexicon with batches; only documents with a trigger and the name of a country are read in full.
+    """Matches a rule and a lexicon with batches; documents without a trigger or a country name are skipped.
 
     Parameters
     ----------
