@@ -89,9 +89,9 @@ def test_every_key_of_a_rule_file_has_a_row() -> None:
     fields = set(rules._RuleFile.__struct_fields__) - {"trigger"}
     fields |= {f"trigger.{key}" for key in rules._Trigger.__struct_fields__}
     fields |= {f"presets.*.{key}" for key in rules._Preset.__struct_fields__}
-    assert named == fields | set(rules._Example.__struct_fields__)
+    assert named == fields | set(rules.Example.__struct_fields__)
     needed = {codes(row[0])[0]: row[1] == "yes" for row in rows("A rule file") if codes(row[0])}
-    for kind, prefix in ((rules._RuleFile, ""), (rules._Trigger, "trigger."), (rules._Example, "")):
+    for kind, prefix in ((rules._RuleFile, ""), (rules._Trigger, "trigger."), (rules.Example, "")):
         for field in msgspec.structs.fields(kind):
             assert needed.get(prefix + field.name, field.required) == field.required, field.name
 

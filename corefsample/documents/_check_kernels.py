@@ -10,11 +10,9 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from corefsample._arrays import Floats, Ints, Ints8, Ints32
+from corefsample._arrays import Ints, Ints8, Ints32
 from corefsample._jit import kernel
 
 OK = 0

@@ -23,25 +23,6 @@ from corefsample.documents._check_kernels import (
 )
 
 
-escribe_candidate(
-    code: int,
-    place: int,
-    indptr: Ints,
-    antecedents: npt.NDArray[np.int32],
-    scores: npt.NDArray[np.float64],
-    first_mention: int = 0,
-) -> str:
-    """Say which rule the candidate at a flat `place` breaks; mentions count from `first_mention`."""
-    row = int(np.searchsorted(indptr, place, side="right")) - 1
-    i, k = row - first_mention, place - int(indptr[row])
-    value = int(antecedents[place])
-    if code == ANTECEDENT_NOT_BEFORE:
-        return f"antecedents[{i}][{k}] must be a mention before {i}, got {value}"
-    if code == ANTECEDENT_TWICE:
-        return f"antecedents[{i}] must be distinct, got {value} twice"
-    return f"scores[{i}][{k}] must be finite, got {float(scores[place])}"
-
-
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
     starts, ends, heads = (np.ascontiguousarray(mentions[:, c]) for c in range(3))

@@ -1,5 +1,6 @@
 from ._fitter import RecalibrationFitter as RecalibrationFitter
 from ._fitter import fit_recalibration as fit_recalibration
+from ._losses import MISSING as MISSING
 from ._losses import DocumentObjective as DocumentObjective
 from ._losses import LinkScore as LinkScore
 from ._losses import Objective as Objective
@@ -8,4 +9,3 @@ from ._model import Recalibration as Recalibration
 from ._model import RecalibrationFit as RecalibrationFit
 from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
-from ._losses import MISSING as MISSING

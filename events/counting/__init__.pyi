@@ -13,7 +13,6 @@ from ._evaluation import Predicate as Predicate
 from ._evaluation import evaluate_clustering as evaluate_clustering
 from ._evaluation import evaluate_matches as evaluate_matches
 from ._evaluation import evaluate_predicate as evaluate_predicate
-from ._evaluation import first_mentions as first_mentions
 from ._evaluation import monte_carlo_errors as monte_carlo_errors
 from ._evidence import EVIDENCE_SCHEMA as EVIDENCE_SCHEMA
 from ._evidence import EvidenceRow as EvidenceRow

@@ -140,10 +140,11 @@ def read_count_posterior(run: str | os.PathLike[str], country: str, period: str)
             parameter="country and period",
             place=os.fspath(run),
         )
-    return _of_row(counts.iloc[0].to_dict(), count_pmf(evidence["probability"].to_numpy(np.float64)))
+    (row,) = counts.to_dict("records")
+    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)))
 
 
-def _of_row(row: Mapping[str, Any], pmf: Floats) -> CountPosterior:
+def _of_row(row: Mapping[Any, Any], pmf: Floats) -> CountPosterior:
     """Posterior with the values of a row of the table of counts."""
     names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in COUNT_COLUMNS]
     return CountPosterior(pmf=pmf, **{name: _TYPES[COUNT_COLUMNS[name]](row[name]) for name in names})

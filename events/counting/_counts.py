@@ -192,4 +192,4 @@ class EventCounts:
         for period in self.periods():
             result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
             rows.append((period.label, period.start, *names, *dataclasses.astuple(result), self.level))
-        return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+        return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)

@@ -30,7 +30,6 @@ __all__ = [
     "evaluate_clustering",
     "evaluate_matches",
     "evaluate_predicate",
-    "first_mentions",
     "monte_carlo_errors",
 ]
 

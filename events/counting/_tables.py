@@ -23,8 +23,8 @@ COUNT_COLUMNS = {
     "n_samples": "int",
     "one_best": "int",
 }
-COMPARISON_COLUMNS = ("period", "period_start", "first", "second", "p_first_greater", "p_equal", "p_second_greater")
-COMPARISON_COLUMNS += ("mean_difference", "lower", "upper", "level")
+COMPARISON_COLUMNS = ["period", "period_start", "first", "second", "p_first_greater", "p_equal", "p_second_greater"]
+COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
 
 _ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}

@@ -108,10 +108,9 @@ class TrueEvents:
         """Tidy table, one row for each document and country with an event: doc_id, date, period, country."""
         import pandas as pd
 
-        columns = {name: [getattr(event, name) for event in self._events] for name in ("doc_id", "date", "country")}
-        table = pd.DataFrame(columns).astype({"doc_id": "str", "country": "str"})
+        table = pd.DataFrame(self._events, columns=["doc_id", "date", "country"])
         table.insert(2, "period", self._labels())
-        return table
+        return table.astype({"doc_id": "str", "country": "str"})
 
     def counts(self) -> pd.DataFrame:
         """Tidy table, one row for each country and period with an event: country, period ("1999Q2"), true_count."""

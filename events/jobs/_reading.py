@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
@@ -30,8 +30,14 @@ class BadDocuments:
             self._folder.set_aside(rejected)
 
 
-def streamed(stream: DocumentStream, on_progress: Progress | None) -> Iterator[ScoredDocument]:
+def streamed(
+    stream: DocumentStream,
+    on_progress: Progress | None,
+    faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
+) -> Iterator[ScoredDocument]:
     """Yield the documents of a stream, and report progress after each batch.
+
+    `faults_of` gives the rows of a batch to reject, with the reason.
 
     Raises
     ------
@@ -39,7 +45,7 @@ def streamed(stream: DocumentStream, on_progress: Progress | None) -> Iterator[S
         If a document is bad, or there is none.
     """
     n_documents = 0
-    for batch in stream:
+    for batch, _ in stream.inspected(lambda batch: ({}, faults_of(batch))):
         for row in range(len(batch)):
             yield batch.document(row)
         n_documents += len(batch)
@@ -85,14 +91,15 @@ class GoldDocuments:
     ) -> None:
         self.n_without_gold = 0
         self._role, self._scheme = role, scheme
+        self._for_queries = for_queries
         self._on_progress = on_progress
-        self.stream = DocumentStream(
-            inputs, on_rejected=on_rejected, inspect=self._faults if for_queries else None, batch_size=64
-        )
+        self.stream = DocumentStream(inputs, on_rejected=on_rejected)
 
     def _faults(self, batch: DocumentBatch) -> dict[int, Fault]:
         """Rows with gold for which no query can be matched, and why."""
-        faults = {}
+        faults: dict[int, Fault] = {}
+        if not self._for_queries:
+            return faults
         for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=self._role, scheme=self._scheme)
@@ -101,7 +108,7 @@ class GoldDocuments:
         return faults
 
     def __iter__(self) -> Iterator[ScoredDocument]:
-        for document in streamed(self.stream, self._on_progress):
+        for document in streamed(self.stream, self._on_progress, self._faults):
             if document.gold is None:
                 self.n_without_gold += 1
             else:

@@ -184,10 +184,10 @@ def run_events(
         compared = [_compared_key(name, rule, lexicon) for name in options.compare or ()]
         check_examples(rule)
         on_rejected = folder.set_aside if options.on_error == "quarantine" else None
-        documents = _MatchedDocuments(path_list(inputs), Screen(rule, lexicon, options.scheme), on_rejected)
-        inputs_read = background.submit(checksums, documents.stream.paths)
+        documents = DocumentStream(inputs, needs=("date", "tokens"), on_rejected=on_rejected, batch_size=_BATCH)
+        inputs_read = background.submit(checksums, documents.paths)
         corpus = _Corpus(CountTally(options.n_samples), calendar, folder)
-        _count(documents, corpus, options, on_progress)
+        _count(documents, Screen(rule, lexicon, options.scheme), corpus, options, on_progress)
         counts = EventCounts(corpus.tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
         table = counts.to_frame()
         comparison = counts.compare(*compared) if compared else None
@@ -235,27 +235,6 @@ def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
     return key
 
 
-class _MatchedDocuments:
-    """Batches of valid documents, each with the matches of the documents in which an event is possible, by row."""
-
-    def __init__(self, paths: list[str], screen: Screen, on_rejected: Callable[[Rejected], None] | None) -> None:
-        self._screen = screen
-        self._matches: dict[int, MentionMatches] = {}  # by place, as the stream may drop rows after the inspection
-        self.stream = DocumentStream(
-            paths, needs=("date", "tokens"), on_rejected=on_rejected, inspect=self._inspect, batch_size=_BATCH
-        )
-
-    def _inspect(self, batch: DocumentBatch) -> dict[int, Fault]:
-        matches, reasons = self._screen.match(batch)
-        self._matches = {batch.places[row]: match for row, match in matches.items()}
-        return reasons
-
-    def __iter__(self) -> Iterator[tuple[DocumentBatch, dict[int, MentionMatches]]]:
-        for batch in self.stream:
-            matches = map(self._matches.get, batch.places)
-            yield batch, {row: match for row, match in enumerate(matches) if match is not None}
-
-
 @dataclass(slots=True)
 class _Corpus:
     """Sums over the documents so far; evidence goes to the folder."""
@@ -291,7 +270,13 @@ class _Corpus:
             self.folder.add_documents(batch.take(rows_with_events))
 
 
-def _count(documents: _MatchedDocuments, corpus: _Corpus, options: EventsOptions, on_progress: Progress | None) -> None:
+def _count(
+    documents: DocumentStream,
+    screen: Screen,
+    corpus: _Corpus,
+    options: EventsOptions,
+    on_progress: Progress | None,
+) -> None:
     """Add all documents to the corpus; sampling runs in threads, some batches ahead of counting."""
     sampled: deque[tuple[DocumentBatch, list[Period], dict[int, Future[DocumentEvents]]]] = deque()
 
@@ -306,14 +291,14 @@ def _count(documents: _MatchedDocuments, corpus: _Corpus, options: EventsOptions
 
     with ThreadPoolExecutor(options.threads or processors()) as pool:
         try:
-            for batch, matches in documents:
+            for batch, matches in documents.inspected(screen.match):
                 periods = corpus.add_documents(batch)
                 futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
                 sampled.append((batch, periods, futures))
                 if len(sampled) > _AHEAD:
                     add_oldest()
                 if on_progress is not None:
-                    on_progress(documents.stream.bytes_read, documents.stream.total_bytes, corpus.tally.n_documents)
+                    on_progress(documents.bytes_read, documents.total_bytes, corpus.tally.n_documents)
             while sampled:
                 add_oldest()
         except BaseException:
@@ -322,5 +307,5 @@ def _count(documents: _MatchedDocuments, corpus: _Corpus, options: EventsOptions
     if not corpus.tally.n_documents:
         folder = corpus.folder
         aside = f", {folder.n_set_aside} set aside, first: {folder.first_set_aside}" if folder.n_set_aside else ""
-        rule = f"a corpus must have at least one document, got none{aside}"
-        raise InputError(rule, place=", ".join(documents.stream.paths))
+        rule = f"a corpus must hold at least one document, got none{aside}"
+        raise InputError(rule, place=", ".join(documents.paths))

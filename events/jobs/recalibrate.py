@@ -217,7 +217,7 @@ def run_recalibrate(
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
         inputs = [{"part": "gold", **row} for row in checksums(gold_documents.stream.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
-        stream = DocumentStream(apply_paths, on_rejected=on_rejected, inspect=partial(_overflowing, applied))
+        stream = DocumentStream(apply_paths, on_rejected=on_rejected)
         recalibrated = _Recalibrated(stream, applied, frozenset(fitter.gold.doc_ids), record, on_progress)
         n_written = write_documents(recalibrated, path, overwrite=overwrite)
         run = RecalibrationRun(
@@ -284,7 +284,8 @@ class _Recalibrated:
     n_also_fitted: int = 0
 
     def __iter__(self) -> Iterator[ScoredDocument]:
-        for document in streamed(self.stream, self.on_progress):
+        faults_of = partial(_overflowing, self.recalibration)
+        for document in streamed(self.stream, self.on_progress, faults_of):
             self.n_also_fitted += document.doc_id in self.fitted
             yield self.recalibration.apply_document(document)
         # The output is about to be replaced, so the record of an earlier output is no longer valid.

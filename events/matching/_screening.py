@@ -12,7 +12,7 @@ from corefsample.documents import DocumentBatch, Fault
 from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES
 from events.lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_document, readable_schemes
+from events.matching._matching import MentionMatches, match_document
 from events.rules import Rule
 
 __all__ = ["Screen"]
@@ -40,7 +40,7 @@ class _WordTable:
 
 
 class Screen:
-    """Matches a rule and a lexicon with batches; only documents with a trigger and a country name are parsed.
+    """Matches a rule and a lexicon with batches; documents without a trigger or a country name are skipped.
 
     Parameters
     ----------
@@ -77,11 +77,9 @@ class Screen:
         matches, reasons
             By row: the matches of each document in which an event is possible, and why a document is rejected.
         """
-        reasons = {row: self._misfit(batch, row) for row in np.flatnonzero(~self._readable(batch)).tolist()}
         matches: dict[int, MentionMatches] = {}
-        for row in np.flatnonzero(self._promising(batch)).tolist():
-            if row in reasons:
-                continue
+        reasons: dict[int, str] = {}
+        for row in np.flatnonzero(~self._readable(batch) | self._promising(batch)).tolist():
             try:
                 found = self._match(batch, row)
             except InputError as error:
@@ -95,14 +93,6 @@ class Screen:
         """Whether the labels of each document fit some scheme."""
         readable: Bools = np.any([~_any_token(batch, table.flags(batch, "dep")) for table in self._misfits], axis=0)
         return readable
-
-    def _misfit(self, batch: DocumentBatch, row: int) -> Fault:
-        begin, end = batch.token_bounds[row : row + 2].tolist()
-        try:
-            readable_schemes(batch.token_strings("dep")[begin:end].to_pylist(), self._scheme)
-        except InputError as error:
-            return Fault(error.message, error.hint)
-        raise AssertionError("a document that fits no scheme is rejected")
 
     def _promising(self, batch: DocumentBatch) -> Bools:
         """Whether each document has a trigger and a word that may begin the name of a country."""

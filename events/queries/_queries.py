@@ -25,7 +25,6 @@ from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import Recalibration
 from corefsample.syntax import SCHEMES, ParseView, follow
-from events.counting import first_mentions
 from events.matching import readable_schemes
 from events.queries import _kernels
 

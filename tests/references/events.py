@@ -112,7 +112,7 @@ def instance_event(instance: Instance, labels: Clustering, described: Sequence[s
     return None if None in codes else ">".join(map(str, codes))
 
 
-def held_events(labels: Clustering, described: Sequence[set[str]], instances: Iterable[Instance]) -> set[str]:
+def events_of_clustering(labels: Clustering, described: Sequence[set[str]], instances: Iterable[Instance]) -> set[str]:
     """Events of a clustering: f(c, e) of the design, tried for every entity (or pair of them) and instance."""
     made = {instance_event(instance, labels, described) for instance in instances}
     return {event for event in made if event is not None}
@@ -124,15 +124,15 @@ def active_mentions(labels: Clustering, described: Sequence[set[str]], instances
     return {mention for instance in acting for e in entities(labels) if e & set(instance) for mention in e}
 
 
-def event_law(
+def event_distribution(
     rows: Sequence[references.Row], described: Sequence[set[str]], instances: Sequence[Instance]
 ) -> dict[str, float]:
     """P(event), exactly: over every antecedent vector."""
-    law: Counter[str] = Counter()
+    probabilities: Counter[str] = Counter()
     for labels, probability in references.clustering_probs(rows).items():
-        for event in held_events(labels, described, instances):
-            law[event] += probability  # type: ignore[assignment]
-    return dict(law)
+        for event in events_of_clustering(labels, described, instances):
+            probabilities[event] += probability  # type: ignore[assignment]
+    return dict(probabilities)
 
 
 # --- laws of counts -----------------------------------------------------------------------------------------
@@ -151,21 +151,21 @@ def quantile(pmf: Sequence[float], share: float) -> int:
 def shortest_intervals(pmf: Sequence[float], level: float) -> set[tuple[int, int]]:
     """Of all intervals that hold `level` the shortest, and of those the ones that hold most."""
     pairs = [(a, b) for a in range(len(pmf)) for b in range(a, len(pmf))]
-    held = {pair: math.fsum(pmf[pair[0] : pair[1] + 1]) for pair in pairs}
-    enough = [pair for pair in pairs if held[pair] >= level - 1e-12]
+    contents = {pair: math.fsum(pmf[pair[0] : pair[1] + 1]) for pair in pairs}
+    enough = [pair for pair in pairs if contents[pair] >= level - 1e-12]
     width = min(b - a for a, b in enough)
     shortest = [(a, b) for a, b in enough if b - a == width]
-    most = max(held[pair] for pair in shortest)
-    return {pair for pair in shortest if held[pair] >= most - 1e-12}
+    most = max(contents[pair] for pair in shortest)
+    return {pair for pair in shortest if contents[pair] >= most - 1e-12}
 
 
 def difference_law(first_only: Sequence[float], second_only: Sequence[float]) -> dict[int, float]:
     """P(n_a - n_b = k), over every outcome of every document: first alone, second alone, neither or both."""
-    law: dict[int, list[float]] = {}
+    terms_of: dict[int, list[float]] = {}
     documents = [((1, a), (-1, b), (0, 1.0 - a - b)) for a, b in zip(first_only, second_only, strict=True)]
     for outcome in itertools.product(*documents):
-        law.setdefault(sum(step for step, _ in outcome), []).append(math.prod(p for _, p in outcome))
-    return {k: math.fsum(terms) for k, terms in law.items()}
+        terms_of.setdefault(sum(step for step, _ in outcome), []).append(math.prod(p for _, p in outcome))
+    return {k: math.fsum(terms) for k, terms in terms_of.items()}
 
 
 def joint_shares(hits: npt.NDArray[Any], first: int, second: int) -> tuple[float, float]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from corefsample._checks import choice, whole
-from corefsample.documents import DocumentBatch, Rejected, ScoredDocument, checked
+from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
 from corefsample.files import FileSeries, PathLike, SeenIds, input_paths
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
@@ -14,6 +14,9 @@ from corefsample.formats.scored._parquet import ParquetReader
 __all__ = ["SUFFIXES", "DocumentStream", "read_documents"]
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+
+R = TypeVar("R")
+Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
 
 
 class DocumentStream(FileSeries):
@@ -29,9 +32,6 @@ class DocumentStream(FileSeries):
         Fields that every document must have: "date", "tokens", "gold".
     on_rejected
         Called with each document that breaks a rule, which is then left out; None: the first one raises InputError.
-    inspect
-        Called with each batch of documents that satisfy the format's rules, before their doc_ids are recorded; returns
-        the rows to reject, with the reason.
     batch_size
         Documents a batch, at most.
 
@@ -56,46 +56,63 @@ class DocumentStream(FileSeries):
         *,
         needs: Iterable[str] = (),
         on_rejected: Callable[[Rejected], None] | None = None,
-        inspect: Callable[[DocumentBatch], Mapping[int, str | Fault]] | None = None,
         batch_size: int = 64,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
         self._on_rejected = on_rejected
-        self._inspect = inspect
         self._batch_size = whole("batch_size", batch_size, 1)
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
+        return (batch for batch, _ in self.inspected(_nothing))
+
+    def inspected(self, inspect: Inspection[R]) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
+        """Read the files as iteration does, and inspect the documents that satisfy the format.
+
+        Parameters
+        ----------
+        inspect
+            Called with each batch, before its doc_ids count as used. Returns results by row, and the rows to reject
+            with the reason.
+
+        Yields
+        ------
+        batch, results
+            The documents that are accepted, and their results by row of this batch.
+        """
         seen = SeenIds()
         for _, reader in self._readers(_opened):
             for batch, rejected in reader.batches(self._batch_size):
-                yield self._accepted(batch, rejected, seen)
+                yield self._accepted(batch, rejected, inspect, seen)
 
-    def _accepted(self, batch: DocumentBatch, rejected: list[Rejected], seen: SeenIds) -> DocumentBatch:
+    def _accepted(
+        self, batch: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
+    ) -> tuple[DocumentBatch, dict[int, R]]:
         """Check a batch, report what is wrong in the order of the file, and return the valid documents."""
         valid, faults = checked(batch, self._needs)
         rejected = rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
-        for step in (self._inspect, partial(_repeated_ids, seen=seen)):
-            reasons = {} if step is None else step(valid)
-            if reasons:
-                rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
-                valid = valid.take([row for row in range(len(valid)) if row not in reasons])
+        results, reasons = inspect(valid)
+        kept = [row for row in range(len(valid)) if row not in reasons]
+        repeated = [row for row in kept if not seen.add(valid.doc_ids[row])]
+        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
+        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
+        if len(kept) - len(repeated) < len(valid):
+            kept = sorted({*kept}.difference(repeated))
+            valid = valid.take(kept)
         for bad in sorted(rejected, key=lambda bad: bad.number or 0):
             if self._on_rejected is None:
                 raise bad.error()
             self._on_rejected(bad)
-        return valid
+        return valid, {new: results[old] for new, old in enumerate(kept) if old in results}
+
+
+def _nothing(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, str]]:
+    return {}, {}
 
 
 def _opened(path: str) -> JsonLinesReader | ParquetReader:
     return ParquetReader(path) if path.endswith(".parquet") else JsonLinesReader(path)
-
-
-def _repeated_ids(batch: DocumentBatch, seen: SeenIds) -> dict[int, str]:
-    """Rows whose doc_id occurred before, with the reason to reject them."""
-    rows = [row for row, doc_id in enumerate(batch.doc_ids) if not seen.add(doc_id)]
-    return dict.fromkeys(rows, "doc_id must be unique in the corpus, got it again")
 
 
 def read_documents(

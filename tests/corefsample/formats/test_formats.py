@@ -145,12 +145,14 @@ def test_progress_grows_to_the_size_of_all_files(ten: list[ScoredDocument], tmp_
 def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
     rejected: list[Rejected] = []
 
-    def odd(batch: DocumentBatch) -> dict[int, str]:
-        return {row: "number must be even" for row, name in enumerate(batch.doc_ids) if int(name[1:]) % 2}
+    def odd(batch: DocumentBatch) -> tuple[dict[int, str], dict[int, str]]:
+        faults = {row: "number must be even" for row, name in enumerate(batch.doc_ids) if int(name[1:]) % 2}
+        return dict(enumerate(batch.doc_ids)), faults
 
     path = lines_file(some(5), tmp_path / "five.jsonl")
-    stream = DocumentStream(path, inspect=odd, on_rejected=rejected.append)
-    assert [name for batch in stream for name in batch.doc_ids] == ["d0", "d2", "d4"]
+    ((batch, results),) = DocumentStream(path, on_rejected=rejected.append).inspected(odd)
+    assert batch.doc_ids == ["d0", "d2", "d4"]
+    assert results == dict(enumerate(batch.doc_ids))
     assert [bad.message() for bad in rejected] == [
         f"{path}: line 2: doc_id 'd1': number must be even",
         f"{path}: line 4: doc_id 'd3': number must be even",

@@ -76,7 +76,7 @@ def test_a_counter_without_documents_has_empty_tables() -> None:
     assert counter.near_half().empty
 
 
-def test_a_document_that_comes_twice_is_refused() -> None:
+def test_a_document_that_comes_twice_is_rejected() -> None:
     counter = counted()
     before = counter.counts().to_frame()
     with pytest.raises(InputError, match="doc_id 'doc 3': doc_id must be unique in the corpus"):
@@ -91,7 +91,7 @@ def test_a_document_that_comes_twice_is_refused() -> None:
         ({"tokens": None}, "doc_id 'x': tokens are required for events"),
     ],
 )
-def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any], message: str) -> None:
     counter = EventCounter()
     with pytest.raises(InputError, match=message):
         counter.add(er.scored({**er.corpus()[1], "doc_id": "x", **changes}))
@@ -100,7 +100,7 @@ def test_a_document_without_what_events_need_is_refused(changes: dict[str, Any],
     assert counter.tally.n_documents == 1
 
 
-def test_labels_of_no_scheme_are_refused_with_the_document() -> None:
+def test_labels_of_no_scheme_are_rejected_with_the_document() -> None:
     document = er.corpus()[1]
     document["tokens"]["dep"] = ["SBJ"] * len(document["tokens"]["dep"])
     with pytest.raises(InputError, match=r"doc_id 'doc 2': tokens\.dep must fit a dependency scheme"):
@@ -117,13 +117,13 @@ def test_labels_of_no_scheme_are_refused_with_the_document() -> None:
         ({"rule": load_rules(), "predicate": lambda document, labels: {}}, "predicate"),
     ],
 )
-def test_options_that_break_their_rules_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         EventCounter(**options)
 
 
 @pytest.mark.parametrize("rule", ["attack", 5, [load_rules()]])
-def test_a_rule_by_its_name_is_refused_with_the_way_to_load_it(rule: Any) -> None:
+def test_a_rule_by_its_name_is_rejected_with_the_way_to_load_it(rule: Any) -> None:
     with pytest.raises(ParameterError, match=r"^rule must be a Rule, as load_rules returns, got "):
         EventCounter(rule)
     with pytest.raises(ParameterError, match=r"^lexicon must be a Lexicon, as load_lexicon returns, got "):
@@ -133,7 +133,7 @@ def test_a_rule_by_its_name_is_refused_with_the_way_to_load_it(rule: Any) -> Non
 
 
 @pytest.mark.parametrize("documents", ["file.jsonl", Path("file.jsonl"), 5, None, DOCUMENTS[0]])
-def test_what_holds_no_documents_is_refused_with_the_way_to_read_them(documents: Any) -> None:
+def test_anything_but_documents_is_rejected_with_the_way_to_read_them(documents: Any) -> None:
     with pytest.raises(
         ParameterError, match=r"^documents must be ScoredDocuments, as read_documents yields them, got "
     ):
@@ -141,7 +141,7 @@ def test_what_holds_no_documents_is_refused_with_the_way_to_read_them(documents:
 
 
 @pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
-def test_what_is_no_document_is_refused(document: Any) -> None:
+def test_anything_but_a_document_is_rejected(document: Any) -> None:
     counter = EventCounter()
     with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as error:
         counter.add(document)
@@ -151,7 +151,7 @@ def test_what_is_no_document_is_refused(document: Any) -> None:
     assert counter.tally.n_documents == 0
 
 
-def test_a_stray_date_is_refused_with_its_document_and_counts_nothing() -> None:
+def test_a_outlying_date_is_rejected_with_its_document_and_counts_nothing() -> None:
     counter = EventCounter(period="day", n_samples=10)
     counter.update(DOCUMENTS)
     stray = dataclasses.replace(DOCUMENTS[1], doc_id="stray", date=datetime.date(999, 2, 6))

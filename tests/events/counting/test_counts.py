@@ -152,7 +152,7 @@ def test_the_normal_interval_of_the_paper_by_hand() -> None:
     assert (row["lower"], row["upper"]) == pytest.approx((0.75 - half, 0.75 + half), abs=1e-12)
 
 
-def test_the_law_of_one_count_can_be_had() -> None:
+def test_the_distribution_of_one_count_is_available() -> None:
     counts = counts_of(tally_of(SMALL))
     assert counts.pmf("AAA", "1999Q1") == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=1e-15)
     assert counts.pmf("AAA", "1999Q2").tolist() == [1.0]
@@ -181,7 +181,9 @@ def test_the_columns_of_a_comparison_are_fixed() -> None:
 
 @settings(max_examples=60)
 @given(corpora())
-def test_a_comparison_is_that_of_every_documents_joint_law(documents: list[tuple[str, DocumentEvents]]) -> None:
+def test_a_comparison_is_that_of_every_documents_joint_distribution(
+    documents: list[tuple[str, DocumentEvents]],
+) -> None:
     table = counts_of(tally_of(documents, 6)).compare("AAA", "BBB")
     for row in table.to_dict("records"):
         first, second = [], []
@@ -198,7 +200,7 @@ def test_a_comparison_is_that_of_every_documents_joint_law(documents: list[tuple
         assert row["p_second_greater"] == pytest.approx(math.fsum(p for k, p in law.items() if k < 0), abs=1e-12)
 
 
-def test_events_of_one_document_are_compared_by_their_joint_law() -> None:
+def test_events_of_one_document_are_compared_by_their_joint_distribution() -> None:
     # Both at 1/2 and always together: the counts are equal for sure. Never together: one is greater in each sample.
     together = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [1, 1, 0, 0]}))])
     apart = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [0, 0, 1, 1]}))])
@@ -231,6 +233,6 @@ def test_a_country_is_not_compared_with_itself() -> None:
         ({"interval": "hpd"}, "interval must be one of quantile, hdi, normal"),
     ],
 )
-def test_options_that_break_their_rules_are_refused(keywords: dict[str, Any], message: str) -> None:
+def test_options_that_break_their_rules_are_rejected(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         counts_of(tally_of(SMALL), **keywords)

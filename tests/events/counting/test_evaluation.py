@@ -67,7 +67,7 @@ def cases(draw: Callable[..., Any], max_mentions: int = 8, n_roles: int | None =
 
 
 def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
-    return [er.held_events(row, case.described, case.instances) for row in labels]
+    return [er.events_of_clustering(row, case.described, case.instances) for row in labels]
 
 
 # --- the definition ----------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_descriptions_are_credited_with_the_samples_in_which_their_entity_makes_
 @given(cases())
 def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case) -> None:
     events = case.evaluated(n_samples=1)
-    held = er.held_events(map_clustering(case.distribution).tolist(), case.described, case.instances)
+    held = er.events_of_clustering(map_clustering(case.distribution).tolist(), case.described, case.instances)
     assert {key for key, holds in zip(names(events), events.one_best, strict=True) if holds} == held
 
 
@@ -157,7 +157,7 @@ N_SAMPLES = 20_000
 
 
 def exact_and_sampled(case: Case) -> tuple[DocumentEvents, list[float]]:
-    law = er.event_law(references.softmax_rows(*case.lists), case.described, case.instances)
+    law = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
     events = case.evaluated(n_samples=N_SAMPLES)
     assert set(law) <= set(names(events))
     return events, [law.get(key, 0.0) for key in names(events)]
@@ -191,7 +191,7 @@ def test_a_probability_by_hand() -> None:
     # mention 0 at 1/2, with mention 1 at 1/4, alone at 1/4; mention 1 joins mention 0 at 1/2.
     # AAA: 2 is with 0, and 1 is not: 1/2 * 1/2. BBB: 2 is with 1, and 1 is not with 0: 1/4 * 1/2.
     case = Case(Lists([[], [0], [0, 1]], [[], [0.0], [np.log(2.0), 0.0]]), [{"AAA"}, {"BBB"}, set()], [(2,)])
-    law = er.event_law(references.softmax_rows(*case.lists), case.described, case.instances)
+    law = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
     assert law == pytest.approx({"AAA": 1 / 4, "BBB": 1 / 8}, abs=1e-15)
     events, exact = exact_and_sampled(case)
     assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, exact).all()
@@ -310,7 +310,7 @@ def test_a_counter_takes_a_predicate_of_ones_own() -> None:
         (lambda d, labels: {"x": labels == 0}, r"predicate must return bool \(7,\) for 'x', got bool \(7, 2\)"),
     ],
 )
-def test_a_predicate_that_returns_something_else_is_refused(answer: Any, message: str) -> None:
+def test_a_predicate_that_returns_something_else_is_rejected(answer: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         evaluate_predicate(er.scored(PAIR), answer, n_samples=7)
 

@@ -102,7 +102,7 @@ army army NOUN 4 obl"""
     assert checks(tmp_path, "ud2", parse, "IRQ", rule) == 1
 
 
-def test_a_rule_without_a_path_for_a_documents_scheme_refuses_it(tmp_path: Path) -> None:
+def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path) -> None:
     parse = """Iraqis Iraqi PROPN 2 nsubj
 attacked attack VERB 0 ROOT
 towns town NOUN 2 dobj
@@ -112,12 +112,12 @@ in in ADP 3 prep"""
 
 
 @pytest.mark.parametrize("path", [">obl:by", ">nope", "[no >dobj]>amod", ">nmod[has >prep]"])
-def test_a_path_with_a_label_that_its_scheme_never_has_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_path_with_a_label_that_its_scheme_never_has_is_rejected(tmp_path: Path, path: str) -> None:
     with pytest.raises(InputError, match=r"strike\.yaml: paths\.own\.ud2: labels must be of the scheme"):
         checks(tmp_path, "ud2", "They they PRON 0 root", "", OWN_PATH.replace("PATH", path))
 
 
-def test_a_part_of_speech_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_part_of_speech_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     rule = EXTENDED.replace("lemma: [attack]", "lemma: [attack], upos: [Verb]")
     with pytest.raises(InputError, match=r"strike\.yaml: trigger\.upos must be universal parts of speech"):
         checks(tmp_path, "ud2", "They they PRON 0 root", "", rule)

@@ -41,7 +41,7 @@ def test_a_period_has_its_label_and_its_start(period: str, label: str, start: st
 @pytest.mark.parametrize(
     "period", ["2Q", "3M", "12M", "h", "H", "min", "s", "B", "", "fortnight", "Q-XXX", "quarterly", "w"]
 )
-def test_what_is_no_single_period_of_days_is_refused(period: str) -> None:
+def test_anything_but_a_period_is_rejected(period: str) -> None:
     with pytest.raises(ParameterError, match="period must be one of year, quarter, month, week, day or a pandas alias"):
         Calendar(period)
 

@@ -37,7 +37,7 @@ def exclusive_pairs(draw: Any) -> tuple[float, float]:
 
 
 @given(st.lists(probabilities, max_size=8))
-def test_the_law_is_that_of_all_outcomes(probs: list[float]) -> None:
+def test_the_distribution_is_that_of_all_outcomes(probs: list[float]) -> None:
     assert count_pmf(probs) == pytest.approx(references.poisson_binomial_pmf(probs), abs=1e-12)
 
 
@@ -113,14 +113,14 @@ def test_many_trials_have_the_quantiles_of_the_binomial(n: int, p: float) -> Non
 
 @pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])
-def test_a_level_outside_of_0_and_1_is_refused(find: Any, level: float) -> None:
+def test_a_level_outside_of_0_and_1_is_rejected(find: Any, level: float) -> None:
     with pytest.raises(ParameterError, match=r"level must lie in \(0, 1\)"):
         find([0.5, 0.5], level)
 
 
 @pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
 @pytest.mark.parametrize("pmf", [[], [0.5, 0.4], [1.5, -0.5], [0.2, float("nan")], [2.0]])
-def test_what_is_no_law_is_refused(find: Any, pmf: list[float]) -> None:
+def test_anything_but_a_distribution_is_rejected(find: Any, pmf: list[float]) -> None:
     with pytest.raises(ParameterError, match="pmf must be"):
         find(pmf)
 
@@ -168,7 +168,7 @@ def test_no_documents_are_equal() -> None:
     assert (result.greater, result.equal, result.less, result.lower, result.upper) == (0.0, 1.0, 0.0, 0, 0)
 
 
-def test_independent_counts_compare_as_their_laws_say() -> None:
+def test_independent_counts_compare_as_their_distributions_say() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.uniform(size=60), rng.uniform(size=40)
     joint = np.outer(count_pmf(a), count_pmf(b))
@@ -186,6 +186,8 @@ def test_independent_counts_compare_as_their_laws_say() -> None:
         ([float("nan")], [0.6], "must be"),
     ],
 )
-def test_what_are_no_exclusive_probabilities_is_refused(first: list[float], second: list[float], message: str) -> None:
+def test_anything_but_exclusive_probabilities_is_rejected(
+    first: list[float], second: list[float], message: str
+) -> None:
     with pytest.raises(ParameterError, match=message):
         compare_counts(first, second)

@@ -117,7 +117,7 @@ def test_the_first_document_whose_date_makes_periods_too_many_is_found(
 
 
 @given(st.lists(st.integers(-2 * FAR, 2 * FAR)), st.lists(st.integers(-2 * FAR, 2 * FAR)))
-def test_a_stray_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
+def test_a_outlying_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
     tally, kept = CountTally(1), []
     for period in before:
         if tally.first_outlier(np.array([period])) is None:

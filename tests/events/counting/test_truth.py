@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from references.events import held_events
+from references.events import events_of_clustering
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
@@ -75,7 +75,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
             described[mention].add(matches.countries[country])
         instances = [tuple(row) for row in matches.instances.tolist()]
         entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
-        held = held_events([entities[entity] for entity in document.gold], described, instances)
+        held = events_of_clustering([entities[entity] for entity in document.gold], described, instances)
         expected += [(document.doc_id, document.date, country) for country in sorted(held)]
     truth = true_events(simulated)
     assert [(event.doc_id, event.date, event.country) for event in truth.events] == expected
@@ -148,7 +148,7 @@ def test_rule_and_lexicon_are_those_given() -> None:
         ({"tokens": None}, "tokens are required for events"),
     ],
 )
-def test_a_document_that_lacks_something_is_refused(change: dict[str, Any], reason: str) -> None:
+def test_a_document_that_lacks_something_is_rejected(change: dict[str, Any], reason: str) -> None:
     truth = TrueEvents()
     with pytest.raises(InputError, match=f"^doc_id 'a': {reason}$"):
         truth.add(dataclasses.replace(news([1, 1]), **change))
@@ -162,7 +162,7 @@ def test_a_document_that_lacks_something_is_refused(change: dict[str, Any], reas
         truth.add(strange)
 
 
-def test_parameters_of_another_kind_are_refused() -> None:
+def test_parameters_of_another_kind_are_rejected() -> None:
     for options, reason in [
         ({"rule": "attack"}, "rule must be a Rule, as load_rules returns, got 'attack'"),
         ({"lexicon": "countries"}, "lexicon must be a Lexicon, as load_lexicon returns, got 'countries'"),
@@ -175,7 +175,7 @@ def test_parameters_of_another_kind_are_refused() -> None:
         true_events("a")  # type: ignore[arg-type]
 
 
-def test_counts_of_other_columns_or_periods_are_refused() -> None:
+def test_counts_of_other_columns_or_periods_are_rejected() -> None:
     truth = true_events([news([1, 1])])
     counts = pd.DataFrame({"country": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
     with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got '1991'$"):

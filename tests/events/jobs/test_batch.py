@@ -349,7 +349,7 @@ def test_a_good_corpus_has_no_quarantine(corpus: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "quarantine.jsonl").exists()
 
 
-def test_a_corpus_of_bad_documents_alone_is_refused_with_the_first_reason(tmp_path: Path) -> None:
+def test_a_corpus_of_bad_documents_alone_is_rejected_with_the_first_reason(tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", ["[]", "{"])
     with pytest.raises(InputError, match=r"at least one document, got none, 2 set aside, first: .*bad.jsonl: line 1"):
         run(path, tmp_path / "run", on_error="quarantine")
@@ -363,7 +363,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("on_error", ["stop", "quarantine"])
 @pytest.mark.parametrize("batch", [1, 256])
-def test_a_stray_date_stops_a_daily_run_before_it_costs_anything(
+def test_a_outlying_date_stops_a_daily_run_before_it_costs_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
 ) -> None:
     monkeypatch.setattr(events.jobs.count_events, "_BATCH", batch)
@@ -379,7 +379,7 @@ def test_a_stray_date_stops_a_daily_run_before_it_costs_anything(
 # --- folders -----------------------------------------------------------------------------------------------
 
 
-def test_a_folder_in_use_is_refused_and_kept(corpus: Path, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_rejected_and_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
     with pytest.raises(ParameterError, match=r"out must be a new or empty folder, got .*run \(overwrite replaces it\)"):
@@ -449,7 +449,9 @@ def _full(*args: Any, **keywords: Any) -> None:
         "os.replace",
     ],
 )
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
+def test_a_full_disk_is_reported_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
+) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
     with monkeypatch.context() as patch:
         patch.setattr(writer, _full)
@@ -496,7 +498,7 @@ def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypa
         ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp"),
     ],
 )
-def test_options_that_break_their_rules_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         EventsOptions(**options)
 
@@ -511,7 +513,7 @@ def test_options_that_break_their_rules_are_refused(options: dict[str, Any], mes
         ({"compare": ("USA", "USA")}, "compare must name two countries, got 'USA' twice"),
     ],
 )
-def test_options_that_name_nothing_are_refused_before_a_document_is_read(
+def test_options_that_name_nothing_are_rejected_before_a_document_is_read(
     tmp_path: Path, options: dict[str, Any], message: str
 ) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", ["no document at all"])

@@ -77,7 +77,7 @@ def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_folders_in_use_are_refused(tmp_path: Path) -> None:
+def test_folders_in_use_are_rejected(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
     with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
@@ -89,7 +89,7 @@ def test_folders_in_use_are_refused(tmp_path: Path) -> None:
         RunFolder(tmp_path, overwrite=True)
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=r"run: output must be writable, got: "), RunFolder(tmp_path / "file" / "run"):
         pass
@@ -110,7 +110,7 @@ def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, m
     assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
 
 
-def test_a_folder_without_a_name_is_refused() -> None:
+def test_a_folder_without_a_name_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"^out must name a folder, got ''$"):
         RunFolder("")
 

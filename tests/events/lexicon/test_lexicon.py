@@ -299,7 +299,7 @@ def test_name_and_require_know_the_codes(lexicon):
         ("Q,Q>", "none of 282 in countries is similar"),
     ],
 )
-def test_an_unknown_code_is_refused_with_the_codes_that_it_may_mean(lexicon, code, hint):
+def test_an_unknown_code_is_rejected_with_the_codes_that_it_may_mean(lexicon, code, hint):
     for ask in (lexicon.name, lexicon.require):
         with pytest.raises(ParameterError) as refusal:
             ask(code)

@@ -216,7 +216,7 @@ def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
         (ONE.replace("AAA", f"{{{'x' * 99}: 1}}"), r".*: code must be text, .*, got .{57}\.\.\."),
     ],
 )  # fmt: skip
-def test_what_breaks_the_format_is_refused_with_one_line(tmp_path, text, message):
+def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text, message):
     with pytest.raises(InputError) as refusal:
         loaded(tmp_path, text)
     assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(refusal.value))
@@ -229,7 +229,7 @@ def test_the_file_in_the_documentation_of_load_lexicon_loads_and_does_what_it_sa
     assert codes(lexicon, "Yankees Guinean Jersey") == ["USA", "?"]
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path):
+def test_a_file_that_cannot_be_read_is_rejected(tmp_path):
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: file must be readable, got: \w+"):
             load_lexicon(path)
@@ -269,6 +269,6 @@ def test_no_shipped_list_holds_a_name_twice():
 
 
 @pytest.mark.parametrize("source", [5, ["countries"], {}])
-def test_what_is_no_path_is_refused(source: Any) -> None:
+def test_anything_but_a_path_is_rejected(source: Any) -> None:
     with pytest.raises(ParameterError, match=r"^lexicon must be a path or None, got "):
         load_lexicon(source)

@@ -41,7 +41,7 @@ def found(
     matches = matched(text, scheme, rule=load_rules(rule, preset), date=date)
     tokens = [m[0] for m in er.nominal_mentions(er.parsed(*text.split(" ; ")).upos)]
     labels = [tokens.index(coreferent[0]) if t in coreferent else i for i, t in enumerate(tokens)]
-    return " ".join(sorted(er.held_events(labels, described(matches, len(tokens)), instances(matches))))
+    return " ".join(sorted(er.events_of_clustering(labels, described(matches, len(tokens)), instances(matches))))
 
 
 def described(matches: MentionMatches, n_mentions: int) -> list[set[str]]:
@@ -505,7 +505,7 @@ def test_a_row_of_the_table_holds(row: Row, scheme: str, preset: str) -> None:
 
 
 @pytest.mark.parametrize(("row", "scheme", "preset"), CASES)
-def test_a_scheme_told_by_its_labels_agrees_or_is_refused(row: Row, scheme: str, preset: str) -> None:
+def test_a_scheme_recognised_by_its_labels_agrees_or_is_rejected(row: Row, scheme: str, preset: str) -> None:
     expected = row.paper if preset == "paper" else row.extended
     try:
         told = found(row.text, preset=preset, coreferent=row.coreferent)
@@ -727,7 +727,7 @@ def test_a_country_five_steps_below_a_head_is_still_found_by_the_longest_path_of
 # --- which scheme ------------------------------------------------------------------------------------------
 
 
-def test_where_fitting_schemes_see_different_events_the_document_is_refused() -> None:
+def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -> None:
     # nmod without case or subtype: a country's word in ClearNLP's extended rule, not in UD's.
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     extended = load_rules("attack", "extended")
@@ -756,13 +756,13 @@ def test_labels_that_fit_no_scheme_are_named() -> None:
         matched(text)
 
 
-def test_labels_of_two_schemes_in_one_document_are_refused() -> None:
+def test_labels_of_two_schemes_in_one_document_are_rejected() -> None:
     text = "Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root it/PRON>2:dobj"
     with pytest.raises(InputError, match="must fit a dependency scheme"):
         matched(text)
 
 
-def test_a_scheme_told_that_does_not_fit_is_refused() -> None:
+def test_a_given_scheme_that_does_not_fit_is_rejected() -> None:
     text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"
     with pytest.raises(InputError, match=r"tokens\.dep must fit the scheme clearnlp, got 'obj'"):
         matched(text, "clearnlp")

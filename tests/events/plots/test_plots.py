@@ -82,7 +82,7 @@ def test_every_country_has_a_panel(n: int) -> None:
     assert len(titles(event_bands(counts(*(f"C{k}" for k in range(n)))))) == n
 
 
-def test_a_country_that_is_not_in_the_table_is_refused() -> None:
+def test_a_country_that_is_not_in_the_table_is_rejected() -> None:
     with pytest.raises(ParameterError, match="countries must be in the table, got YYY, ZZZ"):
         event_bands(counts("AAA"), ["ZZZ", "AAA", "YYY"])
 
@@ -144,7 +144,7 @@ def test_pages_show_all_countries_once() -> None:
 
 
 @pytest.mark.parametrize("option", ["most", "page", "columns"])
-def test_numbers_below_one_are_refused(option: str) -> None:
+def test_numbers_below_one_are_rejected(option: str) -> None:
     wrong: dict[str, Any] = {option: 0}
     with pytest.raises(ParameterError, match=f"{option} must be a whole number of at least 1, got 0"):
         event_bands(counts("AAA"), **wrong)
@@ -291,7 +291,7 @@ def test_a_country_without_an_event_is_named() -> None:
     assert [text.get_text() for text in above.texts] == ["No document holds an event."]
 
 
-def test_no_period_and_several_pairs_are_told() -> None:
+def test_no_period_and_several_pairs_are_reported() -> None:
     above, _ = country_comparison(counts(), comparison(0)).axes
     assert [text.get_text() for text in above.texts] == ["No period to compare."]
     both = pd.concat([comparison(), comparison(second="CCC")])
@@ -319,7 +319,7 @@ def posterior(**changes: Any) -> CountPosterior:
     return CountPosterior(**{**fields, **changes})
 
 
-def test_the_bars_of_a_count_are_its_law() -> None:
+def test_the_bars_of_a_count_are_its_distribution() -> None:
     law = posterior()
     ax = Figure().subplots()
     assert count_bars(law, ax=ax) is ax

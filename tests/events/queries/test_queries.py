@@ -54,7 +54,7 @@ def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
 # --- what is asked ------------------------------------------------------------------------------------------
 
 
-def test_a_document_is_asked_of_its_types_and_the_verbs_of_its_pronouns() -> None:
+def test_a_document_has_queries_of_its_types_and_the_verbs_of_its_pronouns() -> None:
     queries = match_queries(story(), with_gold=False)
     types = ("name", "plural noun")
     assert asked(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
@@ -74,7 +74,7 @@ def test_a_document_is_asked_of_its_types_and_the_verbs_of_its_pronouns() -> Non
         ("cats=cat/NOUN>2:nsubj ran=run/VERB>0:root", "subject", []),  # cats is no pronoun
     ],
 )
-def test_a_verb_is_asked_about_if_a_pronoun_fills_the_role(sentence: str, role: str, verbs: list[str]) -> None:
+def test_a_verb_makes_a_query_if_a_pronoun_fills_the_role(sentence: str, role: str, verbs: list[str]) -> None:
     assert list(match_queries(story([sentence]), role=role, with_gold=False).verbs) == verbs
 
 
@@ -255,17 +255,19 @@ def test_mentions_after_the_last_that_matters_are_not_sampled() -> None:
         (story(gold=["a"] * 4), {"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(document: ScoredDocument, options: dict[str, Any], message: str) -> None:
+def test_documents_without_queries_are_rejected(
+    document: ScoredDocument, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         match_queries(document, **options)
 
 
-def test_labels_of_no_scheme_are_refused() -> None:
+def test_labels_of_no_scheme_are_rejected() -> None:
     with pytest.raises(InputError, match=r"tokens.dep must fit a dependency scheme"):
         match_queries(story(["they/PRON>2:SBJ ran=run/VERB>0:root"]), with_gold=False)
 
 
-def test_schemes_that_see_different_queries_have_to_be_told_apart() -> None:
+def test_schemes_that_see_different_queries_need_a_choice() -> None:
     # An nmod with "by" is a passive agent in UD version 1 alone, and no label says which version it is.
     document = story(["seen=see/VERB>0:root by/ADP>3:case it/PRON>1:nmod"])
     with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which see different queries"):
@@ -328,7 +330,7 @@ def test_a_score_is_not_misled_by_two_documents_of_one_name() -> None:
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
     ],
 )
-def test_a_score_refuses_what_it_cannot_use(options: dict[str, Any], message: str) -> None:
+def test_a_score_rejects_what_it_cannot_use(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         QueryScore(**options)
 
@@ -379,7 +381,7 @@ def test_probabilities_are_each_documents_own_under_its_own_recalibration() -> N
         ([match_queries(story(), with_gold=False)], "doc_id 'd': gold is required for a query table"),
     ],
 )
-def test_tables_of_nothing_are_refused(documents: list[DocumentQueries], message: str) -> None:
+def test_tables_of_nothing_are_rejected(documents: list[DocumentQueries], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         QueryTable.of(documents)
 

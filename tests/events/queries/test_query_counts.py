@@ -41,7 +41,7 @@ def table(truth: dict[str, list[bool]]) -> QueryTable:
 
 
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(shares, min_size=n, max_size=n), min_size=1, max_size=3)))
-def test_a_mixture_is_the_mean_of_the_laws_by_enumeration(draws: list[list[float]]) -> None:
+def test_a_mixture_is_the_mean_of_the_distributions_by_enumeration(draws: list[list[float]]) -> None:
     expected = np.mean([references.poisson_binomial_pmf(draw) for draw in draws], axis=0)
     np.testing.assert_allclose(mixture_pmf(draws), expected, atol=1e-12)
 
@@ -55,7 +55,7 @@ def test_the_uncertainty_of_what_documents_share_does_not_average_out() -> None:
         assert variance == pytest.approx(0.23 * n + 0.01 * n**2)
 
 
-def test_one_draw_is_the_law_itself() -> None:
+def test_one_draw_is_the_distribution_itself() -> None:
     assert mixture_pmf([[0.2, 0.9]]).tolist() == count_pmf([0.2, 0.9]).tolist()
 
 
@@ -69,7 +69,7 @@ def test_one_draw_is_the_law_itself() -> None:
         ([[math.nan]], "probs[0] must lie in [0, 1], got nan"),
     ],
 )
-def test_laws_of_no_probabilities_are_refused(probs: Any, message: str) -> None:
+def test_distributions_of_no_probabilities_are_rejected(probs: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         mixture_pmf(probs)
 
@@ -100,7 +100,7 @@ def test_intervals_are_those_of_the_definition(pairs: list[tuple[float, bool]], 
     assert found["held"].tolist() == [row.lower <= truth <= row.upper for row in found.itertuples()]
 
 
-def test_certain_documents_are_held_by_every_interval() -> None:
+def test_certain_documents_are_in_every_interval() -> None:
     found = count_intervals(table({"see": [True] * 6 + [False] * 3}), [1.0] * 6 + [0.0] * 3)
     assert found["held"].all()
     assert len(found) == 9  # three intervals, three levels
@@ -130,7 +130,7 @@ def test_draws_of_a_recalibration_widen_the_intervals() -> None:
         ([0.5, 0.5, 0.5, 0.5, 2.0], {}, "probs[4] must lie in [0, 1], got 2.0"),
     ],
 )
-def test_intervals_of_something_else_are_refused(probs: list[float], options: dict[str, Any], message: str) -> None:
+def test_intervals_of_something_else_are_rejected(probs: list[float], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         count_intervals(table({"see": [True] * 5}), probs, **options)
 
@@ -138,7 +138,7 @@ def test_intervals_of_something_else_are_refused(probs: list[float], options: di
 # --- coverage -----------------------------------------------------------------------------------------------
 
 
-def test_coverage_is_the_share_of_queries_held_by_number_of_documents() -> None:
+def test_coverage_is_the_share_of_queries_covered_by_number_of_documents() -> None:
     # All P are 1: counts are said to be 5, 6 and 12 for sure; gold has 5, 4 and 12.
     truth = {"a": [True] * 5, "b": [True] * 4 + [False] * 2, "c": [True] * 12}
     intervals = count_intervals(table(truth), np.ones(23), levels=[0.95])
@@ -168,7 +168,7 @@ def test_groups_are_named_by_their_ends() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[], [5, 5], [10, 5]])
-def test_sizes_out_of_order_are_refused(sizes: list[int]) -> None:
+def test_sizes_out_of_order_are_rejected(sizes: list[int]) -> None:
     intervals = count_intervals(table({"see": [True] * 5}), [0.5] * 5)
     with pytest.raises(ParameterError, match="sizes must be at least one whole number, ascending, got"):
         count_coverage(intervals, sizes=sizes)

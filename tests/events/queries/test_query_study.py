@@ -64,7 +64,7 @@ def test_every_document_is_shown_under_the_fit_that_did_not_see_it(study: QueryS
         np.testing.assert_array_equal(variant.draws[draw], expected)
 
 
-def test_overconfident_scores_are_mended_for_documents_not_seen(study: QueryStudy) -> None:
+def test_overconfident_scores_are_recalibrated_for_documents_outside_the_fit(study: QueryStudy) -> None:
     scores = study.scores().set_index("variant")
     assert scores.loc["likelihood", "brier"] < scores.loc["as scored", "brier"]
     temperatures = study.recalibrations().groupby("variant")["temperature"].mean()
@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_pairs(study: QueryStudy) -> None:
     assert (scores["n_pairs"] == len(pairs)).all()
 
 
-def test_coverage_has_a_row_for_each_variant_law_group_interval_and_level(study: QueryStudy) -> None:
+def test_coverage_has_a_row_for_each_variant_distribution_group_interval_and_level(study: QueryStudy) -> None:
     coverage = study.coverage()
     groups = coverage.groupby(["variant", "recalibration"]).size()
     assert set(groups.index) == {
@@ -109,7 +109,7 @@ def test_recalibrations_have_a_row_for_each_fold(study: QueryStudy) -> None:
     assert (table["temperature_sd"] > 0).all()
 
 
-def test_without_draws_there_is_no_uncertain_law() -> None:
+def test_without_draws_there_is_no_uncertain_distribution() -> None:
     bare = study_queries(documents()[:9], objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=0, sizes=(2,))
     assert set(bare.intervals()["recalibration"]) == {"given"}
     assert bare.recalibrations()["temperature_sd"].isna().all()
@@ -127,7 +127,7 @@ def test_documents_without_gold_are_counted() -> None:
     assert bare.n_without_gold == 4
 
 
-def test_steps_are_told() -> None:
+def test_steps_are_reported() -> None:
     told: list[tuple[int, int]] = []
     study_queries(
         documents()[:6],
@@ -164,12 +164,14 @@ def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
         (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
     ],
 )
-def test_studies_that_cannot_be_are_refused(given: list[ScoredDocument], options: dict[str, Any], message: str) -> None:
+def test_studies_that_cannot_be_are_rejected(
+    given: list[ScoredDocument], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         study_queries(given, **{"n_boot": 0, **options})
 
 
-def test_a_variant_is_asked_for_by_its_name(study: QueryStudy) -> None:
+def test_a_variant_is_found_by_its_name(study: QueryStudy) -> None:
     with pytest.raises(ParameterError, match="name must be one of as scored, likelihood, queries, got 'links'"):
         study.variant("links")
 
@@ -205,7 +207,7 @@ def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_pa
     assert report.to_json()["coverage"] == []
 
 
-def test_a_report_can_be_had_without_a_folder(tmp_path: Path) -> None:
+def test_a_report_is_available_without_a_folder(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
     report = run_query_report(source, None, QUICK)
     assert report.out is None
@@ -228,7 +230,7 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     assert [each["doc_id"] for each in aside] == ["bad"]
 
 
-def test_files_without_gold_are_refused(tmp_path: Path) -> None:
+def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
     bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines()[:3]]
     source = er.write_lines(tmp_path / "stories.jsonl", bare)
     with pytest.raises(InputError, match="gold must be there for queries, got none in 3 documents"):
@@ -250,6 +252,6 @@ def test_files_without_gold_are_refused(tmp_path: Path) -> None:
         ({"on_error": "ignore"}, "on_error must be one of"),
     ],
 )
-def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         QueryReportOptions(**options)

@@ -74,7 +74,7 @@ def test_conflict_has_the_verbs_of_the_issue() -> None:
     assert load_rules("conflict").lemmas == {"attack", "fight", "hit", "kill", "destroy", "arrest"}
 
 
-def test_a_rule_or_preset_of_no_such_name_is_refused() -> None:
+def test_a_rule_or_preset_of_no_such_name_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"rule must be one of attack, attack_target, conflict, or a path .*'war'"):
         load_rules("war")
     with pytest.raises(ParameterError, match=r"preset must be one of paper, extended \(attack\), got 'strict'"):
@@ -193,7 +193,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "fragment"), CHANGES.values(), ids=CHANGES.keys())
-def test_a_file_that_breaks_the_format_is_refused(tmp_path: Path, changes: dict[str, Any], fragment: str) -> None:
+def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: dict[str, Any], fragment: str) -> None:
     path = written(tmp_path, rule_file(**changes))
     with pytest.raises(InputError) as error:
         load_rules(path)
@@ -204,7 +204,7 @@ def test_a_file_that_breaks_the_format_is_refused(tmp_path: Path, changes: dict[
 
 
 @pytest.mark.parametrize("text", ["", "[]", "attack", "name: [", "a: b: c", "\t- x", "name: \x00"])
-def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> None:
+def test_yaml_without_a_mapping_is_rejected(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError) as error:
         load_rules(path)
@@ -212,14 +212,14 @@ def test_what_is_no_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> Non
     assert "\n" not in str(error.value)
 
 
-def test_a_key_that_appears_twice_is_refused(tmp_path: Path) -> None:
+def test_a_key_that_appears_twice_is_rejected(tmp_path: Path) -> None:
     # YAML would keep the second list alone, and "attack" would vanish unseen.
     path = written(tmp_path, "name: strike\ntrigger: {lemma: [attack], lemma: [strike]}\npresets: {}\n")
     with pytest.raises(InputError, match=r"strike\.yaml: line 2: must be YAML, got: key 'lemma' appears twice"):
         load_rules(path)
 
 
-def test_a_missing_file_or_one_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_or_one_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: file must be readable, got: No such file"):
         load_rules(tmp_path / "nowhere.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: Zürich".encode("latin-1"))
@@ -289,14 +289,14 @@ def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
         ("1 a a NOUN 2 nsubj\n2 b b NOUN 1 nsubj\n", "cycle"),
     ],
 )
-def test_an_example_that_cannot_be_read_is_refused(tmp_path: Path, parse: str, fragment: str) -> None:
+def test_an_example_that_cannot_be_read_is_rejected(tmp_path: Path, parse: str, fragment: str) -> None:
     message = refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
     assert "strike.yaml: examples[0]: " in message
     assert fragment in message
 
 
 @pytest.mark.parametrize("parse", ["", "\n\n"])
-def test_an_example_without_a_sentence_is_refused(tmp_path: Path, parse: str) -> None:
+def test_an_example_without_a_sentence_is_rejected(tmp_path: Path, parse: str) -> None:
     assert "examples[0]: parse" in refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
 
 
@@ -307,6 +307,6 @@ def test_a_rule_is_frozen() -> None:
 
 
 @pytest.mark.parametrize("source", [5, None, ["attack"]])
-def test_what_is_neither_a_name_nor_a_path_is_refused(source: Any) -> None:
+def test_anything_but_a_name_or_a_path_is_rejected(source: Any) -> None:
     with pytest.raises(ParameterError, match=r"^rule must be a name or a path, got "):
         load_rules(source)
