@@ -15,7 +15,7 @@ from corefsample.documents import Tokens
 from corefsample.mention_ranking.features import Column, Gender, Kind, Number, word_hash, word_table
 from corefsample.mention_ranking.features import _encoding_kernels as enc
 from corefsample.syntax import UPOS, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.syntax._codes import Role
 
 PRONOUN_CLASSES = ("CLASS_SPEAKER", "CLASS_THIRD", "CLASS_DEMONSTRATIVE", "CLASS_OTHER_PRONOUN")
 CONTENT = ("NOUN", "PROPN", "ADJ", "NUM", "VERB")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corefsample.documents import Tokens
 from corefsample.syntax import NeutralParse, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.syntax._codes import Role
 
 RELATIVE = ["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"]
 CLOSING = [")", "]", "”", '"', "’", "''", "»"]

@@ -14,7 +14,7 @@ import numpy as np
 from corefsample.documents import FIELDS, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import chosen_scheme
+from corefsample.syntax import document_schemes
 from events.news import Article
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
             f"pipeline must be an installed spaCy pipeline or the folder of one, got {name!r}: {_unloaded(name, error)}"
         ) from None
     try:
-        chosen_scheme(tokens_of_doc(pipeline(_PROBE)), scheme)
+        document_schemes(tokens_of_doc(pipeline(_PROBE)).dep, scheme)
     except (ParameterError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ParameterError(f"pipeline must parse text, got {name!r}: {reason}") from None

@@ -11,7 +11,7 @@ from corefsample.documents import Rejected, Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import gold_entities
-from corefsample.syntax import chosen_scheme
+from corefsample.syntax import neutral_parse
 from events.jobs import DocumentInputs, ReadDocument
 from events.jobs.training._selection import Selection
 
@@ -112,7 +112,7 @@ class TrainingCorpus:
         try:
             if document.tokens is None:
                 raise ParameterError("tokens must be there to train on, got none")
-            chosen_scheme(document.tokens, self._options.scheme)
+            neutral_parse(document.tokens, self._options.scheme)
         except ParameterError as error:
             self._reject(found.rejected(str(error)))
             return

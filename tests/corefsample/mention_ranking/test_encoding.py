@@ -343,5 +343,5 @@ def test_counts_go_into_steps_that_widen() -> None:
 
 
 def test_labels_of_no_scheme_are_refused() -> None:
-    with pytest.raises(ParameterError, match="must be of one scheme"):
+    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])

@@ -370,7 +370,7 @@ def test_documents_are_scored_one_by_one() -> None:
         (
             scored(tokens=reference.parsed(SENTENCE.replace("nsubj", "SBJ"))),
             {},
-            r"doc_id 'a': dependency labels must be of one scheme .*, got SBJ",
+            r"doc_id 'a': tokens.dep must fit a dependency scheme .*, got 'SBJ'",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def test_a_scheme_that_is_named_is_used(pipeline: Callable[..., Any]) -> None:
     assert not same_law(docs[0], docs[2])
     odd = parsed(named, "clearnlp")
     odd[9].dep_ = "mine"  # the full stop, in no mention
-    with pytest.raises(ParameterError, match="dependency labels must be of one scheme"):
+    with pytest.raises(ParameterError, match="tokens.dep must fit a dependency scheme"):
         told(odd)
     assert same_law(named(odd)._.coref, docs[1])
 
@@ -810,7 +810,7 @@ def test_a_doc_without_a_parse_is_refused(pipeline: Callable[..., Any]) -> None:
             ask()
     mixed = Doc(nlp.vocab, words=["He", "left"], heads=[1, 1], deps=["SUBJ", "root"], pos=["X"] * 2, lemmas=["a"] * 2)
     mixed.user_data["doc_id"] = "nyt-1"
-    with pytest.raises(ParameterError, match=r"^doc_id 'nyt-1': dependency labels must be of one scheme"):
+    with pytest.raises(ParameterError, match=r"^doc_id 'nyt-1': tokens.dep must fit a dependency scheme"):
         nlp(mixed)
     assert not is_scored(mixed)
 

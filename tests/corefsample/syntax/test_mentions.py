@@ -140,7 +140,7 @@ def test_no_tokens_have_no_mentions() -> None:
 def test_a_text_without_a_parse_is_refused() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
-    with pytest.raises(ParameterError, match="must be of one scheme"):
+    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         mentions_from_parse(reference.parsed("a a NOUN 0 HED"))
 
 

@@ -11,8 +11,7 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.syntax import UPOS, NeutralParse, neutral_parse
-from corefsample.syntax._roles import Role, upos_codes
+from corefsample.syntax import UPOS, NeutralParse, Role, neutral_parse
 
 pytestmark = pytest.mark.kernels
 
@@ -128,7 +127,7 @@ def test_every_head_lies_in_the_document() -> None:
 
 def test_parts_of_speech_are_coded_by_place() -> None:
     tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
-    assert upos_codes(tokens).tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
+    assert neutral_parse(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
 
 
 def test_a_text_without_a_parse_has_other_roles() -> None:
@@ -139,7 +138,7 @@ def test_a_text_without_a_parse_has_other_roles() -> None:
 
 def test_labels_of_no_scheme_are_refused() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 SBJ")
-    with pytest.raises(ParameterError, match=r"dependency labels must be of one scheme .*, got SBJ"):
+    with pytest.raises(ParameterError, match=r"tokens.dep must fit a dependency scheme .*, got 'SBJ' \(not in ud2"):
         neutral_parse(tokens)
     with pytest.raises(ParameterError, match="scheme must be one of ud2, ud1, clearnlp, got 'ptb'"):
         neutral_parse(tokens, "ptb")
@@ -147,7 +146,9 @@ def test_labels_of_no_scheme_are_refused() -> None:
 
 def test_labels_of_two_schemes_are_refused() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj")
-    with pytest.raises(ParameterError, match=r"must be of one scheme .*, got ROOT, obl, pobj"):
+    with pytest.raises(
+        ParameterError, match=r"must fit a dependency scheme .*, got 'pobj' \(not in ud2, the closest\)"
+    ):
         neutral_parse(tokens)
 
 

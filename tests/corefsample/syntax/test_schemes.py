@@ -12,7 +12,7 @@ from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, word_hash
 from corefsample.mention_ranking.features import _pair_kernels as pairs
 from corefsample.syntax import NeutralParse, mentions_from_parse, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.syntax._codes import Role
 
 pytestmark = pytest.mark.kernels
 

@@ -286,7 +286,7 @@ def test_a_document_of_no_scheme_stops_the_run_or_is_set_aside(
     out = tmp_path / "m.npz"
     status, line = refused(capsys, "train", corpus, "--out", out)
     assert status == 3
-    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': dependency labels must be of one scheme")
+    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': tokens.dep must fit a dependency scheme")
     arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
     status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
     assert (status, err, "1 bad document set aside." in text) == (0, "", True)
