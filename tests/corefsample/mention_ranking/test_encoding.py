@@ -148,7 +148,7 @@ def phrases(*texts: str) -> Encoded:
         labels = {"DET": "det", "ADJ": "amod", "NUM": "nummod", "PUNCT": "punct"}
         lines = []
         for place, (form, upos) in enumerate(words):
-            label = "root" if place == head else labels.get(upos, "compound" if place < head else "nmod")
+            label = "root" if place == head else labels.get(upos, "compound" if place < head else "advmod")
             lines.append(f"{form} {form.lower()} {upos} {0 if place == head else head + 1} {label}")
         blocks.append("\n".join(lines))
         spans.append((start, start + len(words), start + head))
@@ -233,7 +233,7 @@ def test_spans_lie_in_one_way(spans: list[strategies.Span], code: int) -> None:
 
 @pytest.mark.kernels
 def test_a_quotation_is_none_after_six_sentences() -> None:
-    opened = '" " PUNCT 0 root\nx x NOUN 1 nmod'
+    opened = '" " PUNCT 0 root\nx x NOUN 1 appos'
     tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
     doc = encoded(tokens, [(t, t + 1, t) for t in range(1, len(tokens))])
     assert [found["quoted"] for found in atoms(doc)] == [1] * 7 + [0] * 3

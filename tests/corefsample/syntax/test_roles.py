@@ -142,13 +142,25 @@ def test_labels_of_no_scheme_are_refused() -> None:
         neutral_parse(tokens)
     with pytest.raises(ParameterError, match="scheme must be one of ud2, ud1, clearnlp, got 'ptb'"):
         neutral_parse(tokens, "ptb")
+    with pytest.raises(ParameterError, match="must fit the scheme ud1, got 'SBJ'"):
+        neutral_parse(tokens, "ud1")
+
+
+def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
+    assert neutral_parse(reference.parsed("a a NOUN 2 nsubj\nb b VERB 0 root")).role.tolist() == [
+        Role.SUBJECT,
+        Role.ROOT,
+    ]
+    tokens = reference.parsed("a a NOUN 0 root\nb b NOUN 1 nmod")
+    with pytest.raises(ParameterError, match=r"got labels that fit ud2 and ud1 and clearnlp, .* \(scheme chooses\)"):
+        neutral_parse(tokens)
+    assert neutral_parse(tokens, "ud2").role[1] == Role.NOUN_MODIFIER
+    assert neutral_parse(tokens, "clearnlp").role[1] == Role.COMPOUND
 
 
 def test_labels_of_two_schemes_are_refused() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj")
-    with pytest.raises(
-        ParameterError, match=r"must fit a dependency scheme .*, got 'pobj' \(not in ud2, the closest\)"
-    ):
+    with pytest.raises(ParameterError, match=r"must fit a dependency .*, got 'pobj' \(not in ud2, the closest\)"):
         neutral_parse(tokens)
 
 
