@@ -17,3 +17,4 @@ from ._scored import INTEGER_COLUMNS as INTEGER_COLUMNS
 from ._scored import STRING_COLUMNS as STRING_COLUMNS
 from ._scored import ScoredDocument as ScoredDocument
 from ._scored import Tokens as Tokens
+from ._scored import checked_mentions as checked_mentions

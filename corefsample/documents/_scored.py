@@ -195,3 +195,12 @@ def _mention_array(mentions: npt.ArrayLike) -> npt.NDArray[np.int32]:
     if given.ndim != 2 or given.shape[1] != 3:
         raise ParameterError(f"mentions must have three numbers each, got an array of shape {given.shape}")
     return _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)
+
+
+def checked_mentions(mentions: npt.ArrayLike, n_tokens: int) -> npt.NDArray[np.int32]:
+    """Return the mentions of a document as a new int32 array (n_mentions, 3), or raise ParameterError."""
+    array = _mention_array(mentions)
+    fault = _faults.mention_fault(array, n_tokens)
+    if fault is not None:
+        raise ParameterError(fault)
+    return array

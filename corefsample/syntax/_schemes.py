@@ -62,8 +62,8 @@ _UD_SHARED_SUBTYPES = (
 )
 _CLEARNLP = (
     "acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj csubj csubjpass dative dep "
-    "det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp pobj poss preconj predet "
-    "prep prt punct quantmod relcl xcomp"
+    "det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp pobj poss preconj "
+    "predet prep prt punct quantmod relcl xcomp"
 )
 _UD_DESCRIPTIONS = {
     "head": ("",),

@@ -363,7 +363,7 @@ def test_documents_are_scored_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("document", "options", "message"),
     [
-        (scored(tokens=None), {}, "doc_id 'a': tokens must be there to score mentions, got none"),
+        (scored(tokens=None), {}, "doc_id 'a': tokens is required"),
         (scored(), {"scheme": "ptb"}, "doc_id 'a': scheme must be one of ud2, ud1, clearnlp, got 'ptb'"),
         (scored(), {"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
         (scored(), {"min_prob": 2}, r"doc_id 'a': min_prob must lie in \[0, 1\), got 2"),

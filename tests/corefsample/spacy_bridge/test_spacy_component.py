@@ -28,9 +28,9 @@ from corefsample.mention_ranking import (
     AntecedentModel,
     english_model,
     load_model,
-    on_grid,
     save_model,
 )
+from corefsample.mention_ranking._model_file import on_grid
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax import mentions_from_parse
 

@@ -48,7 +48,7 @@ def word(scheme: str, form: str) -> int:
     ],
 )
 def test_a_word_has_one_role_in_every_scheme(
-    scheme: str, form: str, role: Role, governor: str | None, marker: str | None
+    scheme: str, form: str, role: int, governor: str | None, marker: str | None
 ) -> None:
     tokens, parse = reference.parsed(reference.PARSES[scheme]), neutral(scheme)
     token = word(scheme, form)
@@ -205,7 +205,7 @@ def test_labels_of_two_schemes_are_refused() -> None:
     ],
 )
 def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
-    text: str, token: int, head: int, link: Role, marker: int
+    text: str, token: int, head: int, link: int, marker: int
 ) -> None:
     parse = neutral_parse(reference.parsed(text), "clearnlp")
     assert (parse.head[token], parse.link[token], parse.marker[token]) == (head, link, marker)
@@ -229,7 +229,7 @@ def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
         ("ud2", "orphan", Role.OTHER),
     ],
 )
-def test_labels_have_roles(scheme: str, label: str, role: Role) -> None:
+def test_labels_have_roles(scheme: str, label: str, role: int) -> None:
     parse = neutral_parse(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
     assert parse.link[1] == role
 
@@ -264,7 +264,7 @@ def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() ->
 def test_a_neutral_parse_of_any_tree_is_a_tree(scheme: str, data: st.DataObject) -> None:
     tokens = data.draw(strategies.parses(scheme, min_tokens=0))
     parse = neutral_parse(tokens, scheme)
-    n, roles = len(tokens), {int(role) for role in Role}
+    n, roles = len(tokens), {*Role}
     assert set(parse.link.tolist()) | set(parse.role.tolist()) <= roles
     for array in (parse.head, parse.governor, parse.marker):
         assert ((array >= -1) & (array < n)).all()

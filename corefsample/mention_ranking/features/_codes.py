@@ -1,0 +1,222 @@
+"""Integer codes, places and limits that features are made of: the only table of them, for all kernels.
+
+Codes are named tuples or plain numbers, because compiled loops can use those as constants. A model is trained on these
+numbers, so `feature_codes` is part of the hash in a model file: a changed number makes older models unreadable instead
+of misread. Numbers without a source were chosen for this project.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["Column", "Gender", "Kind", "Meaning", "Number", "feature_codes"]
+
+
+class _Kinds(NamedTuple):
+    """Kinds of pronouns and articles."""
+
+    NONE: int = 0
+    PERSONAL: int = 1
+    POSSESSIVE: int = 2
+    REFLEXIVE: int = 3
+    DEMONSTRATIVE: int = 4
+    RELATIVE: int = 5
+    INDEFINITE: int = 6
+    DEFINITE_ARTICLE: int = 7
+    INDEFINITE_ARTICLE: int = 8
+    EXISTENTIAL: int = 9
+
+
+class _Numbers(NamedTuple):
+    """Grammatical number."""
+
+    UNKNOWN: int = 0
+    SINGULAR: int = 1
+    PLURAL: int = 2
+
+
+class _Genders(NamedTuple):
+    """Gender; ANIMATE is a person of either."""
+
+    UNKNOWN: int = 0
+    MALE: int = 1
+    FEMALE: int = 2
+    NEUTER: int = 3
+    ANIMATE: int = 4
+
+
+class _Meanings(NamedTuple):
+    """What sort of thing a noun names, by word lists and endings."""
+
+    UNKNOWN: int = 0
+    PERSON: int = 1
+    GROUP: int = 2
+    PLACE: int = 3
+    TIME: int = 4
+    BODY: int = 5
+    ANIMAL: int = 6
+    PLANT: int = 7
+    SUBSTANCE: int = 8
+    OBJECT: int = 9
+    WORK: int = 10
+    EVENT: int = 11
+    ABSTRACT: int = 12
+    GIVEN_NAME: int = 13
+    YEAR: int = 14
+    NUMERAL: int = 15
+    PERHAPS_EVENT: int = 16
+    PERHAPS_ABSTRACT: int = 17
+    PERHAPS_PERSON: int = 18
+
+
+class _Columns(NamedTuple):
+    """Columns of a word table."""
+
+    FORM: int = 0
+    LEMMA: int = 1
+    ENDING: int = 2
+    STEM: int = 3
+    ACRONYM: int = 4
+    INITIAL: int = 5
+    UPOS: int = 6
+    KIND: int = 7
+    PERSON: int = 8
+    NUMBER: int = 9
+    GENDER: int = 10
+    MEANING: int = 11
+    QUOTE: int = 12
+    QUESTION: int = 13
+
+
+Kind, Number, Gender, Meaning, Column = _Kinds(), _Numbers(), _Genders(), _Meanings(), _Columns()
+
+# --- words -------------------------------------------------------------------------------------------------
+
+STEM_LETTERS = 5  # lemmas of one family are taken to share these (attack, attacker)
+ENDING_LETTERS = 3
+ACRONYM_LETTERS = (2, 6)
+YEAR_LETTERS = (4, 5)  # 1999, 1990s
+
+# --- mentions ----------------------------------------------------------------------------------------------
+
+ATOMS = (
+    "any", "kind", "class", "pronoun", "head", "lemma", "ending", "meaning", "upos", "first", "last", "previous",
+    "before_previous", "next", "after_next", "before_head", "after_head", "role", "link", "governor", "governor_role",
+    "adposition", "length", "modifiers", "after", "number", "gender", "person", "agreement", "nesting", "outer",
+    "inner", "place", "position", "quoted", "same_before", "head_before", "frequency", "rank", "share", "style",
+    "dialogue", "sentence",
+)  # fmt: skip
+(
+    A_ANY, A_KIND, A_CLASS, A_PRONOUN, A_HEAD, A_LEMMA, A_ENDING, A_MEANING, A_UPOS, A_FIRST, A_LAST, A_PREVIOUS,
+    A_BEFORE_PREVIOUS, A_NEXT, A_AFTER_NEXT, A_BEFORE_HEAD, A_AFTER_HEAD, A_ROLE, A_LINK, A_GOVERNOR, A_GOVERNOR_ROLE,
+    A_ADPOSITION, A_LENGTH, A_MODIFIERS, A_AFTER, A_NUMBER, A_GENDER, A_PERSON, A_AGREEMENT, A_NESTING, A_OUTER,
+    A_INNER, A_PLACE, A_POSITION, A_QUOTED, A_SAME_BEFORE, A_HEAD_BEFORE, A_FREQUENCY, A_RANK, A_SHARE, A_STYLE,
+    A_DIALOGUE, A_SENTENCE,
+) = range(43)  # fmt: skip
+(
+    F_CORE, F_FULL, F_LEMMA, F_FORM, F_STEM, F_SENT, F_NUMBER, F_GENDER, F_PERSON, F_CLASS, F_NUMERALS, F_INITIALS,
+    F_ACRONYM, F_FIRST_PERSONS, F_SECOND_PERSONS, F_AGREEMENT,
+) = range(16)  # fmt: skip
+N_FACTS = 16
+NOTHING = 1  # hash of a word that is missing
+
+# Kinds of mentions. Those up to EXISTENTIAL_PRONOUN are pronouns.
+(
+    FIRST, SECOND, THIRD, POSSESSIVE_PRONOUN, REFLEXIVE_PRONOUN, DEMONSTRATIVE_PRONOUN, RELATIVE_PRONOUN, OTHER_PRONOUN,
+    EXISTENTIAL_PRONOUN, NAME, NAME_WITH_DETERMINER, DEFINITE, INDEFINITE, DEMONSTRATIVE_NOUN, PRONOUN_POSSESSED,
+    NOUN_POSSESSED, NUMBER, QUANTIFIED, BARE_SINGULAR, BARE_PLURAL, VERBAL, ADJECTIVAL, ADVERBIAL,
+) = range(1, 24)  # fmt: skip
+# Classes of kinds. Those up to CLASS_OTHER_PRONOUN are pronouns.
+(
+    CLASS_SPEAKER, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_DEFINITE, CLASS_POSSESSED,
+    CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE,
+) = range(1, 11)  # fmt: skip
+
+LAST_SINGLE, BUCKET_ENDS = 4, (6, 9, 14, 22, 40, 70, 120)  # counts up to 4 have a bucket each
+LENGTH_ENDS = (5, 9)
+DEEPEST = 64  # mentions nested in one another that are distinguished
+MOST_NESTED, MOST_BEFORE, MOST_PLACES, MOST_MODIFIERS = 3, 5, 3, 2
+MODIFIER_TOKENS = 12  # first tokens of a mention, whose content words are compared
+INITIALS_AFTER_HEAD = 4
+FEWEST_INITIALS = 2
+QUOTATION_SENTENCES = 6
+SHORT_SENTENCE = 4
+# Flags of what hangs on a head behind it, and of sentences.
+AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT = 1, 2, 4, 8, 16
+SENTENCE_INTERJECTION, SENTENCE_QUESTION, SENTENCE_SHORT, NO_SENTENCE = 1, 2, 4, 8
+THIRD_PERSON = 3
+GROUP_HE, GROUP_SHE, GROUP_OTHER_SINGULAR, GROUP_OTHER = 1, 2, 3, 4  # of third persons
+RANK_FIRST, RANK_SECOND, RANK_OTHER = 1, 2, 3
+PRONOUN_SHARES, RIVAL_SHARE = (0.01, 0.03, 0.08), 0.3
+# Several small codes in one atom: each is multiplied by its factor and added.
+AGREEMENT_FACTORS = (3, 20)  # gender, person
+OUTER_FACTOR, PLACE_FACTOR, SENTENCE_FACTOR = 32, 4, 8
+SHARE_FACTORS = (4, 16)  # rivals, group
+STYLE_FACTORS = (4, 16)
+NAME_MEANING = 40  # added to the meaning of a name that an earlier word of it has
+
+# Style of a text (kernel `text_style`): limits chosen for this project, from no publication. Of the documents of GUM
+# V11's train part 8, 24 and 46% have fewer words a sentence than the three limits; 73, 84 and 90% fewer interjections a
+# word; 29, 50 and 69% fewer pronouns of the first and second person a word; and in 36, 53 and 73% the second person has
+# a smaller share of these.
+SENTENCE_LENGTHS = (11, 15, 19)
+INTERJECTION_SHARES = (0.005, 0.02, 0.04)
+SPEAKER_SHARES = (0.005, 0.02, 0.04)
+SECOND_PERSON_SHARES = (0.15, 0.35, 0.7)
+MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
+
+# --- pairs -------------------------------------------------------------------------------------------------
+
+PAIR_ATOMS = (
+    "nothing", "sentences", "mentions", "match", "overlap", "syntax", "agree", "agreeing_between", "names_between",
+    "pronouns_between", "quotes", "others_between",
+)  # fmt: skip
+(
+    P_NOTHING, P_SENTENCES, P_MENTIONS, P_MATCH, P_OVERLAP, P_SYNTAX, P_AGREE, P_AGREEING, P_NAMES, P_PRONOUNS,
+    P_QUOTES, P_OTHERS,
+) = range(12)  # fmt: skip
+N_PAIR_ATOMS = 12
+# How two phrases match; each is divided by their numerals (none, the same, others).
+(
+    M_NONE, M_FULL, M_CORE_BARE, M_CORE_NESTED, M_CORE, M_HEAD_BARE, M_HEAD_SAME, M_HEAD_LESS, M_HEAD_MORE,
+    M_HEAD_SOME, M_HEAD_OTHER, M_BOTH_WITHIN, M_WITHIN_BARE, M_WITHIN, M_HOLDS_BARE, M_HOLDS, M_ONE_WORD, M_WORDS,
+    M_ACRONYM, M_STEM,
+) = range(20)  # fmt: skip
+MATCH_FACTOR, SAME_NUMERALS, OTHER_NUMERALS = 3, 1, 2
+M_SAME_PRONOUN, M_LIKE_PRONOUN, M_OTHER_PRONOUN, M_PRONOUN_AND_PHRASE = 60, 61, 62, 63
+# How good a match is, for the best one that a mention has among those before it; lower with other numerals.
+MATCH_LEVELS = (0, 9, 8, 7, 6, 9, 8, 5, 6, 4, 3, 2, 2, 1, 2, 1, 1, 1, 7, 3)
+OTHER_NUMERALS_LEVEL = 2
+O_APART, O_WITHIN, O_AROUND, O_SAME_SPAN, O_CROSSING, O_ADJACENT, O_ONE_BETWEEN = range(7)
+# How the heads hang together: where each code begins, to which a role is added.
+S_GOVERNED, S_GOVERNS, S_HANGS_ON, S_GOVERNOR_HANGS_ON, S_BELOW_SIBLING, S_GOVERNS_GOVERNOR, S_ABOVE_SIBLING = (
+    1, 32, 64, 96, 128, 160, 192,
+)  # fmt: skip
+S_APART, S_SIBLINGS, S_FACTOR = 224, 1024, 32
+# Agreement in one of number, gender, person; two persons of whom one has either gender are alike.
+AGREES, DIFFERS, ALIKE, GENDER_DIFFERS = 1, 2, 2, 3
+AGREE_FACTORS = (3, 12)  # gender, person
+QUOTED_TOGETHER, QUOTED_APART = 3, 4
+MOST_NAMES, MOST_OTHERS = 8, 7
+BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
+
+# --- hash functions ----------------------------------------------------------------------------------------
+
+# `mix`: primes and avalanche of XXH32 (Yann Collet 2012, https://github.com/Cyan4973/xxHash), on words of 64 bits.
+XXH32_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D)
+XXH32_SHIFTS = (15, 13, 16)
+# `fill_buckets`: the atoms of a pair are multiplied by the constants of MurmurHash3's fmix32 (Austin Appleby 2011,
+# https://github.com/aappleby/smhasher), and the sum goes through lowbias32 (Chris Wellons 2018, "Prospecting for hash
+# functions", https://nullprogram.com/blog/2018/07/31/).
+MURMUR3_FACTORS = (0x85EBCA6B, 0xC2B2AE35)
+LOWBIAS32_FACTORS = (0x7FEB352D, 0x846CA68B)
+LOWBIAS32_SHIFTS = (16, 15, 16)
+# Initials and acronyms: djb2 (Daniel J. Bernstein, comp.lang.c 1991, http://www.cse.yorku.ca/~oz/hash.html).
+DJB2_START, DJB2_FACTOR = 5381, 33
+PHRASE_START = 7  # where the hash of a phrase begins
+BLOOM_BITS = 32
+
+
+def feature_codes() -> dict[str, Any]:
+    """Every code, place and limit of this module by name, for hashes."""
+    return {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
