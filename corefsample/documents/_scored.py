@@ -18,7 +18,7 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ScoredDocument", "Tokens"]
+__all__ = ["ScoredDocument", "Tokens", "checked_mentions"]
 
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")

@@ -13,6 +13,7 @@ import numpy as np
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
 from corefsample._jit import kernel
 from corefsample.mention_ranking.features import _codes as codes
+from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
 from corefsample.mention_ranking.features._pair_kernels import Encoded, fill_pair
 
@@ -38,14 +39,14 @@ def score_row(
 ) -> float:
     """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score."""
     mask = U32(weights.shape[0] - 1)
-    pair = np.zeros(codes.N_PAIR_ATOMS, np.uint32)
+    pair = np.zeros(len(PairAtom), np.uint32)
     between = np.zeros(3, np.int32)
-    pronoun = doc.facts[i, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
+    pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
         level = fill_pair(doc, i, k, between, pair)
         if level > best[0]:
-            best[0], best[1] = level, pair[codes.P_SENTENCES]
+            best[0], best[1] = level, pair[PairAtom.SENTENCES]
         if pronoun:
             fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
             row[k] = summed(weights, buckets, hashed.pair_0.shape[0])
@@ -125,13 +126,13 @@ def add_to_weights(
     """Add slopes in the scores to `gradient`, which is as long as the weights; those below the floor are left out."""
     n = doc.mentions.shape[0]
     mask = U32(gradient.shape[0] - 1)
-    pair = np.zeros(codes.N_PAIR_ATOMS, np.uint32)
+    pair = np.zeros(len(PairAtom), np.uint32)
     between = np.zeros(3, np.int32)
     buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
     for i in range(n):
         start = i * (i - 1) // 2
         between[:] = 0
-        pronoun = doc.facts[i, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
+        pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(i - 1, -1, -1):
             fill_pair(doc, i, k, between, pair)
             slope = slopes[start + k]

@@ -7,77 +7,29 @@ model file.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
+from typing import Any
 
-__all__ = ["LONGEST_CHAIN", "UPOS", "Label", "Role", "Upos", "syntax_codes"]
-
-
-class _Roles(NamedTuple):
-    """Role of a token towards its head, the same in every scheme."""
-
-    OTHER: int = 0
-    SUBJECT: int = 1
-    PASSIVE_SUBJECT: int = 2
-    OBJECT: int = 3
-    INDIRECT_OBJECT: int = 4
-    OBLIQUE: int = 5
-    NOUN_MODIFIER: int = 6
-    POSSESSOR: int = 7
-    COMPOUND: int = 8
-    APPOSITION: int = 9
-    CONJUNCT: int = 10
-    ROOT: int = 11
-    PREDICATE: int = 12
-    VOCATIVE: int = 13
-    FLAT: int = 14
-    DETERMINER: int = 15
-    ADJECTIVE: int = 16
-    NUMERAL: int = 17
-    CLAUSE: int = 18
-    LIST: int = 19
-    FUNCTION: int = 20
-    ADVERBIAL_NOUN: int = 21
-    EXPLETIVE: int = 22
-    DISLOCATED: int = 23
-    ADVERB: int = 24
-    RELATIVE_CLAUSE: int = 25
-    NOUN_CLAUSE: int = 26
+__all__ = ["LONGEST_CHAIN", "UPOS", "Label", "Role", "Upos", "numbered", "syntax_codes"]
 
 
-class _Labels(NamedTuple):
-    """Labels that have no role of their own: the loops turn them into one."""
-
-    CASE: int = 40  # UD: the marker hangs on the noun
-    COPULA: int = 41  # UD: the verb hangs on the predicate
-    PREPOSITION: int = 42  # ClearNLP: the noun hangs on the marker
-    PREPOSITION_OBJECT: int = 43
-    COMPLEMENT: int = 44  # ClearNLP: the predicate hangs on the verb
+def numbered(names: str, start: int = 0) -> Any:
+    """Named tuple of whole numbers from `start`, one for each name."""
+    fields = names.split()
+    return namedtuple("Codes", fields)(*range(start, start + len(fields)))  # type: ignore[misc]
 
 
-class _PartsOfSpeech(NamedTuple):
-    """Universal parts of speech; 0 stands for any other."""
-
-    ADJ: int = 1
-    ADP: int = 2
-    ADV: int = 3
-    AUX: int = 4
-    CCONJ: int = 5
-    DET: int = 6
-    INTJ: int = 7
-    NOUN: int = 8
-    NUM: int = 9
-    PART: int = 10
-    PRON: int = 11
-    PROPN: int = 12
-    PUNCT: int = 13
-    SCONJ: int = 14
-    SYM: int = 15
-    VERB: int = 16
-    X: int = 17
-    SPACE: int = 18
-
-
-Role, Label, Upos = _Roles(), _Labels(), _PartsOfSpeech()
+# Role of a token towards its head, the same in every scheme.
+Role = numbered(
+    "OTHER SUBJECT PASSIVE_SUBJECT OBJECT INDIRECT_OBJECT OBLIQUE NOUN_MODIFIER POSSESSOR COMPOUND APPOSITION CONJUNCT "
+    "ROOT PREDICATE VOCATIVE FLAT DETERMINER ADJECTIVE NUMERAL CLAUSE LIST FUNCTION ADVERBIAL_NOUN EXPLETIVE "
+    "DISLOCATED ADVERB RELATIVE_CLAUSE NOUN_CLAUSE"
+)
+# Labels without a role of their own; the loops turn them into one. In UD the marker (CASE) hangs on its noun and the
+# verb (COPULA) on the predicate; in ClearNLP the noun hangs on the marker and the predicate (COMPLEMENT) on the verb.
+Label = numbered("CASE COPULA PREPOSITION PREPOSITION_OBJECT COMPLEMENT", start=40)
+# Universal parts of speech; 0 stands for any other.
+Upos = numbered("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X SPACE", start=1)
 UPOS: tuple[str, ...] = Upos._fields
 LONGEST_CHAIN = 64  # conjuncts or prepositions that are followed; longer chains are cut
 

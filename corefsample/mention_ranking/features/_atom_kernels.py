@@ -10,7 +10,7 @@ import numpy as np
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import kernel
 from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Column, Gender, Number
+from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Gender, Number
 from corefsample.mention_ranking.features._encoding_kernels import (
     Text,
     bucket,
@@ -39,30 +39,27 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
         gender = name_gender(text, i, gender)
     if gender == Gender.UNKNOWN and group == codes.CLASS_NAME:
         for k in range(i - 1, -1, -1):  # the same name met before, perhaps with a title
-            same = (
-                facts[k, codes.F_CLASS] == codes.CLASS_NAME
-                and facts[k, codes.F_LEMMA] == text.words[last, Column.LEMMA]
-            )
-            if same and facts[k, codes.F_GENDER] != 0:
-                gender = facts[k, codes.F_GENDER]
+            same = facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.LEMMA] == text.words[last, Column.LEMMA]
+            if same and facts[k, Fact.GENDER] != 0:
+                gender = facts[k, Fact.GENDER]
                 break
-    if atoms[i, codes.A_AFTER] & U32(codes.AFTER_CONJUNCT):
+    if atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT):
         number = U32(Number.PLURAL)
-    atoms[i, codes.A_ANY], atoms[i, codes.A_KIND], atoms[i, codes.A_CLASS] = 1, kind, group
-    atoms[i, codes.A_HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
-    atoms[i, codes.A_LEMMA] = text.words[h, Column.FORM] if pronoun else text.known_lemmas[last]
-    atoms[i, codes.A_PRONOUN] = text.words[h, Column.FORM] if pronoun else U32(kind)
-    atoms[i, codes.A_ENDING] = text.words[last, Column.ENDING]
-    atoms[i, codes.A_UPOS] = text.words[h, Column.UPOS]
-    atoms[i, codes.A_MEANING] = name_meaning(text, i, last)
+    atoms[i, Atom.ANY], atoms[i, Atom.KIND], atoms[i, Atom.CLASS] = 1, kind, group
+    atoms[i, Atom.HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
+    atoms[i, Atom.LEMMA] = text.words[h, Column.FORM] if pronoun else text.known_lemmas[last]
+    atoms[i, Atom.PRONOUN] = text.words[h, Column.FORM] if pronoun else U32(kind)
+    atoms[i, Atom.ENDING] = text.words[last, Column.ENDING]
+    atoms[i, Atom.UPOS] = text.words[h, Column.UPOS]
+    atoms[i, Atom.MEANING] = name_meaning(text, i, last)
     by_gender, by_person = codes.AGREEMENT_FACTORS
     agreement = U32(1) + number + U32(by_gender) * gender + U32(by_person) * person
-    atoms[i, codes.A_NUMBER], atoms[i, codes.A_GENDER], atoms[i, codes.A_PERSON] = number, gender, person
-    atoms[i, codes.A_AGREEMENT] = agreement
-    facts[i, codes.F_LEMMA], facts[i, codes.F_FORM] = text.words[last, Column.LEMMA], text.words[last, Column.FORM]
-    facts[i, codes.F_STEM], facts[i, codes.F_SENT] = text.words[last, Column.STEM], text.sent[h]
-    facts[i, codes.F_NUMBER], facts[i, codes.F_GENDER], facts[i, codes.F_PERSON] = number, gender, person
-    facts[i, codes.F_CLASS], facts[i, codes.F_AGREEMENT] = group, agreement
+    atoms[i, Atom.NUMBER], atoms[i, Atom.GENDER], atoms[i, Atom.PERSON] = number, gender, person
+    atoms[i, Atom.AGREEMENT] = agreement
+    facts[i, Fact.LEMMA], facts[i, Fact.FORM] = text.words[last, Column.LEMMA], text.words[last, Column.FORM]
+    facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
+    facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
+    facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
 
 
 @kernel
@@ -97,20 +94,20 @@ def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
     n_tokens = sent.shape[0]
     forms = text.known_forms
     nothing = U32(codes.NOTHING)
-    atoms[i, codes.A_FIRST], atoms[i, codes.A_LAST] = forms[s], forms[e - 1]
-    atoms[i, codes.A_PREVIOUS] = forms[s - 1] if s > 0 and sent[s - 1] == sent[s] else nothing
-    atoms[i, codes.A_BEFORE_PREVIOUS] = forms[s - 2] if s > 1 and sent[s - 2] == sent[s] else nothing
-    atoms[i, codes.A_NEXT] = forms[e] if e < n_tokens and sent[e] == sent[h] else nothing
-    atoms[i, codes.A_AFTER_NEXT] = forms[e + 1] if e + 1 < n_tokens and sent[e + 1] == sent[h] else nothing
-    atoms[i, codes.A_BEFORE_HEAD] = forms[last - 1] if last - 1 >= s else nothing
-    atoms[i, codes.A_AFTER_HEAD] = forms[last + 1] if last + 1 < e else nothing
+    atoms[i, Atom.FIRST], atoms[i, Atom.LAST] = forms[s], forms[e - 1]
+    atoms[i, Atom.PREVIOUS] = forms[s - 1] if s > 0 and sent[s - 1] == sent[s] else nothing
+    atoms[i, Atom.BEFORE_PREVIOUS] = forms[s - 2] if s > 1 and sent[s - 2] == sent[s] else nothing
+    atoms[i, Atom.NEXT] = forms[e] if e < n_tokens and sent[e] == sent[h] else nothing
+    atoms[i, Atom.AFTER_NEXT] = forms[e + 1] if e + 1 < n_tokens and sent[e + 1] == sent[h] else nothing
+    atoms[i, Atom.BEFORE_HEAD] = forms[last - 1] if last - 1 >= s else nothing
+    atoms[i, Atom.AFTER_HEAD] = forms[last + 1] if last + 1 < e else nothing
     g = text.governor[h]
-    atoms[i, codes.A_ROLE], atoms[i, codes.A_LINK] = text.role[h] + 1, text.link[h] + 1
-    atoms[i, codes.A_GOVERNOR] = text.known_lemmas[g] if g >= 0 else nothing
-    atoms[i, codes.A_GOVERNOR_ROLE] = text.link[g] + 1 if g >= 0 else 0
-    atoms[i, codes.A_ADPOSITION] = text.words[text.marker[h], Column.FORM] if text.marker[h] >= 0 else nothing
+    atoms[i, Atom.ROLE], atoms[i, Atom.LINK] = text.role[h] + 1, text.link[h] + 1
+    atoms[i, Atom.GOVERNOR] = text.known_lemmas[g] if g >= 0 else nothing
+    atoms[i, Atom.GOVERNOR_ROLE] = text.link[g] + 1 if g >= 0 else 0
+    atoms[i, Atom.ADPOSITION] = text.words[text.marker[h], Column.FORM] if text.marker[h] >= 0 else nothing
     single, middle = codes.LENGTH_ENDS
-    atoms[i, codes.A_LENGTH] = e - s if e - s <= single else single + 1 if e - s <= middle else single + 2
+    atoms[i, Atom.LENGTH] = e - s if e - s <= single else single + 1 if e - s <= middle else single + 2
 
 
 @kernel
@@ -126,10 +123,10 @@ def fill_nesting(mentions: Ints32, atoms: Words32) -> None:
             if mentions[open_mentions[place], 1] >= mentions[i, 1]:
                 depth += 1
                 outer = open_mentions[place]
-        atoms[i, codes.A_NESTING] = min(depth, codes.MOST_NESTED)
+        atoms[i, Atom.NESTING] = min(depth, codes.MOST_NESTED)
         if outer >= 0:
-            atoms[i, codes.A_OUTER] = atoms[outer, codes.A_ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, codes.A_CLASS]
-            atoms[outer, codes.A_INNER] = min(atoms[outer, codes.A_INNER] + U32(1), U32(codes.MOST_NESTED))
+            atoms[i, Atom.OUTER] = atoms[outer, Atom.ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, Atom.CLASS]
+            atoms[outer, Atom.INNER] = min(atoms[outer, Atom.INNER] + U32(1), U32(codes.MOST_NESTED))
         if n_open < codes.DEEPEST:
             open_mentions[n_open] = i
             n_open += 1
@@ -141,32 +138,30 @@ def fill_history(facts: Words32, atoms: Words32) -> None:
     n = facts.shape[0]
     for i in range(n):
         same, head, everywhere = 0, 0, 0
-        pronoun = facts[i, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
+        pronoun = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(n):
-            other = facts[k, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
+            other = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
             alike = (
-                facts[k, codes.F_FORM] == facts[i, codes.F_FORM]
-                if pronoun
-                else facts[k, codes.F_LEMMA] == facts[i, codes.F_LEMMA]
+                facts[k, Fact.FORM] == facts[i, Fact.FORM] if pronoun else facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]
             )
             if other == pronoun and alike:
                 everywhere += 1
             if k < i:
-                if other == pronoun and facts[k, codes.F_CORE] == facts[i, codes.F_CORE]:
+                if other == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
                     same += 1
-                elif not other and facts[k, codes.F_LEMMA] == facts[i, codes.F_LEMMA]:
+                elif not other and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
                     head += 1
-        atoms[i, codes.A_SAME_BEFORE] = min(same, codes.MOST_BEFORE)
-        atoms[i, codes.A_HEAD_BEFORE] = min(head, codes.MOST_BEFORE)
-        atoms[i, codes.A_FREQUENCY] = everywhere  # a count here; fill_salience makes it a bucket
+        atoms[i, Atom.SAME_BEFORE] = min(same, codes.MOST_BEFORE)
+        atoms[i, Atom.HEAD_BEFORE] = min(head, codes.MOST_BEFORE)
+        atoms[i, Atom.FREQUENCY] = everywhere  # a count here; fill_salience makes it a bucket
 
 
 @kernel
 def pronoun_group(facts: Words32, i: int) -> int:
     """Group of a third person: he, she, another singular, others."""
-    if facts[i, codes.F_NUMBER] != Number.SINGULAR:
+    if facts[i, Fact.NUMBER] != Number.SINGULAR:
         return codes.GROUP_OTHER
-    gender = facts[i, codes.F_GENDER]
+    gender = facts[i, Fact.GENDER]
     if gender == Gender.MALE:
         return codes.GROUP_HE
     return codes.GROUP_SHE if gender == Gender.FEMALE else codes.GROUP_OTHER_SINGULAR
@@ -179,23 +174,20 @@ def fill_salience(facts: Words32, atoms: Words32) -> None:
     groups = np.zeros(codes.GROUP_OTHER + 1, np.int64)
     most, second = U32(0), U32(0)
     for i in range(n):
-        if facts[i, codes.F_CLASS] == codes.CLASS_THIRD and facts[i, codes.F_PERSON] == codes.THIRD_PERSON:
+        if facts[i, Fact.CLASS] == codes.CLASS_THIRD and facts[i, Fact.PERSON] == codes.THIRD_PERSON:
             groups[pronoun_group(facts, i)] += 1
-        if (
-            facts[i, codes.F_CLASS] == codes.CLASS_NAME
-            and atoms[i, codes.A_SAME_BEFORE] + atoms[i, codes.A_HEAD_BEFORE] == 0
-        ):
-            if atoms[i, codes.A_FREQUENCY] > most:
-                most, second = atoms[i, codes.A_FREQUENCY], most
-            elif atoms[i, codes.A_FREQUENCY] > second:
-                second = atoms[i, codes.A_FREQUENCY]
+        if facts[i, Fact.CLASS] == codes.CLASS_NAME and atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE] == 0:
+            if atoms[i, Atom.FREQUENCY] > most:
+                most, second = atoms[i, Atom.FREQUENCY], most
+            elif atoms[i, Atom.FREQUENCY] > second:
+                second = atoms[i, Atom.FREQUENCY]
     for i in range(n):
-        count = atoms[i, codes.A_FREQUENCY]
-        if facts[i, codes.F_CLASS] == codes.CLASS_NAME:
-            atoms[i, codes.A_RANK] = (
+        count = atoms[i, Atom.FREQUENCY]
+        if facts[i, Fact.CLASS] == codes.CLASS_NAME:
+            atoms[i, Atom.RANK] = (
                 codes.RANK_FIRST if count == most else codes.RANK_SECOND if count == second else codes.RANK_OTHER
             )
-        elif facts[i, codes.F_CLASS] == codes.CLASS_THIRD:
+        elif facts[i, Fact.CLASS] == codes.CLASS_THIRD:
             group = pronoun_group(facts, i)
             density, he_or_she = float(groups[group]) / n, float(groups[codes.GROUP_HE] + groups[codes.GROUP_SHE])
             rivals = (he_or_she - float(groups[group])) / max(he_or_she, 1.0) if group <= codes.GROUP_SHE else 0.0
@@ -204,8 +196,8 @@ def fill_salience(facts: Words32, atoms: Words32) -> None:
                 (rivals > 0.0) + (rivals >= codes.RIVAL_SHARE),
             )
             middle, high = codes.SHARE_FACTORS
-            atoms[i, codes.A_SHARE] = 1 + by_density + middle * by_rivals + high * group
-        atoms[i, codes.A_FREQUENCY] = bucket(count)
+            atoms[i, Atom.SHARE] = 1 + by_density + middle * by_rivals + high * group
+        atoms[i, Atom.FREQUENCY] = bucket(count)
 
 
 @kernel
@@ -228,16 +220,16 @@ def encode(text: Text, atoms: Words32, facts: Words32) -> None:
         if text.sent[h] != sentence:
             sentence, place = text.sent[h], 0
         begun = s > 0 and text.sent[s - 1] == text.sent[s]
-        atoms[i, codes.A_PLACE] = min(place, codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
+        atoms[i, Atom.PLACE] = min(place, codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
         place += 1
-        atoms[i, codes.A_POSITION] = bucket(i)
-        atoms[i, codes.A_QUOTED], atoms[i, codes.A_STYLE], atoms[i, codes.A_DIALOGUE] = quoted[h], style, dialogue
+        atoms[i, Atom.POSITION] = bucket(i)
+        atoms[i, Atom.QUOTED], atoms[i, Atom.STYLE], atoms[i, Atom.DIALOGUE] = quoted[h], style, dialogue
         before = flags[sentence - 1] if sentence > 0 else codes.NO_SENTENCE
-        atoms[i, codes.A_SENTENCE] = flags[sentence] + codes.SENTENCE_FACTOR * before
-        if facts[i, codes.F_CLASS] == codes.CLASS_SPEAKER:
-            first_persons += facts[i, codes.F_PERSON] == 1 and facts[i, codes.F_NUMBER] != Number.PLURAL
-            second_persons += facts[i, codes.F_PERSON] == 2
-        facts[i, codes.F_FIRST_PERSONS], facts[i, codes.F_SECOND_PERSONS] = first_persons, second_persons
+        atoms[i, Atom.SENTENCE] = flags[sentence] + codes.SENTENCE_FACTOR * before
+        if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
+            first_persons += facts[i, Fact.PERSON] == 1 and facts[i, Fact.NUMBER] != Number.PLURAL
+            second_persons += facts[i, Fact.PERSON] == 2
+        facts[i, Fact.FIRST_PERSONS], facts[i, Fact.SECOND_PERSONS] = first_persons, second_persons
     fill_nesting(text.mentions, atoms)
     fill_history(facts, atoms)
     fill_salience(facts, atoms)

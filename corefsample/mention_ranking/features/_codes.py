@@ -7,88 +7,27 @@ of misread. Numbers without a source were chosen for this project.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["Column", "Gender", "Kind", "Meaning", "Number", "feature_codes"]
+from corefsample.syntax import numbered
 
-
-class _Kinds(NamedTuple):
-    """Kinds of pronouns and articles."""
-
-    NONE: int = 0
-    PERSONAL: int = 1
-    POSSESSIVE: int = 2
-    REFLEXIVE: int = 3
-    DEMONSTRATIVE: int = 4
-    RELATIVE: int = 5
-    INDEFINITE: int = 6
-    DEFINITE_ARTICLE: int = 7
-    INDEFINITE_ARTICLE: int = 8
-    EXISTENTIAL: int = 9
+__all__ = ["Atom", "Column", "Fact", "Gender", "Kind", "Meaning", "Number", "PairAtom", "feature_codes"]
 
 
-class _Numbers(NamedTuple):
-    """Grammatical number."""
-
-    UNKNOWN: int = 0
-    SINGULAR: int = 1
-    PLURAL: int = 2
-
-
-class _Genders(NamedTuple):
-    """Gender; ANIMATE is a person of either."""
-
-    UNKNOWN: int = 0
-    MALE: int = 1
-    FEMALE: int = 2
-    NEUTER: int = 3
-    ANIMATE: int = 4
-
-
-class _Meanings(NamedTuple):
-    """What sort of thing a noun names, by word lists and endings."""
-
-    UNKNOWN: int = 0
-    PERSON: int = 1
-    GROUP: int = 2
-    PLACE: int = 3
-    TIME: int = 4
-    BODY: int = 5
-    ANIMAL: int = 6
-    PLANT: int = 7
-    SUBSTANCE: int = 8
-    OBJECT: int = 9
-    WORK: int = 10
-    EVENT: int = 11
-    ABSTRACT: int = 12
-    GIVEN_NAME: int = 13
-    YEAR: int = 14
-    NUMERAL: int = 15
-    PERHAPS_EVENT: int = 16
-    PERHAPS_ABSTRACT: int = 17
-    PERHAPS_PERSON: int = 18
-
-
-class _Columns(NamedTuple):
-    """Columns of a word table."""
-
-    FORM: int = 0
-    LEMMA: int = 1
-    ENDING: int = 2
-    STEM: int = 3
-    ACRONYM: int = 4
-    INITIAL: int = 5
-    UPOS: int = 6
-    KIND: int = 7
-    PERSON: int = 8
-    NUMBER: int = 9
-    GENDER: int = 10
-    MEANING: int = 11
-    QUOTE: int = 12
-    QUESTION: int = 13
-
-
-Kind, Number, Gender, Meaning, Column = _Kinds(), _Numbers(), _Genders(), _Meanings(), _Columns()
+# Kinds of pronouns and articles.
+Kind = numbered(
+    "NONE PERSONAL POSSESSIVE REFLEXIVE DEMONSTRATIVE RELATIVE INDEFINITE DEFINITE_ARTICLE INDEFINITE_ARTICLE "
+    "EXISTENTIAL"
+)
+Number = numbered("UNKNOWN SINGULAR PLURAL")
+Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE")  # ANIMATE: a person of either gender
+# What sort of thing a noun names, by word lists and endings.
+Meaning = numbered(
+    "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
+    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
+)
+# Columns of a word table.
+Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING QUOTE QUESTION")
 
 # --- words -------------------------------------------------------------------------------------------------
 
@@ -99,25 +38,17 @@ YEAR_LETTERS = (4, 5)  # 1999, 1990s
 
 # --- mentions ----------------------------------------------------------------------------------------------
 
-ATOMS = (
-    "any", "kind", "class", "pronoun", "head", "lemma", "ending", "meaning", "upos", "first", "last", "previous",
-    "before_previous", "next", "after_next", "before_head", "after_head", "role", "link", "governor", "governor_role",
-    "adposition", "length", "modifiers", "after", "number", "gender", "person", "agreement", "nesting", "outer",
-    "inner", "place", "position", "quoted", "same_before", "head_before", "frequency", "rank", "share", "style",
-    "dialogue", "sentence",
-)  # fmt: skip
-(
-    A_ANY, A_KIND, A_CLASS, A_PRONOUN, A_HEAD, A_LEMMA, A_ENDING, A_MEANING, A_UPOS, A_FIRST, A_LAST, A_PREVIOUS,
-    A_BEFORE_PREVIOUS, A_NEXT, A_AFTER_NEXT, A_BEFORE_HEAD, A_AFTER_HEAD, A_ROLE, A_LINK, A_GOVERNOR, A_GOVERNOR_ROLE,
-    A_ADPOSITION, A_LENGTH, A_MODIFIERS, A_AFTER, A_NUMBER, A_GENDER, A_PERSON, A_AGREEMENT, A_NESTING, A_OUTER,
-    A_INNER, A_PLACE, A_POSITION, A_QUOTED, A_SAME_BEFORE, A_HEAD_BEFORE, A_FREQUENCY, A_RANK, A_SHARE, A_STYLE,
-    A_DIALOGUE, A_SENTENCE,
-) = range(43)  # fmt: skip
-(
-    F_CORE, F_FULL, F_LEMMA, F_FORM, F_STEM, F_SENT, F_NUMBER, F_GENDER, F_PERSON, F_CLASS, F_NUMERALS, F_INITIALS,
-    F_ACRONYM, F_FIRST_PERSONS, F_SECOND_PERSONS, F_AGREEMENT,
-) = range(16)  # fmt: skip
-N_FACTS = 16
+Atom = numbered(
+    "ANY KIND CLASS PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
+    "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
+    "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
+    "SENTENCE"
+)
+ATOMS = tuple(name.lower() for name in Atom._fields)
+Fact = numbered(
+    "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
+    "AGREEMENT"
+)
 NOTHING = 1  # hash of a word that is missing
 
 # Kinds of mentions. Those up to EXISTENTIAL_PRONOUN are pronouns.
@@ -167,15 +98,11 @@ MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
 
 # --- pairs -------------------------------------------------------------------------------------------------
 
-PAIR_ATOMS = (
-    "nothing", "sentences", "mentions", "match", "overlap", "syntax", "agree", "agreeing_between", "names_between",
-    "pronouns_between", "quotes", "others_between",
-)  # fmt: skip
-(
-    P_NOTHING, P_SENTENCES, P_MENTIONS, P_MATCH, P_OVERLAP, P_SYNTAX, P_AGREE, P_AGREEING, P_NAMES, P_PRONOUNS,
-    P_QUOTES, P_OTHERS,
-) = range(12)  # fmt: skip
-N_PAIR_ATOMS = 12
+PairAtom = numbered(
+    "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
+    "OTHERS_BETWEEN"
+)
+PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
 # How two phrases match; each is divided by their numerals (none, the same, others).
 (
     M_NONE, M_FULL, M_CORE_BARE, M_CORE_NESTED, M_CORE, M_HEAD_BARE, M_HEAD_SAME, M_HEAD_LESS, M_HEAD_MORE,

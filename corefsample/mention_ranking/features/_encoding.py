@@ -80,7 +80,7 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, sche
         mentions=spans,
     )
     n = len(spans)
-    atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, _codes.N_FACTS), np.uint32)
+    atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
     _atom_kernels.encode(text, atoms, facts)
     indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
     room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())

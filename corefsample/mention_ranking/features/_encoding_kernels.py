@@ -15,7 +15,7 @@ from typing import NamedTuple
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import kernel
 from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Column, Kind, Number
+from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Kind, Number
 from corefsample.mention_ranking.features._hash_kernels import U32, mix
 from corefsample.syntax._codes import Role, Upos
 
@@ -173,11 +173,11 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
                 numerals = mix(numerals, text.words[t, Column.FORM])
             if t < last and (upos in (Upos.NOUN, Upos.PROPN, Upos.ADJ, Upos.NUM, Upos.VERB)):
                 n_modifiers += 1
-    atoms[i, codes.A_AFTER] = after
-    atoms[i, codes.A_MODIFIERS] = min(n_modifiers, codes.MOST_MODIFIERS)
-    facts[i, codes.F_CORE], facts[i, codes.F_FULL], facts[i, codes.F_NUMERALS] = core, full, numerals
-    facts[i, codes.F_INITIALS] = initials if n_initials >= codes.FEWEST_INITIALS else U32(0)
-    facts[i, codes.F_ACRONYM] = text.words[last, Column.ACRONYM] if n_core == 1 else U32(0)
+    atoms[i, Atom.AFTER] = after
+    atoms[i, Atom.MODIFIERS] = min(n_modifiers, codes.MOST_MODIFIERS)
+    facts[i, Fact.CORE], facts[i, Fact.FULL], facts[i, Fact.NUMERALS] = core, full, numerals
+    facts[i, Fact.INITIALS] = initials if n_initials >= codes.FEWEST_INITIALS else U32(0)
+    facts[i, Fact.ACRONYM] = text.words[last, Column.ACRONYM] if n_core == 1 else U32(0)
     return determiner, by_pronoun, by_noun
 
 

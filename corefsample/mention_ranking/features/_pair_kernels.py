@@ -14,7 +14,7 @@ import numpy as np
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import kernel
 from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Gender
+from corefsample.mention_ranking.features._codes import Atom, Fact, Gender, PairAtom
 from corefsample.mention_ranking.features._encoding_kernels import bucket
 from corefsample.mention_ranking.features._hash_kernels import U32
 
@@ -42,7 +42,7 @@ def shared_words(doc: Encoded, i: int, k: int) -> tuple[int, int, bool, bool]:
     """Count the words of i that k has too, those before both heads; whether each one's words hold the other's head."""
     shared, shared_before, k_head, i_head = 0, 0, False, False
     for x in range(doc.modifier_indptr[i], doc.modifier_indptr[i + 1]):
-        if doc.modifiers[x] == doc.facts[k, codes.F_LEMMA]:
+        if doc.modifiers[x] == doc.facts[k, Fact.LEMMA]:
             k_head = True
         for y in range(doc.modifier_indptr[k], doc.modifier_indptr[k + 1]):
             if doc.modifiers[x] == doc.modifiers[y]:
@@ -50,7 +50,7 @@ def shared_words(doc: Encoded, i: int, k: int) -> tuple[int, int, bool, bool]:
                 shared_before += doc.modifier_before[x] and doc.modifier_before[y]
                 break
     for y in range(doc.modifier_indptr[k], doc.modifier_indptr[k + 1]):
-        if doc.modifiers[y] == doc.facts[i, codes.F_LEMMA]:
+        if doc.modifiers[y] == doc.facts[i, Fact.LEMMA]:
             i_head = True
     return shared, shared_before, i_head, k_head
 
@@ -83,9 +83,9 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
     shared, shared_before, i_head, k_head = 0, 0, False, False
     if doc.blooms[i] & doc.blooms[k]:
         shared, shared_before, i_head, k_head = shared_words(doc, i, k)
-    if facts[i, codes.F_FULL] == facts[k, codes.F_FULL]:
+    if facts[i, Fact.FULL] == facts[k, Fact.FULL]:
         return codes.M_FULL
-    if facts[i, codes.F_CORE] == facts[k, codes.F_CORE]:
+    if facts[i, Fact.CORE] == facts[k, Fact.CORE]:
         return (
             codes.M_CORE_BARE
             if n_i == 0 or n_k == 0
@@ -93,7 +93,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
             if shared == min(n_i, n_k)
             else codes.M_CORE
         )
-    if facts[i, codes.F_LEMMA] == facts[k, codes.F_LEMMA] or facts[i, codes.F_FORM] == facts[k, codes.F_FORM]:
+    if facts[i, Fact.LEMMA] == facts[k, Fact.LEMMA] or facts[i, Fact.FORM] == facts[k, Fact.FORM]:
         return head_match(words_before(doc, i), words_before(doc, k), shared_before)
     if i_head and k_head:
         return codes.M_BOTH_WITHIN
@@ -101,12 +101,12 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
         return codes.M_WITHIN_BARE if n_i == 0 else codes.M_WITHIN
     if k_head:
         return codes.M_HOLDS_BARE if n_k == 0 else codes.M_HOLDS
-    acronym_i, acronym_k = facts[i, codes.F_ACRONYM], facts[k, codes.F_ACRONYM]
-    if (acronym_i != 0 and acronym_i == facts[k, codes.F_INITIALS]) or (
-        acronym_k != 0 and acronym_k == facts[i, codes.F_INITIALS]
+    acronym_i, acronym_k = facts[i, Fact.ACRONYM], facts[k, Fact.ACRONYM]
+    if (acronym_i != 0 and acronym_i == facts[k, Fact.INITIALS]) or (
+        acronym_k != 0 and acronym_k == facts[i, Fact.INITIALS]
     ):
         return codes.M_ACRONYM
-    if facts[i, codes.F_STEM] == facts[k, codes.F_STEM]:
+    if facts[i, Fact.STEM] == facts[k, Fact.STEM]:
         return codes.M_STEM
     return codes.M_NONE if shared == 0 else codes.M_ONE_WORD if shared == 1 else codes.M_WORDS
 
@@ -115,23 +115,21 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
 def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
     """Code of how two mentions match, and how good that is (0 to 9, for phrases)."""
     facts = doc.facts
-    pronoun_i = facts[i, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
-    pronoun_k = facts[k, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
+    pronoun_i = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    pronoun_k = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     if pronoun_i and pronoun_k:
-        if facts[i, codes.F_FORM] == facts[k, codes.F_FORM]:
+        if facts[i, Fact.FORM] == facts[k, Fact.FORM]:
             return codes.M_SAME_PRONOUN, 0
         return (
-            codes.M_LIKE_PRONOUN
-            if facts[i, codes.F_AGREEMENT] == facts[k, codes.F_AGREEMENT]
-            else codes.M_OTHER_PRONOUN
+            codes.M_LIKE_PRONOUN if facts[i, Fact.AGREEMENT] == facts[k, Fact.AGREEMENT] else codes.M_OTHER_PRONOUN
         ), 0
     if pronoun_i or pronoun_k:
         return codes.M_PRONOUN_AND_PHRASE, 0
     how = phrase_match(doc, i, k)
     level = LEVELS[how]
     numerals = 0
-    if facts[i, codes.F_NUMERALS] != 0 and facts[k, codes.F_NUMERALS] != 0:
-        same = facts[i, codes.F_NUMERALS] == facts[k, codes.F_NUMERALS]
+    if facts[i, Fact.NUMERALS] != 0 and facts[k, Fact.NUMERALS] != 0:
+        same = facts[i, Fact.NUMERALS] == facts[k, Fact.NUMERALS]
         numerals = codes.SAME_NUMERALS if same else codes.OTHER_NUMERALS
     if numerals == codes.OTHER_NUMERALS:
         level = min(level, codes.OTHER_NUMERALS_LEVEL)
@@ -180,8 +178,8 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
 @kernel
 def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
-    number_i, number_k = doc.facts[i, codes.F_NUMBER], doc.facts[k, codes.F_NUMBER]
-    gender_i, gender_k = doc.facts[i, codes.F_GENDER], doc.facts[k, codes.F_GENDER]
+    number_i, number_k = doc.facts[i, Fact.NUMBER], doc.facts[k, Fact.NUMBER]
+    gender_i, gender_k = doc.facts[i, Fact.GENDER], doc.facts[k, Fact.GENDER]
     number = 0 if number_i == 0 or number_k == 0 else codes.AGREES if number_i == number_k else codes.DIFFERS
     if gender_i == 0 or gender_k == 0:
         gender = 0
@@ -191,7 +189,7 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
         i_animate = gender_i == Gender.ANIMATE and gender_k <= Gender.FEMALE
         k_animate = gender_k == Gender.ANIMATE and gender_i <= Gender.FEMALE
         gender = codes.ALIKE if i_animate or k_animate else codes.GENDER_DIFFERS
-    person = codes.AGREES if doc.facts[i, codes.F_PERSON] == doc.facts[k, codes.F_PERSON] else codes.DIFFERS
+    person = codes.AGREES if doc.facts[i, Fact.PERSON] == doc.facts[k, Fact.PERSON] else codes.DIFFERS
     by_gender, by_person = codes.AGREE_FACTORS
     agrees = number != codes.DIFFERS and gender != codes.GENDER_DIFFERS and person == codes.AGREES
     return 1 + number + by_gender * gender + by_person * person, agrees
@@ -205,33 +203,32 @@ def fill_pair(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> i
     pair, which is that of i and k - 1.
     """
     facts = doc.facts
-    apart = int(abs(np.int64(facts[i, codes.F_SENT]) - np.int64(facts[k, codes.F_SENT])))
+    apart = int(abs(np.int64(facts[i, Fact.SENT]) - np.int64(facts[k, Fact.SENT])))
     code, level = match(doc, i, k)
     agreeing, agrees = agreement(doc, i, k)
-    pair[codes.P_SENTENCES] = 1 + bucket(apart)
-    pair[codes.P_MENTIONS] = bucket(i - k)
-    pair[codes.P_MATCH] = code
-    pair[codes.P_OVERLAP] = overlap(doc, i, k)
-    pair[codes.P_SYNTAX] = syntax(doc, i, k) if apart == 0 else 0
-    pair[codes.P_AGREE] = agreeing
-    pair[codes.P_AGREEING] = bucket(between[0])
-    pair[codes.P_NAMES] = min(bucket(between[1]), codes.MOST_NAMES)
-    pair[codes.P_PRONOUNS] = bucket(between[2])
-    quoted_i, quoted_k = doc.atoms[i, codes.A_QUOTED], doc.atoms[k, codes.A_QUOTED]
+    pair[PairAtom.SENTENCES] = 1 + bucket(apart)
+    pair[PairAtom.MENTIONS] = bucket(i - k)
+    pair[PairAtom.MATCH] = code
+    pair[PairAtom.OVERLAP] = overlap(doc, i, k)
+    pair[PairAtom.SYNTAX] = syntax(doc, i, k) if apart == 0 else 0
+    pair[PairAtom.AGREE] = agreeing
+    pair[PairAtom.AGREEING_BETWEEN] = bucket(between[0])
+    pair[PairAtom.NAMES_BETWEEN] = min(bucket(between[1]), codes.MOST_NAMES)
+    pair[PairAtom.PRONOUNS_BETWEEN] = bucket(between[2])
+    quoted_i, quoted_k = doc.atoms[i, Atom.QUOTED], doc.atoms[k, Atom.QUOTED]
     if quoted_i != quoted_k:
-        pair[codes.P_QUOTES] = U32(1) + quoted_i
+        pair[PairAtom.QUOTES] = U32(1) + quoted_i
     else:
         together = codes.QUOTED_TOGETHER if apart == 0 else codes.QUOTED_APART
-        pair[codes.P_QUOTES] = U32(0 if quoted_i == 0 else together)
+        pair[PairAtom.QUOTES] = U32(0 if quoted_i == 0 else together)
     others = 0
-    if facts[i, codes.F_CLASS] == codes.CLASS_SPEAKER:
-        of = codes.F_SECOND_PERSONS if facts[i, codes.F_PERSON] == 1 else codes.F_FIRST_PERSONS
+    if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
+        of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
         others = facts[i, of] - facts[k, of]
-    pair[codes.P_OTHERS] = min(bucket(others), codes.MOST_OTHERS)
+    pair[PairAtom.OTHERS_BETWEEN] = min(bucket(others), codes.MOST_OTHERS)
     between[0] += agrees
-    between[1] += agrees and facts[k, codes.F_CLASS] == codes.CLASS_NAME
+    between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (
-        facts[k, codes.F_CLASS] <= codes.CLASS_OTHER_PRONOUN
-        and facts[k, codes.F_AGREEMENT] == facts[i, codes.F_AGREEMENT]
+        facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN and facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]
     )
     return level

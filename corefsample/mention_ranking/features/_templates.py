@@ -29,6 +29,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
@@ -130,153 +131,15 @@ class TemplateSet:
         return CompiledTemplates(mention, sides["k"], sides["pair"], best, seeds)
 
 
-# Templates of pronouns and other mentions alike: how the two match and agree, and where the candidate stands.
-_COMPARISON = """
-i.class k.class pair.match
-i.kind k.kind pair.match
-pair.match pair.sentences
-pair.match pair.mentions
-i.class k.class pair.agree
-pair.agree pair.sentences
-i.kind k.kind pair.overlap
-pair.overlap pair.syntax
-i.class k.class pair.syntax
-i.role k.role pair.sentences
-i.role k.role pair.match
-"""
-_POSITION = """
-k.nesting k.role pair.sentences
-k.inner pair.overlap
-i.class k.same_before pair.sentences
-i.class k.position
-i.class k.place pair.sentences
-i.length k.length pair.match
-"""
+def _default_templates() -> TemplateSet:
+    """Read data/templates.txt: the lists that a template is in, and its atoms."""
+    lists: dict[str, list[str]] = {"pronoun": [], "phrase": [], "new": []}
+    place = resources.files("corefsample.mention_ranking").joinpath("data", "templates.txt")
+    for line in place.read_text(encoding="utf-8").splitlines():
+        names, _, template = line.partition(": ")
+        for name in () if line.startswith("#") else names.split(","):
+            lists[name].append(template)
+    return TemplateSet(**lists)
 
 
-def _lines(*texts: str) -> list[str]:
-    return [line for text in texts for line in text.splitlines() if line]
-
-
-DEFAULT_TEMPLATES = TemplateSet(
-    pronoun=_lines(
-        """
-i.kind k.kind pair.sentences
-i.kind k.kind pair.mentions
-""",
-        _COMPARISON,
-        """
-i.role i.class k.role k.class
-i.pronoun k.pronoun pair.quotes
-i.class k.head
-i.lemma pair.match
-""",
-        _POSITION,
-        """
-k.last pair.match
-i.class k.next
-i.class k.previous
-k.after pair.overlap
-i.meaning k.meaning pair.match
-i.pronoun k.lemma
-i.pronoun k.agreement
-i.pronoun k.agreement pair.agreeing_between
-i.pronoun pair.agreeing_between
-i.pronoun pair.names_between
-i.pronoun k.meaning
-i.pronoun i.role k.role pair.sentences
-i.pronoun pair.syntax
-i.pronoun k.kind pair.overlap
-i.pronoun k.ending
-i.pronoun k.head_before k.same_before
-i.governor i.role k.governor k.role
-i.pronoun k.outer pair.sentences
-i.pronoun k.upos pair.sentences
-i.previous i.pronoun k.class pair.sentences
-i.pronoun i.style k.pronoun
-i.pronoun i.dialogue k.pronoun
-i.pronoun k.pronoun pair.others_between
-i.pronoun k.class pair.pronouns_between pair.sentences
-i.pronoun k.pronoun pair.pronouns_between pair.names_between
-i.pronoun k.class k.frequency
-i.pronoun k.rank k.gender pair.sentences
-i.pronoun k.rank k.gender pair.names_between
-i.pronoun k.rank pair.pronouns_between
-""",
-    ),
-    phrase=_lines(
-        _COMPARISON,
-        """
-""",
-        _POSITION,
-        """
-i.adposition k.adposition pair.match
-k.first pair.match
-k.last pair.match
-k.after pair.overlap
-i.meaning k.meaning pair.match
-i.ending k.ending pair.match
-i.ending k.lemma
-i.meaning i.class k.meaning k.class
-i.lemma k.class
-i.first k.class pair.match
-i.head_before i.same_before pair.match
-i.kind i.head_before pair.match
-i.modifiers k.modifiers pair.match
-i.kind k.kind pair.syntax
-i.after k.after pair.match
-i.number k.number pair.match
-i.class k.class k.frequency pair.match
-i.rank k.class k.gender pair.sentences
-i.rank k.rank pair.match
-i.before_head k.before_head pair.match
-i.after_head k.after_head pair.match
-""",
-    ),
-    new=_lines("""
-i.any
-i.kind
-i.head
-i.lemma
-i.lemma i.kind
-i.first
-i.previous
-i.before_previous i.previous
-i.next i.after_next
-i.role i.class
-i.role i.kind
-i.governor i.role
-i.adposition i.kind
-i.length i.kind
-i.number i.gender i.person
-i.pronoun i.role
-i.pronoun i.governor
-i.pronoun i.previous
-i.pronoun i.next
-i.ending i.kind
-i.meaning i.kind
-i.inner i.kind
-i.place i.kind
-i.position i.class
-i.position i.kind
-i.same_before i.head_before
-i.same_before i.lemma
-i.quoted i.pronoun
-i.after i.kind
-i.after i.same_before i.head_before
-i.modifiers i.head_before i.kind
-i.first i.lemma
-i.adposition i.lemma
-i.link i.governor_role i.class
-i.lemma i.head_before i.first
-i.pronoun i.dialogue
-i.pronoun i.sentence
-i.share i.role
-i.frequency i.same_before i.kind
-i.class best.near
-i.lemma best.match
-i.before_head i.head_before
-i.before_head i.lemma
-i.after_head i.lemma
-"""),
-)
+DEFAULT_TEMPLATES = _default_templates()

@@ -34,7 +34,7 @@ def pairs_of(doc: Encoded) -> dict[tuple[int, int], dict[str, int]]:
     """Atoms of all pairs and their levels, as scoring runs through them: the nearest candidate first."""
     found = {}
     for i in range(len(doc.mentions)):
-        between, pair = np.zeros(3, np.int32), np.zeros(codes.N_PAIR_ATOMS, np.uint32)
+        between, pair = np.zeros(3, np.int32), np.zeros(len(codes.PairAtom), np.uint32)
         for k in range(i - 1, -1, -1):
             level = pairs.fill_pair(doc, i, k, between, pair)
             found[i, k] = {**dict(zip(codes.PAIR_ATOMS, pair.tolist(), strict=True)), "level": int(level)}
@@ -207,11 +207,11 @@ def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
 @pytest.mark.kernels
 def test_pronouns_match_by_form_then_by_agreement() -> None:
     doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
-    codes = {key: pair["match"] for key, pair in pairs_of(doc).items()}
-    assert codes[1, 0] == codes.M_SAME_PRONOUN
-    assert codes[2, 1] == codes.M_LIKE_PRONOUN
-    assert codes[3, 2] == codes.M_OTHER_PRONOUN
-    assert codes[4, 3] == codes.M_PRONOUN_AND_PHRASE
+    found = {key: pair["match"] for key, pair in pairs_of(doc).items()}
+    assert found[1, 0] == codes.M_SAME_PRONOUN
+    assert found[2, 1] == codes.M_LIKE_PRONOUN
+    assert found[3, 2] == codes.M_OTHER_PRONOUN
+    assert found[4, 3] == codes.M_PRONOUN_AND_PHRASE
 
 
 @pytest.mark.kernels

@@ -230,7 +230,7 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, n, n - 1) for t in range(n)]
     doc = encode(tokens, array(spans), model().vocabulary)
-    assert doc.atoms[:, encoding_references.enc.A_NESTING].tolist() == [min(i, 3) for i in range(n)]
+    assert doc.atoms[:, encoding_references.codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
     assert model().score(tokens, array(spans)).n_mentions == n
 
 
@@ -261,8 +261,8 @@ def test_a_bound_that_is_no_probability_is_refused(min_prob: float) -> None:
         ([0.0, math.nan], [], r"weights must be finite in 32 bits, got nan"),
         ([0.0, 1e300], [], r"weights must be finite in 32 bits, got 1e\+300"),
         ([0.0, -math.inf], [], r"weights must be finite in 32 bits, got -inf"),
-        ([0.0] * 3, [], r"weights must be a power of two many, from 2 to 4194304, got 3"),
-        ([0.0], [], r"weights must be a power of two many, from 2 to 4194304, got 1"),
+        ([0.0] * 3, [], r"weights must be as many as a power of two, from 2 to 4194304, got 3"),
+        ([0.0], [], r"weights must be as many as a power of two, from 2 to 4194304, got 1"),
         ([[0.0, 0.0]], [], r"weights must be numbers in one dimension, got 2 dimensions"),
         (["a", "b"], [], r"weights must be numbers in one dimension"),
         ([0.0, 0.0], [2, 1], r"vocabulary must ascend, got 1 after 2"),

@@ -38,14 +38,6 @@ def test_the_documentation_lists_the_atoms_of_a_pair() -> None:
     assert set(documented("Atoms of a pair")) == set(codes.PAIR_ATOMS) - {"nothing"}
 
 
-@pytest.mark.parametrize(("prefix", "names"), [("A_", codes.ATOMS), ("P_", codes.PAIR_ATOMS)])
-def test_places_of_atoms_are_those_of_their_names(prefix: str, names: tuple[str, ...]) -> None:
-    places = {name: value for name, value in vars(codes).items() if re.match(f"{prefix}[A-Z_]+$", name)}
-    assert sorted(places.values()) == list(range(len(names)))
-    for name, place in places.items():
-        assert names[place].startswith(name.removeprefix(prefix).lower())
-
-
 def test_a_template_is_compiled_to_places_and_a_seed() -> None:
     lists = TemplateSet(
         pronoun=["i.kind k.kind pair.sentences pair.match"],
@@ -56,8 +48,8 @@ def test_a_template_is_compiled_to_places_and_a_seed() -> None:
     kind, any_, length = (codes.ATOMS.index(name) for name in ("kind", "any", "length"))
     assert pronoun.mention.tolist() == [[kind, -1, -1, -1]]
     assert pronoun.candidate.tolist() == [[kind, -1, -1, -1]]
-    assert pronoun.pair.tolist() == [[codes.P_SENTENCES, codes.P_MATCH]]
-    assert phrase.pair.tolist() == [[codes.P_MATCH, 0]]
+    assert pronoun.pair.tolist() == [[codes.PairAtom.SENTENCES, codes.PairAtom.MATCH]]
+    assert phrase.pair.tolist() == [[codes.PairAtom.MATCH, 0]]
     assert phrase.mention.tolist() == [[-1] * 4]
     assert new.mention[:, 0].tolist() == [any_, any_, length]
     assert new.best.tolist() == [0, 1, 2]

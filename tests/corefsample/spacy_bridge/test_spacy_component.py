@@ -732,7 +732,9 @@ def test_a_model_that_is_no_model_is_refused_when_the_component_is_added(
     pipeline: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("no model")
-    with pytest.raises(InputError, match="must be a corefsample antecedent model, got no whole zip file"):
+    with pytest.raises(
+        InputError, match="must be a corefsample antecedent model, got an incomplete or damaged zip file"
+    ):
         pipeline(model=str(tmp_path / "notes.txt"))
 
 

@@ -11,7 +11,7 @@ from corefsample.documents import Tokens
 from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, word_hash
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features._codes import N_PAIR_ATOMS
+from corefsample.mention_ranking.features._codes import PairAtom
 from corefsample.syntax import NeutralParse, mentions_from_parse, neutral_parse
 from corefsample.syntax._codes import Role
 
@@ -39,7 +39,7 @@ def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
 def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
     doc, rows = encode(tokens, spans, VOCABULARY), []
     for i in range(len(spans)):
-        between, pair = np.zeros(3, np.int32), np.zeros(N_PAIR_ATOMS, np.uint32)
+        between, pair = np.zeros(3, np.int32), np.zeros(len(PairAtom), np.uint32)
         for k in range(i - 1, -1, -1):
             pairs.fill_pair(doc, i, k, between, pair)
             rows.append(pair.tolist())
