@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample.adapters._arrays import Floats, Ints
 from corefsample.adapters._links import Links
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
 
 __all__ = ["METADATA", "Description", "Spans", "assemble", "parse_heads"]
@@ -59,14 +59,10 @@ class Spans:
 
 def parse_heads(starts: Ints, ends: Ints, tokens: Tokens | None) -> Ints:
     """Head token of each span: the first whose syntactic head lies outside; the last token where nothing is parsed."""
-    heads = ends - 1
     if tokens is None or not (tokens.head >= 0).any():
-        return heads
-    for m, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        inner = tokens.head[start:end]
-        outside = np.flatnonzero((inner < start) | (inner >= end))
-        heads[m] = start + outside[0]  # a span of a forest has one at least
-    return heads
+        return ends - 1
+    heads, spans = tokens.head.tolist(), zip(starts.tolist(), ends.tolist(), strict=True)
+    return np.array([span_head(heads, start, end) for start, end in spans], np.int64)
 
 
 def assemble(system: str, links: Links, spans: Spans, description: Description) -> ScoredDocument:

@@ -10,6 +10,7 @@ from ._batch import gold_texts as gold_texts
 from ._batch import shown as shown
 from ._batch import to_json as to_json
 from ._batch_checks import checked as checked
+from ._heads import span_head as span_head
 from ._rejected import ON_ERROR as ON_ERROR
 from ._rejected import Rejected as Rejected
 from ._scored import FIELDS as FIELDS

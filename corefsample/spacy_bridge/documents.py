@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import depths, is_spaced, require_parsed, word_offsets, word_tree
 
@@ -114,14 +114,13 @@ def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints:
 
 
 def _mention_rows(spans: Sequence[Span], heads: Ints, offsets: Ints) -> Ints:
-    height = depths(heads)
+    height, above = depths(heads), heads.tolist()
     mentions = np.zeros((len(spans), 3), np.int32)
     for i, span in enumerate(spans):
         start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
         if start == end:
             raise ParameterError(f"mentions[{i}] must hold a word, got {shown(span.text)}")
-        tops = [word for word in range(start, end) if not start <= heads[word] < end]
-        mentions[i] = start, end, min(tops, key=height.__getitem__)
+        mentions[i] = start, end, span_head(above, start, end, height)
     return mentions
 
 
