@@ -182,7 +182,7 @@ def test_a_candidate_as_likely_as_the_bound_is_kept() -> None:
 
 
 def test_scores_of_any_size_stay_finite() -> None:
-    tokens = reference.parsed(reference.UNIVERSAL)
+    tokens = reference.parsed(reference.PARSES["ud2"])
     spans = mentions_from_parse(tokens)
     signs = np.where(np.random.default_rng(0).random(256) < 0.5, -1.0, 1.0)
     dist = AntecedentModel(signs * 3e38, np.zeros(0, np.uint32), SMALL).score(tokens, spans)

@@ -79,7 +79,7 @@ def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
 
 
 def test_sentences_count_by_those_that_have_words() -> None:
-    tokens = reference.parsed(reference.UNIVERSAL)
+    tokens = reference.parsed(reference.PARSES["ud2"])
     sparse = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent * 300_000_000)
     spans = mentions_from_parse(tokens)
     np.testing.assert_array_equal(model().score(tokens, spans).scores, model().score(sparse, spans).scores)
