@@ -241,7 +241,7 @@ def test_templates_come_from_a_file(tmp_path: Path, corpus: Path) -> None:
         ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
         ("- i.kind\n", "Expected `object`"),
         ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
-        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun must have a template"),
+        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),
         ("pronoun: [\n", "must be YAML"),
     ],
 )
@@ -325,7 +325,7 @@ def test_several_penalties_need_held_out_documents(
     arguments = ("--held-out-share", 0, "--l2", 0.1, "--l2", 0.2)
     status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *arguments)
     assert status == 2
-    assert "--held-out must be given to choose among penalties" in line
+    assert "--held-out is required to choose among penalties" in line
 
 
 @pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])
