@@ -8,15 +8,26 @@ model file.
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import Any, Protocol, cast
 
 __all__ = ["LONGEST_CHAIN", "UPOS", "Label", "Role", "Upos", "numbered", "syntax_codes"]
 
 
-def numbered(names: str, start: int = 0) -> Any:
+class Codes(Protocol):
+    """Type of a named tuple of whole numbers."""
+
+    _fields: tuple[str, ...]
+
+    def _asdict(self) -> dict[str, int]: ...
+    def __len__(self) -> int: ...
+    def __getattr__(self, name: str) -> int: ...
+
+
+def numbered(names: str, start: int = 0) -> Codes:
     """Named tuple of whole numbers from `start`, one for each name."""
     fields = names.split()
-    return namedtuple("Codes", fields)(*range(start, start + len(fields)))  # type: ignore[misc]
+    codes: Any = namedtuple("Codes", fields)(*range(start, start + len(fields)))
+    return cast("Codes", codes)
 
 
 # Role of a token towards its head, the same in every scheme.

@@ -15,6 +15,7 @@ from corefsample.mention_ranking.features import _codes, _words, features_hash
 from corefsample.syntax import _codes as syntax_codes
 
 MODULES = (syntax_codes, _codes)
+HASH = features_hash()
 KERNELS = (
     *("syntax._role_kernels", "syntax._mention_kernels"),
     *(f"mention_ranking.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
@@ -42,7 +43,7 @@ def test_any_other_code_or_limit_gives_another_hash(module: Any, name: str, monk
         return
     for value in changed(getattr(module, name)):
         monkeypatch.setattr(module, name, value)
-        assert features_hash.__wrapped__() != features_hash()
+        assert features_hash.__wrapped__() != HASH
 
 
 def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +51,7 @@ def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         "corefsample.mention_ranking.features._encoding.word_lists_hash", _words.word_lists_hash.__wrapped__
     )
-    assert features_hash.__wrapped__() != features_hash()
+    assert features_hash.__wrapped__() != HASH
 
 
 @pytest.mark.parametrize("name", KERNELS)
