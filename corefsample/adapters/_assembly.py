@@ -14,7 +14,7 @@ from corefsample._arrays import Bools, Ints
 from corefsample.adapters._arrays import row_bounds
 from corefsample.adapters._links import Links
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
 
 __all__ = ["METADATA", "Spans", "assemble", "parse_heads"]
@@ -55,14 +55,11 @@ class Spans:
 
 
 def parse_heads(starts: Ints, ends: Ints, tokens: Tokens | None) -> Ints:
-    """Head token of each span: the first whose syntactic head lies outside; without a parse, the last token."""
-    heads = ends - 1
+    """Head token of each span: the first whose syntactic head lies outside; the last token where nothing is parsed."""
     if tokens is None or not (tokens.head >= 0).any():
-        return heads
-    for m, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        inner = tokens.head[start:end]
-        heads[m] = start + np.flatnonzero((inner < start) | (inner >= end))[0]  # a span of a forest has at least one
-    return heads
+        return ends - 1
+    heads, spans = tokens.head.tolist(), zip(starts.tolist(), ends.tolist(), strict=True)
+    return np.array([span_head(heads, start, end) for start, end in spans], np.int64)
 
 
 def assemble(

@@ -13,6 +13,7 @@ from ._batch import from_documents as from_documents
 from ._batch import gold_texts as gold_texts
 from ._batch import to_json as to_json
 from ._batch_checks import checked as checked
+from ._heads import span_head as span_head
 from ._rejected import ON_ERROR as ON_ERROR
 from ._rejected import Fault as Fault
 from ._rejected import Rejected as Rejected

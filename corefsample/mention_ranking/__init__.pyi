@@ -1,10 +1,7 @@
 from ._english import ENGLISH_GENRES as ENGLISH_GENRES
 from ._english import english_model as english_model
-from ._fitting import Example as Example
-from ._fitting import FitOptions as FitOptions
-from ._fitting import examples_of as examples_of
-from ._fitting import figures as figures
-from ._fitting import fit as fit
+from ._fitting import EpochReport as EpochReport
+from ._fitting import HeldOutFigures as HeldOutFigures
 from ._model import LARGEST_TABLE as LARGEST_TABLE
 from ._model import AntecedentModel as AntecedentModel
 from ._model import MentionDocument as MentionDocument
@@ -12,13 +9,8 @@ from ._model import MentionSource as MentionSource
 from ._model import ScoringTally as ScoringTally
 from ._model import gold_entities as gold_entities
 from ._model import score_documents as score_documents
-from ._model_file import FORMAT as FORMAT
-from ._model_file import VERSION as VERSION
 from ._model_file import load_model as load_model
-from ._model_file import on_grid as on_grid
 from ._model_file import save_model as save_model
-from ._training import EpochReport as EpochReport
-from ._training import HeldOutFigures as HeldOutFigures
 from ._training import SoftmaxMargin as SoftmaxMargin
 from ._training import held_out_figures as held_out_figures
 from ._training import train as train

@@ -16,12 +16,12 @@ ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "spe
 
 @cache
 def english_model() -> AntecedentModel:
-    """Load the English model, once a process.
+    """Load the English model once in a process.
 
     Raises
     ------
     InputError
-        If the file in the package is not that of this version.
+        If the model file of the package is not of this version.
     """
     place = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz")
     with resources.as_file(place) as path:

@@ -8,20 +8,15 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels, _training_kernels
-from corefsample.mention_ranking._kernels import Hashed
-from corefsample.mention_ranking._model import MentionDocument, gold_entities
-from corefsample.mention_ranking._model_file import on_grid
-from corefsample.mention_ranking.features import TemplateSet, encode, hashed
-from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.mention_ranking._model import MentionDocument, gold_entities, required_tokens
+from corefsample.mention_ranking._model_file import rounded
+from corefsample.mention_ranking.features import Encoded, Hashed, TemplateSet, encode, hashed
 
 __all__ = ["EpochReport", "Example", "FitOptions", "HeldOutFigures", "examples_of", "figures", "fit"]
-
-Floats = npt.NDArray[np.float64]
-Weights = npt.NDArray[np.float32]
 
 BATCH = 2  # documents a step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
@@ -77,7 +72,7 @@ class Example:
 
     doc: Encoded
     hashed: Hashed
-    entities: npt.NDArray[np.int64]
+    entities: Ints
 
     @property
     def n_annotated(self) -> int:
@@ -87,7 +82,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class FitOptions:
-    """What training goes by; `costs` holds those of a false anaphor, a false NEW and a wrong link."""
+    """Options of training; `costs` are those of a false anaphor, a false NEW and a wrong link."""
 
     n_buckets: int
     epochs: int
@@ -100,11 +95,11 @@ class FitOptions:
 
 def examples_of(
     documents: Iterable[MentionDocument],
-    vocabulary: npt.NDArray[np.uint32],
+    vocabulary: Words32,
     templates: TemplateSet,
     scheme: str | None = None,
 ) -> list[Example]:
-    """Encode documents; those without annotated entities are left out.
+    """Encode documents; documents without annotated entities are left out.
 
     Raises
     ------
@@ -117,11 +112,9 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            if document.tokens is None:
-                raise ParameterError("tokens must be there to train on, got none")
-            doc = encode(document.tokens, document.mentions, vocabulary, scheme=scheme)
+            doc = encode(required_tokens(document), document.mentions, vocabulary, scheme=scheme)
         except ParameterError as error:
-            raise ParameterError(f"doc_id {document.doc_id!r}: {error}") from None
+            raise error.at(f"doc_id {document.doc_id!r}") from None
         codes: dict[int | str, int] = {}
         entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in gold]
         examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))
@@ -129,7 +122,7 @@ def examples_of(
 
 
 class _Descent:
-    """AdaGrad over the documents in an order of its own, pass by pass, with the average of its weights."""
+    """AdaGrad over the documents in one of the orders, pass by pass, with the average of its weights."""
 
     def __init__(self, examples: Sequence[Example], l2: float, options: FitOptions, number: int) -> None:
         self._examples, self._l2, self._options = examples, l2, options
@@ -140,7 +133,7 @@ class _Descent:
         self._generator = np.random.Generator(np.random.Philox(options.seed).jumped(number))
 
     def run(self, epoch: int, threads: Executor) -> float:
-        """Go through the documents once; return the likelihood's part of the loss."""
+        """Go through the documents once; return the loss of the likelihood."""
         if epoch % 2 == 0:  # the average is over the last pass or two, never over the first
             self._sums[:], self._n_summed = 0.0, 0
         averaging = epoch > 1 or self._options.epochs == 1
@@ -172,7 +165,7 @@ def fit(
     options: FitOptions,
     threads: Executor,
     on_epoch: Callable[[EpochReport], None] | None = None,
-) -> tuple[Weights, EpochReport]:
+) -> tuple[Floats32, EpochReport]:
     """Train with one penalty.
 
     Returns
@@ -185,30 +178,23 @@ def fit(
     """
     descents = [_Descent(examples, l2, options, number) for number in range(options.orders)]
     n_mentions = sum(example.n_annotated for example in examples)
-    best: tuple[float, Weights, EpochReport] | None = None
+    best: tuple[float, Floats32, EpochReport] | None = None
     for epoch in range(1, options.epochs + 1):
         loss = math.fsum(descent.run(epoch, threads) for descent in descents) / options.orders
         mean = sum((descent.average() for descent in descents), np.zeros(options.n_buckets)) / options.orders
         current = rounded(mean.astype(np.float32))
-        found = None if held_out is None else figures(held_out, current, threads)
-        report = EpochReport(l2, epoch, options.epochs, loss / n_mentions, found)
+        on_held_out = None if held_out is None else figures(held_out, current, threads)
+        report = EpochReport(l2, epoch, options.epochs, loss / n_mentions, on_held_out)
         if on_epoch is not None:
             on_epoch(report)
-        value = -float(epoch) if found is None else found.loss
+        value = -float(epoch) if on_held_out is None else on_held_out.loss
         if best is None or value < best[0]:
             best = value, current, report
-    if best is None:
-        raise ParameterError(f"epochs must be a whole number of at least 1, got {options.epochs}")
+    assert best is not None  # epochs is at least 1
     return best[1], best[2]
 
 
-def rounded(weights: Weights) -> Weights:
-    """Weights as a model file gives them back."""
-    steps, scale = on_grid(weights)
-    return steps.astype(np.float32) * np.float32(scale)
-
-
-def figures(examples: Sequence[Example], weights: Weights, threads: Executor | None = None) -> HeldOutFigures:
+def figures(examples: Sequence[Example], weights: Floats32, threads: Executor | None = None) -> HeldOutFigures:
     """Losses of weights on documents."""
     apply = map if threads is None else threads.map
     losses = list(apply(lambda example: _losses(example, weights), examples))
@@ -221,9 +207,9 @@ def figures(examples: Sequence[Example], weights: Weights, threads: Executor | N
 
 
 class _Pass:
-    """Scores of one document, the likelihood's losses by mention, and slopes in the scores."""
+    """Scores of one document, losses of the likelihood by mention, and slopes in the scores."""
 
-    def __init__(self, example: Example, weights: Weights, costs: tuple[float, float, float]) -> None:
+    def __init__(self, example: Example, weights: Floats32, costs: tuple[float, float, float]) -> None:
         n = len(example.entities)
         self.scores, self.slopes = np.empty(n * (n - 1) // 2), np.empty(n * (n - 1) // 2)
         self.new_scores, self.new_slopes, self.losses = np.empty(n), np.empty(n), np.empty(n)
@@ -239,26 +225,28 @@ class _Pass:
             self.new_slopes,
         )
 
-    def link_loss(self, entities: npt.NDArray[np.int64], weight: float) -> float:
+    def link_loss(self, entities: Ints, weight: float) -> float:
         """Loss of the link marginals; `weight` times its slopes are added to the others."""
         probs = np.zeros((len(entities), len(entities)))
         _training_kernels.antecedent_probs(self.scores, self.new_scores, LINK_FLOOR, probs)
         return float(_training_kernels.link_loss(probs, entities, weight, LINK_SLACK, self.slopes, self.new_slopes))
 
 
-def _add_slopes(example: Example, weights: Weights, gradient: Weights, options: FitOptions, *, links: bool) -> float:
-    """Add the slopes of one document's loss to a gradient buffer; return the likelihood's part of the loss.
+def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options: FitOptions, *, links: bool) -> float:
+    """Add the slopes of one document's loss to a gradient buffer; return the loss of the likelihood.
 
-    In the first pass links are left out: marginals are far off, and their slopes large.
+    The first pass omits links: the marginals of untrained weights are far off, and their slopes are large.
     """
-    done = _Pass(example, weights, options.costs)
+    scored = _Pass(example, weights, options.costs)
     if links and options.link_weight > 0:
-        done.link_loss(example.entities, options.link_weight / len(example.entities))
-    _kernels.add_to_weights(example.doc, example.hashed, done.slopes, done.new_slopes, done.best, NEGLIGIBLE, gradient)
-    return float(done.losses.sum())
+        scored.link_loss(example.entities, options.link_weight / len(example.entities))
+    _kernels.add_to_weights(
+        example.doc, example.hashed, scored.slopes, scored.new_slopes, scored.best, NEGLIGIBLE, gradient
+    )
+    return float(scored.losses.sum())
 
 
-def _losses(example: Example, weights: Weights) -> tuple[float, float]:
+def _losses(example: Example, weights: Floats32) -> tuple[float, float]:
     """Losses of one document: summed over mentions, and of its link marginals a mention."""
-    done = _Pass(example, weights, (0.0, 0.0, 0.0))
-    return float(done.losses.sum()), done.link_loss(example.entities, 0.0) / len(example.entities)
+    scored = _Pass(example, weights, (0.0, 0.0, 0.0))
+    return float(scored.losses.sum()), scored.link_loss(example.entities, 0.0) / len(example.entities)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats32, Ints32, Words32
 from corefsample.coreference import AntecedentDistribution, Pruned
 from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
 from corefsample.errors import ParameterError
@@ -18,7 +19,16 @@ from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
 from corefsample.syntax import mentions_from_parse
 
-__all__ = ["AntecedentModel", "MentionDocument", "MentionSource", "ScoringTally", "score_documents"]
+__all__ = [
+    "LARGEST_TABLE",
+    "AntecedentModel",
+    "MentionDocument",
+    "MentionSource",
+    "ScoringTally",
+    "gold_entities",
+    "required_tokens",
+    "score_documents",
+]
 
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
@@ -28,7 +38,7 @@ MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
 
 
 class MentionDocument(Protocol):
-    """What scoring and training need of a document: `ScoredDocument` and `AnnotatedDocument` have it."""
+    """Attributes of a document that scoring and training read: `ScoredDocument` and `AnnotatedDocument` have them."""
 
     @property
     def doc_id(self) -> str:
@@ -39,11 +49,11 @@ class MentionDocument(Protocol):
         """Its words with their parse."""
 
     @property
-    def mentions(self) -> npt.NDArray[np.int32]:
+    def mentions(self) -> Ints32:
         """int32 (n_mentions, 3): start, end and head of each mention."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AntecedentModel:
     """A log-linear model of each mention's antecedent.
 
@@ -55,11 +65,11 @@ class AntecedentModel:
     weights
         float32 (n_buckets,): n_buckets is a power of two.
     vocabulary
-        uint32, ascending: hashes of the words that features may name; others stand as their endings.
+        uint32, ascending: hashes of the words that features may name; other words are replaced by their endings.
     templates
-        What features there are.
+        Templates of features.
     provenance
-        What the model was made of: data, options, held-out figures; anything that JSON can hold.
+        Data, options and held-out figures of the training; anything that JSON can represent.
 
     Raises
     ------
@@ -71,34 +81,42 @@ class AntecedentModel:
     Durrett & Klein (2013); Nguyen & O'Connor (2015), section 5.1.
     """
 
-    weights: npt.NDArray[np.float32]
-    vocabulary: npt.NDArray[np.uint32]
+    weights: Floats32
+    vocabulary: Words32
     templates: TemplateSet
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wide = _checks.floats("weights", self.weights)
         if not 2 <= wide.size <= LARGEST_TABLE or wide.size & (wide.size - 1):
-            raise ParameterError(f"weights must be a power of two many, from 2 to {LARGEST_TABLE}, got {wide.size}")
+            raise ParameterError(
+                f"must be as many as a power of two, from 2 to {LARGEST_TABLE}, got {wide.size}", parameter="weights"
+            )
         outside = ~(np.abs(wide) <= np.finfo(np.float32).max)
         if outside.any():
-            raise ParameterError(f"weights must be finite in 32 bits, got {wide[outside][0]}")
+            raise ParameterError(f"must be finite in 32 bits, got {wide[outside][0]}", parameter="weights")
         hashes = _checks.integers("vocabulary", self.vocabulary)
         outside = (hashes < 0) | (hashes > np.iinfo(np.uint32).max)
         if outside.any():
-            raise ParameterError(f"vocabulary must be whole numbers of 32 bits, got {hashes[outside][0]}")
+            raise ParameterError(f"must be whole numbers of 32 bits, got {hashes[outside][0]}", parameter="vocabulary")
         falls = np.flatnonzero(hashes[1:] <= hashes[:-1])
         if falls.size:
             place = int(falls[0])
-            raise ParameterError(f"vocabulary must ascend, got {hashes[place + 1]} after {hashes[place]}")
+            raise ParameterError(f"must ascend, got {hashes[place + 1]} after {hashes[place]}", parameter="vocabulary")
         for name, array in (("weights", wide.astype(np.float32)), ("vocabulary", hashes.astype(np.uint32))):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
+    def __repr__(self) -> str:
+        return (
+            f"AntecedentModel({len(self.weights):,} weights, {len(self.vocabulary):,} words, "
+            f"{self.templates.n_templates} templates)"
+        )
+
     def pruned_score(
         self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
     ) -> Pruned:
-        """Score the antecedents of mentions, leave out the unlikely, and say what that cost.
+        """Score the antecedents of mentions and leave out unlikely candidates.
 
         Parameters
         ----------
@@ -109,17 +127,17 @@ class AntecedentModel:
         min_prob
             In [0, 1): candidates below it are left out.
         scheme
-            ud2, ud1 or clearnlp; None: told from the labels.
+            ud2, ud1 or clearnlp; None recognises it from the labels.
 
         Returns
         -------
         Pruned
-            The distribution, with scores relative to NEW, and the probability left out of each mention.
+            The distribution, with scores relative to NEW, and the probability left out for each mention.
 
         Raises
         ------
         ParameterError
-            If the labels fit no scheme, or mentions break their rules.
+            If the labels fit no scheme or are ambiguous, or mentions break their rules.
         """
         _checks.probability("min_prob", min_prob, below_one=True)
         doc = encode(tokens, mentions, self.vocabulary, scheme=scheme)
@@ -135,7 +153,7 @@ class AntecedentModel:
     def score(
         self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
     ) -> AntecedentDistribution:
-        """Score the antecedents of mentions: `pruned_score` without the account of what was left out."""
+        """Score the antecedents of mentions: the distribution of `pruned_score`."""
         return self.pruned_score(tokens, mentions, min_prob=min_prob, scheme=scheme).distribution
 
     def score_document(
@@ -153,14 +171,14 @@ class AntecedentModel:
         Raises
         ------
         ParameterError
-            If the document has no tokens, or as of `pruned_score`; the text begins with the doc_id.
+            If the document has no tokens, or as of `pruned_score`; the place is the doc_id.
         """
         return next(score_documents(self, [document], min_prob=min_prob, scheme=scheme))
 
 
 @dataclass(slots=True)
 class ScoringTally:
-    """What scoring a corpus came to so far.
+    """Counts of the documents of a corpus that are scored.
 
     Attributes
     ----------
@@ -169,7 +187,7 @@ class ScoringTally:
     n_dropped
         Candidates left out.
     dropped_mass
-        Their probability, summed over mentions; `mean_dropped_mass` is a mention's.
+        Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
     n_without_gold
         Mentions that were found in the parse of an annotated document and have no annotated entity.
     """
@@ -210,12 +228,12 @@ def score_documents(
     Parameters
     ----------
     model
-        What scores.
+        The model.
     documents
         `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
     mentions
-        "annotated": those that the document has. "parse": those found in its parse; one whose span is annotated keeps
-        the annotated entity, the others have None.
+        "annotated": the document's own. "parse": those found in its parse; a mention whose span is annotated keeps the
+        annotated entity, the others have None.
     min_prob, scheme
         As of `AntecedentModel.pruned_score`.
     tally
@@ -224,25 +242,31 @@ def score_documents(
     Raises
     ------
     ParameterError
-        If a document has no tokens, labels of no scheme, or mentions that break their rules; the text begins with the
-        doc_id.
+        If a document has no tokens, labels that fit no scheme or are ambiguous, or mentions that break their rules; the
+        place is the doc_id.
     """
     _checks.choice("mentions", mentions, MENTION_SOURCES)
     for document in documents:
         try:
-            if document.tokens is None:
-                raise ParameterError("tokens must be there to score mentions, got none")
+            tokens = required_tokens(document)
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             if mentions == "parse":
-                found = mentions_from_parse(document.tokens, scheme=scheme)
+                found = mentions_from_parse(tokens, scheme=scheme)
                 gold = None if gold is None else _gold_of_spans(spans, gold, found)
                 spans = found
-            scored = model.pruned_score(document.tokens, spans, min_prob=min_prob, scheme=scheme)
+            scored = model.pruned_score(tokens, spans, min_prob=min_prob, scheme=scheme)
         except ParameterError as error:
-            raise ParameterError(f"doc_id {document.doc_id!r}: {error}") from None
+            raise error.at(f"doc_id {document.doc_id!r}") from None
         if tally is not None:
             tally.add(scored, gold)
         yield _scored_document(document, spans, scored.distribution, gold)
+
+
+def required_tokens(document: MentionDocument) -> Tokens:
+    """Tokens of a document, or raise ParameterError."""
+    if document.tokens is None:
+        raise ParameterError("tokens is required")
+    return document.tokens
 
 
 def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
@@ -253,10 +277,8 @@ def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
     return None if gold is None else list(gold)
 
 
-def _gold_of_spans(
-    spans: npt.NDArray[Any], gold: list[int | str | None], found: npt.NDArray[np.int32]
-) -> list[int | str | None]:
-    """Entity of each mention found, by the first annotated mention of that very span."""
+def _gold_of_spans(spans: npt.NDArray[Any], gold: list[int | str | None], found: Ints32) -> list[int | str | None]:
+    """Entity of each mention in `found`, by the first annotated mention of the same span."""
     entities: dict[tuple[int, int], int | str | None] = {}
     for (start, end), entity in zip(spans[:, :2].tolist(), gold, strict=True):
         entities.setdefault((start, end), entity)

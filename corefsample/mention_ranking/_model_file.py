@@ -1,13 +1,13 @@
-"""Model files: a zip of NumPy arrays and a JSON header; nothing in it is run, nothing is unpickled.
+"""Model files: a zip of NumPy arrays and a JSON header; loading runs no code from it, there are no pickles.
 
 header.json
-    format, version, features (hash of atoms and word lists), templates, scale, provenance.
+    format, version, features (`features_hash`: codes, limits and word lists), templates, scale, provenance.
 weights.npy
     int8 (n_buckets,): weight / scale.
 vocabulary.npy
     uint32 (n_words,), ascending.
 
-The bytes depend on the model alone: no time, no name.
+The bytes depend on the model alone, not on time or name.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from __future__ import annotations
 import io
 import json
 import os
-import secrets
 import struct
 import zipfile
 import zlib
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats32, Ints8
 from corefsample._checks import shown
-from corefsample.errors import InputError, OutputError, ParameterError
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, write_bytes
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
 from corefsample.mention_ranking.features import TemplateSet, features_hash
 
-__all__ = ["FORMAT", "VERSION", "load_model", "on_grid", "save_model"]
+__all__ = ["load_model", "on_grid", "rounded", "save_model"]
 
 FORMAT = "corefsample antecedent model"
 VERSION = 1
@@ -40,7 +40,7 @@ _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
 
 
-def on_grid(weights: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], float]:
+def on_grid(weights: Floats32) -> tuple[Ints8, float]:
     """Round weights to multiples of a scale, 127 of which make the largest.
 
     Weights that are such multiples already stay as they are.
@@ -53,7 +53,7 @@ def on_grid(weights: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], flo
         The scale, above 0; a float32.
     """
     scale = np.float32(np.abs(weights).max(initial=0.0) / _STEPS) or np.float32(1.0)
-    # A 127th of 127 scales may be the next number up or down: the scale that gives the weights back is theirs.
+    # A 127th of 127 scales may be the next number up or down: take the scale that gives the weights back.
     for near in (scale, np.nextafter(scale, np.float32(0.0)), np.nextafter(scale, np.float32(np.inf))):
         if near > 0 and np.isfinite(near):
             steps = _steps(weights, near)
@@ -62,42 +62,29 @@ def on_grid(weights: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], flo
     return _steps(weights, scale), float(scale)
 
 
-def _steps(weights: npt.NDArray[np.float32], scale: np.float32) -> npt.NDArray[np.int8]:
-    steps: npt.NDArray[np.int8] = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
+def rounded(weights: Floats32) -> Floats32:
+    """Weights as a model file gives them back."""
+    steps, scale = on_grid(weights)
+    return steps.astype(np.float32) * np.float32(scale)
+
+
+def _steps(weights: Floats32, scale: np.float32) -> Ints8:
+    steps: Ints8 = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
     return steps
 
 
-def save_model(model: AntecedentModel, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a model to a new file; it appears under its name when it is whole.
+def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = False) -> None:
+    """Write a model to a file, which appears under its name when it is complete.
 
-    Weights are rounded to 8 bits; those that `train` gives are so already, and come back as they were.
+    Weights are rounded to 8 bits; those of `train` are so already and come back unchanged.
 
     Raises
     ------
     ParameterError
-        If the file exists and overwrite is not said, or JSON cannot hold the provenance.
+        If the file exists and `overwrite` is false, or JSON cannot represent the provenance.
     OutputError
         If the file cannot be written.
     """
-    name = os.fspath(path)
-    if os.path.isdir(name):
-        raise ParameterError(f"{name}: output must be a file, got a folder")
-    if os.path.exists(name) and not overwrite:
-        raise ParameterError(f"{name}: output must not exist (overwrite replaces it), got a file")
-    content = _content(model)
-    partial = os.path.join(os.path.dirname(name), f".partial-{secrets.token_hex(8)}")
-    try:
-        with open(partial, "xb") as file:
-            file.write(content)
-        os.replace(partial, name)
-    except OSError as error:
-        raise OutputError(f"{name}: output must be writable, got: {error.strerror or error}") from None
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
-
-
-def _content(model: AntecedentModel) -> bytes:
     steps, scale = on_grid(model.weights)
     header = {
         "format": FORMAT,
@@ -110,87 +97,93 @@ def _content(model: AntecedentModel) -> bytes:
     try:
         text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise ParameterError(f"provenance must be what JSON can hold, got: {error}") from None
+        raise ParameterError(f"must be what JSON can represent, got: {error}", parameter="provenance") from None
+    parts = {"header.json": text, "weights.npy": _npy(steps), "vocabulary.npy": _npy(model.vocabulary)}
+    write_bytes(path, _zip(parts), overwrite=overwrite)
+
+
+def _npy(array: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _zip(parts: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        _add(archive, "header.json", text)
-        for name, array in (("weights.npy", steps), ("vocabulary.npy", model.vocabulary)):
-            stream = io.BytesIO()
-            np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
-            _add(archive, name, stream.getvalue())
+        for name, content in parts.items():
+            entry = zipfile.ZipInfo(name)
+            entry.create_system = 3  # the same on every system
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    entry = zipfile.ZipInfo(name)
-    entry.create_system = 3  # the same on every system
-    archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-
-
-def load_model(path: str | os.PathLike[str]) -> AntecedentModel:
+def load_model(path: PathLike) -> AntecedentModel:
     """Read a model file.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is no model, is of another version, or has templates or features that this
-        version of corefsample does not read.
+        If the file cannot be read, is not a model, is of another version, or has templates or features that this
+        version of corefsample does not have.
     """
-    name = os.fspath(path)
+    place = os.fspath(path)
     try:
-        with zipfile.ZipFile(name) as archive:
-            parts = {part: _part(archive, part, name) for part in _LIMITS}
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{name}: model file must be readable, got: {error.strerror or error}") from None
-    except _ZIP_ERRORS as error:
-        raise InputError(f"{name}: must be a {FORMAT}, got no whole zip file: {error}") from None
-    header = _header(parts["header.json"], name)
-    weights = _array(parts["weights.npy"], np.dtype(np.int8), "weights", name)
-    vocabulary = _array(parts["vocabulary.npy"], np.dtype(np.uint32), "vocabulary", name)
-    try:
+        with zipfile.ZipFile(place) as archive:
+            parts = {part: _part(archive, part) for part in _LIMITS}
+        header = _header(parts["header.json"])
+        weights = _array(parts["weights.npy"], np.dtype(np.int8), "weights")
+        vocabulary = _array(parts["vocabulary.npy"], np.dtype(np.uint32), "vocabulary")
         templates = TemplateSet(**header["templates"])
         return AntecedentModel(
             weights.astype(np.float32) * np.float32(header["scale"]), vocabulary, templates, header["provenance"]
         )
+    except InputError as error:
+        raise error.at(place) from None
     except ParameterError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error.as_input_error(place) from None
+    except OSError as error:
+        raise InputError(f"model file must be readable, got: {error.strerror or error}", place=place) from None
+    except _ZIP_ERRORS as error:
+        raise InputError(f"must be a {FORMAT}, got an incomplete or damaged zip file: {error}", place=place) from None
 
 
-def _part(archive: zipfile.ZipFile, part: str, name: str) -> bytes:
-    try:
-        entry = archive.getinfo(part)
-    except KeyError:
-        raise InputError(f"{name}: must be a {FORMAT}, got a zip file without {part}") from None
+def _part(archive: zipfile.ZipFile, part: str) -> bytes:
+    if part not in archive.namelist():
+        raise InputError(f"must be a {FORMAT}, got a zip file without {part}")
+    entry = archive.getinfo(part)
     if entry.file_size > _LIMITS[part]:
-        raise InputError(f"{name}: {part} must have at most {_LIMITS[part]} bytes, got {entry.file_size}")
+        raise InputError(f"{part} must have at most {_LIMITS[part]} bytes, got {entry.file_size}")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise InputError(f"{name}: {part} must be stored or deflated, got compression {entry.compress_type}")
+        raise InputError(f"{part} must be stored or deflated, got compression {entry.compress_type}")
     return archive.read(entry)
 
 
-def _header(content: bytes, name: str) -> dict[str, Any]:
+def _header(content: bytes) -> dict[str, Any]:
+    def fail(field: str, rule: str) -> NoReturn:
+        raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
+
     try:
         header = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: header.json must be JSON, got: {error}") from None
+        raise InputError(f"header.json must be JSON, got: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InputError(f"{name}: must be a {FORMAT}, got another format")
+        raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
-        raise InputError(f"{name}: version must be {VERSION}, got {shown(header.get('version'))}")
+        fail("version", str(VERSION))
     if header.get("features") != features_hash():
         raise InputError(
-            f"{name}: features must be those of this version of corefsample ({features_hash()}), "
-            f"got {shown(header.get('features'))}: train the model anew"
+            f"features must be those of this version of corefsample ({features_hash()}), "
+            f"got {shown(header.get('features'))}",
+            hint="train the model again",
         )
     lists, scale = header.get("templates"), header.get("scale")
     if not isinstance(lists, dict) or set(lists) != set(_LISTS) or not all(map(_are_strings, lists.values())):
-        raise InputError(f"{name}: templates must be lists of strings ({', '.join(_LISTS)}), got {shown(lists)}")
+        fail("templates", f"lists of strings ({', '.join(_LISTS)})")
     if not isinstance(scale, float) or not 0.0 < scale <= _LARGEST_SCALE:
-        raise InputError(f"{name}: scale must be a number above 0, got {shown(scale)}")
+        fail("scale", "a number above 0")
     if not isinstance(header.get("provenance"), dict):
-        raise InputError(f"{name}: provenance must be an object, got {shown(header.get('provenance'))}")
+        fail("provenance", "an object")
     return header
 
 
@@ -198,18 +191,18 @@ def _are_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(line, str) for line in value)
 
 
-def _array(content: bytes, dtype: np.dtype[Any], field: str, name: str) -> npt.NDArray[Any]:
-    """Read an .npy file of one dimension; nothing is allocated that the content does not hold."""
+def _array(content: bytes, dtype: np.dtype[Any], field: str) -> np.ndarray:
+    """Read an .npy file of one dimension; memory is allocated for the content alone, whatever its header says."""
     stream = io.BytesIO(content)
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("another version of the .npy format")
         shape, _, found = np.lib.format.read_array_header_1_0(stream)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: {field} must be an .npy file, got: {' '.join(str(error).split())}") from None
+        raise InputError(f"{field} must be an .npy file, got: {' '.join(str(error).split())}") from None
     if found != dtype or len(shape) != 1:
-        raise InputError(f"{name}: {field} must be {dtype} in one dimension, got {len(shape)} of {found}")
+        raise InputError(f"{field} must be {dtype} in one dimension, got {len(shape)} of {found}")
     values = content[stream.tell() :]
     if len(values) != shape[0] * dtype.itemsize:
-        raise InputError(f"{name}: {field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
+        raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
     return np.frombuffer(values, dtype)

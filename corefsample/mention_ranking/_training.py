@@ -1,9 +1,9 @@
 """Training of the antecedent model: AdaGrad on the summed likelihood of gold antecedents.
 
-Two things may be added to the likelihood. Softmax-margin costs (Durrett & Klein 2013) make wrong decisions look better
-than they are while training. The link term is the log loss of the model's exact link marginals over all pairs of
-mentions: the likelihood is indifferent to which gold antecedent has the probability, and to how errors add up along a
-chain of links, but the marginals are not.
+Two terms can be added to the likelihood. Softmax-margin costs (Durrett & Klein 2013) raise the scores of wrong
+decisions while training. The link term is the log loss of the model's exact link marginals over all pairs of mentions:
+the likelihood does not depend on which gold antecedent has the probability, nor on how errors add up along a chain of
+links, but the marginals do.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Words32
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking._fitting import (
     BATCH,
     EpochReport,
-    Example,
     FitOptions,
     HeldOutFigures,
     examples_of,
@@ -38,7 +37,7 @@ __all__ = ["EpochReport", "HeldOutFigures", "SoftmaxMargin", "held_out_figures",
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxMargin:
-    """Costs that are added to the scores of wrong decisions while training; 0 leaves the likelihood as it is.
+    """Costs that are added to the scores of wrong decisions while training; 0 leaves the likelihood unchanged.
 
     Attributes
     ----------
@@ -51,7 +50,7 @@ class SoftmaxMargin:
 
     References
     ----------
-    Durrett & Klein (2013), whose system has 0.1, 3 and 1.
+    Durrett & Klein (2013), whose system uses 0.1, 3 and 1.
     """
 
     false_anaphor: float = 0.0
@@ -90,12 +89,12 @@ def train(
     Parameters
     ----------
     documents
-        With tokens, mentions and annotated entities. Mentions without an entity have no part, as in the likelihood of
+        With tokens, mentions and annotated entities. Mentions without an entity are ignored, as in the likelihood of
         `corefsample.recalibration`.
     held_out
         Documents to choose the penalty and the number of passes on, by their likelihood.
     l2
-        The penalty, or several to choose from on the held-out documents. At least 0.
+        The penalty, or several of which the held-out documents choose one. At least 0.
     epochs
         Passes over the documents, at least 1; weights are averaged over the later ones.
     learning_rate
@@ -103,32 +102,32 @@ def train(
     costs
         Softmax-margin costs; None: none.
     link_weight
-        How much the log loss of link marginals counts, at least 0; 0 leaves the likelihood alone.
+        Weight of the log loss of link marginals, at least 0; with 0 the likelihood is the only loss.
     templates
-        What features there are.
+        Templates of features.
     bits
         The table has 2 ** bits weights, 8 to 22.
     min_count
-        Words that occur in fewer documents of training stand as their endings. At least 1.
+        Words that occur in fewer training documents are replaced by their endings. At least 1.
     orders
-        Runs, each with the documents in another order, whose weights are averaged: at least 1. More cost as much time
-        again, and take away some of the chance in a single run.
+        Runs, each with the documents in another order, whose weights are averaged: at least 1. Time is proportional to
+        it; more orders reduce the random part of a single run.
     seed
         Of the orders of documents.
     n_threads
-        At least 1; more than two bring nothing.
+        At least 1; more than two have no effect.
     scheme
-        ud2, ud1 or clearnlp; None: told from the labels, by document.
+        ud2, ud1 or clearnlp; None recognises it from the labels of each document.
     provenance
-        What to keep in the model besides options and held-out figures.
+        Further entries of the model's provenance, besides options and held-out figures.
     on_epoch
         Called after each pass.
 
     Raises
     ------
     ParameterError
-        If no document has annotated entities, one has no tokens or labels of no scheme, several penalties come without
-        held-out documents, or an option is outside its range.
+        If no document has annotated entities, one has no tokens or its labels fit no scheme, several penalties come
+        without held-out documents, or an option is outside its range.
 
     References
     ----------
@@ -136,7 +135,7 @@ def train(
     """
     penalties = _penalties(l2)
     if len(penalties) > 1 and held_out is None:
-        raise ParameterError(f"held_out must be given to choose among penalties, got None and l2={list(penalties)}")
+        raise ParameterError(f"is required to choose among penalties, got l2={list(penalties)}", parameter="held_out")
     _checks.at_most("bits", _checks.whole("bits", bits, 8), int(math.log2(LARGEST_TABLE)))
     margin = costs or SoftmaxMargin()
     options = FitOptions(
@@ -149,31 +148,28 @@ def train(
         orders=_checks.whole("orders", orders, 1),
     )
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
-    given = list(documents)
-    vocabulary = _vocabulary(given, _checks.whole("min_count", min_count, 1))
-    examples = examples_of(given, vocabulary, templates, scheme)
+    corpus = list(documents)
+    vocabulary = _vocabulary(corpus, _checks.whole("min_count", min_count, 1))
+    examples = examples_of(corpus, vocabulary, templates, scheme)
     if not examples:
-        raise ParameterError("documents must have annotated entities to train on, got none")
-    tried = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme)
-    if tried is not None and not tried:
-        raise ParameterError("held_out must have annotated entities, got none")
+        raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
+    held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme)
+    if held_out_examples is not None and not held_out_examples:
+        raise ParameterError("must have annotated entities, got none", parameter="held_out")
     with ThreadPoolExecutor(n_workers) as threads:
-        runs = [fit(examples, tried, penalty, options, threads, on_epoch) for penalty in penalties]
+        runs = [fit(examples, held_out_examples, penalty, options, threads, on_epoch) for penalty in penalties]
     weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
     more = {"costs": asdict(margin), "bits": bits, "min_count": min_count, "l2_tried": list(penalties)}
-    notes = {**(provenance or {}), "options": {**asdict(options), **more}, **_outcome(examples, report)}
-    return AntecedentModel(weights, vocabulary, templates, notes)
-
-
-def _outcome(examples: Sequence[Example], report: EpochReport) -> dict[str, Any]:
-    """What a run came to, for the provenance of its model."""
-    return {
+    notes = {
+        **(provenance or {}),
+        "options": {**asdict(options), **more},
         "l2": report.l2,
         "epoch": report.epoch,
         "n_documents": len(examples),
         "n_mentions": sum(example.n_annotated for example in examples),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
+    return AntecedentModel(weights, vocabulary, templates, notes)
 
 
 def held_out_figures(
@@ -184,15 +180,15 @@ def held_out_figures(
     Raises
     ------
     ParameterError
-        If no document has annotated entities, one has no tokens, or labels of no scheme.
+        If no document has annotated entities, one has no tokens, or its labels fit no scheme.
     """
     examples = examples_of(documents, model.vocabulary, model.templates, scheme)
     if not examples:
-        raise ParameterError("documents must have annotated entities, got none")
+        raise ParameterError("must have annotated entities, got none", parameter="documents")
     return figures(examples, model.weights)
 
 
-def _vocabulary(documents: Iterable[MentionDocument], min_count: int) -> npt.NDArray[np.uint32]:
+def _vocabulary(documents: Iterable[MentionDocument], min_count: int) -> Words32:
     """Hashes of the forms and lemmas that occur in min_count documents."""
     counts: Counter[str] = Counter()
     for document in documents:
@@ -205,5 +201,5 @@ def _vocabulary(documents: Iterable[MentionDocument], min_count: int) -> npt.NDA
 def _penalties(l2: float | Sequence[float]) -> tuple[float, ...]:
     values = tuple(l2) if isinstance(l2, Sequence) else (l2,)
     if not values:
-        raise ParameterError("l2 must have a penalty, got none")
+        raise ParameterError("must have at least one penalty, got none", parameter="l2")
     return tuple(_checks.at_least_zero("l2", value) for value in values)

@@ -2,7 +2,7 @@
 
 Legend
     i, j, k : mention, earlier mention, candidate antecedent         n : mentions
-    entities (n,) : the entity of each mention, -1 where it is not annotated
+    entities (n,) : the entity of each mention, -1 for mentions that are not annotated
     the scores of mention i stand at i (i - 1) / 2 + k in arrays of pairs; P(a_i = NEW) stands apart
 """
 
@@ -11,13 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Floats32, Ints
 from corefsample._jit import kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float32]
 
 
 @kernel
@@ -32,8 +28,8 @@ def antecedent_losses(
 ) -> None:
     """Fill -log P(gold antecedents) of each mention, 0 where it is not annotated, and its slopes in the scores.
 
-    costs (3,) : what is added to a wrong score before (softmax margin): false anaphor, false new, wrong link.
-    Candidates that are not annotated are neither right nor wrong: they are left out.
+    costs (3,) : added to the scores of wrong decisions (softmax margin): false anaphor, false new, wrong link.
+    Candidates that are not annotated are neither right nor wrong, and are left out.
     """
     false_anaphor, false_new, wrong_link = costs
     for i in range(entities.shape[0]):
@@ -71,7 +67,7 @@ def antecedent_losses(
 
 @kernel
 def antecedent_probs(scores: Floats, new_scores: Floats, floor: float, probs: Floats) -> None:
-    """Fill P(a_i = k) (n, n), below the diagonal; what lies below the floor counts as 0."""
+    """Fill P(a_i = k) (n, n), below the diagonal; probabilities below the floor count as 0."""
     for i in range(new_scores.shape[0]):
         start = i * (i - 1) // 2
         largest = new_scores[i]
@@ -89,7 +85,7 @@ def antecedent_probs(scores: Floats, new_scores: Floats, floor: float, probs: Fl
 def link_loss(probs: Floats, entities: Ints, weight: float, slack: float, slopes: Floats, new_slopes: Floats) -> float:
     """Log loss of the link marginals over all pairs of annotated mentions; `weight` times its slopes are added.
 
-    slack : marginals are drawn that far from 0 and 1, so that the loss of one pair is bounded.
+    slack : marginals are moved that far from 0 and 1, so that the loss of one pair is bounded.
     The marginals follow from the probabilities row by row, Q[i] = P[i] Q; their slopes go back the same way.
     """
     n = entities.shape[0]
@@ -135,11 +131,11 @@ def link_loss(probs: Floats, entities: Ints, weight: float, slack: float, slopes
 
 @kernel
 def adagrad_step(
-    weights: Weights, gradients: Weights, squares: Floats, rate: float, l2: float, averages: Floats, averaging: bool
+    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, l2: float, averages: Floats, averaging: bool
 ) -> None:
     """Move the weights by the summed gradients (buffers, buckets) and the penalty's, and clear the gradients.
 
-    averages : the weights are added to it where asked for.
+    averages : sums of the weights, which grow if `averaging`.
     """
     for b in range(weights.shape[0]):
         slope = 0.0

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import depths, is_spaced, require_parsed, word_offsets, word_tree
 
@@ -110,14 +110,13 @@ def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints32:
         If a span has no word.
     """
     heads, offsets = word_tree(doc)[0], word_offsets(doc)
-    depth = depths(heads)
+    depth, above = depths(heads), heads.tolist()
     mentions = np.zeros((len(spans), 3), np.int32)
     for i, span in enumerate(spans):
         start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
         if start == end:
             raise ParameterError(f"mentions[{i}] must have a word, got {shown(span.text)}")
-        tops = [word for word in range(start, end) if not start <= heads[word] < end]
-        mentions[i] = start, end, min(tops, key=depth.__getitem__)
+        mentions[i] = start, end, span_head(above, start, end, depth)
     return mentions
 
 

@@ -1,12 +1,15 @@
+from ._codes import UPOS as UPOS
+from ._codes import Role as Role
+from ._codes import numbered as numbered
+from ._codes import syntax_codes as syntax_codes
 from ._mentions import mentions_from_parse as mentions_from_parse
 from ._paths import ParseView as ParseView
 from ._paths import follow as follow
 from ._paths import path_labels as path_labels
-from ._roles import UPOS as UPOS
 from ._roles import NeutralParse as NeutralParse
-from ._roles import chosen_scheme as chosen_scheme
 from ._roles import neutral_parse as neutral_parse
 from ._schemes import SCHEMES as SCHEMES
 from ._schemes import Scheme as Scheme
+from ._schemes import document_schemes as document_schemes
 from ._schemes import fitting_schemes as fitting_schemes
 from ._schemes import scheme_names as scheme_names

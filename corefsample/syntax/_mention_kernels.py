@@ -2,28 +2,36 @@
 
 Legend
     t, c : token, dependent             h : head of a phrase
-    low, high : first and last token of a token's subtree
-    link, role : codes of `corefsample.syntax._roles.Role`; upos : codes by `corefsample.syntax.UPOS`
+    link, role : codes of `Role`; upos : codes of `Upos`
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Bools, Ints32
 from corefsample._jit import kernel
+from corefsample.syntax._codes import Role, Upos
 
-Ints = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
-ADJ, DET, NOUN, NUM, PART, PRON, PROPN, PUNCT, SYM, X = 1, 6, 8, 9, 10, 11, 12, 13, 15, 17
-SUBJECT, PASSIVE_SUBJECT, OBJECT, OBLIQUE, NOUN_MODIFIER, POSSESSOR, COMPOUND = 1, 2, 3, 5, 6, 7, 8
-FLAT, DETERMINER, ADJECTIVE, NUMERAL, CLAUSE, FUNCTION = 14, 15, 16, 17, 18, 20
-ADVERBIAL_NOUN, EXPLETIVE, ADVERB, RELATIVE_CLAUSE, NOUN_CLAUSE = 21, 22, 24, 25, 26
+class ParsedText(NamedTuple):
+    """A text as these loops read it; arrays by token."""
+
+    head: Ints32
+    link: Ints32
+    upos: Ints32
+    sent: Ints32
+    low: Ints32  # first token of a token's subtree
+    high: Ints32  # last token of a token's subtree
+    relative: Bools  # pronouns that ask or relate
+    elsewhere: Bools  # nouns that head a phrase of their own somewhere
+    closing: Bools  # closing brackets and quotation marks
 
 
 @kernel
-def subtrees(head: Ints, low: Ints, high: Ints) -> None:
+def subtrees(head: Ints32, low: Ints32, high: Ints32) -> None:
     """Fill the bounds of each token's subtree."""
     n_tokens = head.shape[0]
     n_waiting, ready = np.zeros(n_tokens, np.int32), np.empty(n_tokens, np.int32)
@@ -38,7 +46,7 @@ def subtrees(head: Ints, low: Ints, high: Ints) -> None:
             ready[n_ready] = t
             n_ready += 1
     place = 0
-    while place < n_ready:  # a token's turn comes after its dependents'
+    while place < n_ready:  # a token comes after its dependents
         t = ready[place]
         place += 1
         h = head[t]
@@ -52,111 +60,87 @@ def subtrees(head: Ints, low: Ints, high: Ints) -> None:
 
 
 @kernel
-def heads_phrase(h: int, head: Ints, link: Ints, upos: Ints, relative: Bools, elsewhere: Bools) -> bool:
-    """Whether a token heads a noun phrase.
-
-    relative : pronouns that ask or relate; elsewhere : nouns that head a phrase of their own somewhere.
-    """
-    role, tag = link[h], upos[h]
-    if role in (FLAT, FUNCTION, DETERMINER, NUMERAL, ADJECTIVE):
+def heads_phrase(text: ParsedText, h: int) -> bool:
+    """Whether a token heads a noun phrase."""
+    role, tag = text.link[h], text.upos[h]
+    if role in (Role.FLAT, Role.FUNCTION, Role.DETERMINER, Role.NUMERAL, Role.ADJECTIVE):
         return False
-    if role in (ADVERB, EXPLETIVE) or relative[h]:
+    if role in (Role.ADVERB, Role.EXPLETIVE) or text.relative[h]:
         return False
-    if role == COMPOUND:
-        if tag == PROPN:  # U.S. troops, but not New York
-            return bool(head[h] >= 0 and upos[head[h]] != PROPN and upos[head[h]] != NUM)
-        return bool(tag == NOUN and elsewhere[h])
-    if tag in (NOUN, PROPN, PRON, NUM, SYM, X):
+    if role == Role.COMPOUND:
+        if tag == Upos.PROPN:  # U.S. troops, but not New York
+            above = text.head[h]
+            return bool(above >= 0 and text.upos[above] != Upos.PROPN and text.upos[above] != Upos.NUM)
+        return bool(tag == Upos.NOUN and text.elsewhere[h])
+    if tag in (Upos.NOUN, Upos.PROPN, Upos.PRON, Upos.NUM, Upos.SYM, Upos.X):
         return True
-    argument = role in (SUBJECT, PASSIVE_SUBJECT, OBJECT, OBLIQUE)
-    return argument and tag in (DET, ADJ)
+    argument = role in (Role.SUBJECT, Role.PASSIVE_SUBJECT, Role.OBJECT, Role.OBLIQUE)
+    return argument and tag in (Upos.DET, Upos.ADJ)
 
 
 @kernel
-def first_token(h: int, head: Ints, link: Ints, upos: Ints, sent: Ints, low: Ints, high: Ints) -> int:
-    """Return where the phrase of a head begins: before its determiners, modifiers and possessors."""
+def first_token(text: ParsedText, h: int) -> int:
+    """First token of the phrase of a head: before its determiners, modifiers and possessors."""
     start = h
     c = h - 1
-    while c >= low[h] and sent[c] == sent[h]:
-        if head[c] == h and high[c] < start and upos[c] != PUNCT:
-            role = link[c]
-            if not (DETERMINER <= role <= NUMERAL or role in (COMPOUND, POSSESSOR, FLAT)):
+    while c >= text.low[h] and text.sent[c] == text.sent[h]:
+        if text.head[c] == h and text.high[c] < start and text.upos[c] != Upos.PUNCT:
+            role = text.link[c]
+            if not (Role.DETERMINER <= role <= Role.NUMERAL or role in (Role.COMPOUND, Role.POSSESSOR, Role.FLAT)):
                 break
-            start = low[c]
+            start = text.low[c]
             c = start
         c -= 1
-    while start < h and upos[start] == PUNCT:
+    while start < h and text.upos[start] == Upos.PUNCT:
         start += 1
     return int(start)
 
 
 @kernel
-def last_token(
-    h: int,
-    clausal: bool,
-    head: Ints,
-    link: Ints,
-    upos: Ints,
-    sent: Ints,
-    closing: Bools,
-    low: Ints,
-    high: Ints,
-) -> int:
-    """Return where the phrase of a head ends: after its modifiers and relative clauses, and a possessor's 's.
+def last_token(text: ParsedText, h: int, clausal: bool) -> int:
+    """Last token of the phrase of a head: of its modifiers and relative clauses, or a possessor's 's.
 
-    clausal : the head is a predicate with a subject: what modifies the clause is no part of the phrase.
+    clausal : the head is a predicate with a subject, so modifiers of the clause are not part of the phrase.
     """
     last = h
     c = h + 1
-    while c <= high[h] and sent[c] == sent[h]:
-        if head[c] == h and low[c] > last and upos[c] != PUNCT:
-            role = link[c]
-            if role == FUNCTION and upos[c] == PART and c == last + 1:  # 's
+    while c <= text.high[h] and text.sent[c] == text.sent[h]:
+        if text.head[c] == h and text.low[c] > last and text.upos[c] != Upos.PUNCT:
+            role = text.link[c]
+            if role == Role.FUNCTION and text.upos[c] == Upos.PART and c == last + 1:  # 's
                 last = c
             elif (
-                role in (NOUN_MODIFIER, RELATIVE_CLAUSE, NOUN_CLAUSE, FLAT)
-                or role in (COMPOUND, NUMERAL, ADJECTIVE, POSSESSOR)
-                or (not clausal and (role in (OBLIQUE, CLAUSE, ADVERBIAL_NOUN)))
+                role in (Role.NOUN_MODIFIER, Role.RELATIVE_CLAUSE, Role.NOUN_CLAUSE, Role.FLAT)
+                or role in (Role.COMPOUND, Role.NUMERAL, Role.ADJECTIVE, Role.POSSESSOR)
+                or (not clausal and role in (Role.OBLIQUE, Role.CLAUSE, Role.ADVERBIAL_NOUN))
             ):
-                last = high[c]
+                last = text.high[c]
                 c = last
             else:
                 break
         c += 1
-    while last > h and upos[last] == PUNCT and not closing[last]:
+    while last > h and text.upos[last] == Upos.PUNCT and not text.closing[last]:
         last -= 1
     return int(last)
 
 
 @kernel
-def phrases(
-    head: Ints,
-    link: Ints,
-    upos: Ints,
-    sent: Ints,
-    relative: Bools,
-    elsewhere: Bools,
-    closing: Bools,
-    low: Ints,
-    high: Ints,
-    found: Ints,
-) -> int:
+def phrases(text: ParsedText, found: Ints32) -> int:
     """Write start, end and head of each noun phrase to the rows of `found` (n_tokens, 3); return their number.
 
-    A phrase that leaves its head's sentence is none.
+    A phrase that leaves the sentence of its head does not count.
     """
-    n_tokens = head.shape[0]
+    n_tokens = text.head.shape[0]
     clausal = np.zeros(n_tokens, np.bool_)
     for t in range(n_tokens):
-        if head[t] >= 0 and (link[t] == SUBJECT or link[t] == PASSIVE_SUBJECT):
-            clausal[head[t]] = True
+        if text.head[t] >= 0 and (text.link[t] == Role.SUBJECT or text.link[t] == Role.PASSIVE_SUBJECT):
+            clausal[text.head[t]] = True
     n_found = 0
     for h in range(n_tokens):
-        if not heads_phrase(h, head, link, upos, relative, elsewhere):
+        if not heads_phrase(text, h):
             continue
-        start = first_token(h, head, link, upos, sent, low, high)
-        last = last_token(h, clausal[h], head, link, upos, sent, closing, low, high)
-        if sent[start] == sent[h] and sent[last] == sent[h]:
+        start, last = first_token(text, h), last_token(text, h, clausal[h])
+        if text.sent[start] == text.sent[h] and text.sent[last] == text.sent[h]:
             found[n_found, 0] = start
             found[n_found, 1] = last + 1
             found[n_found, 2] = h

@@ -48,8 +48,8 @@ class ParseView:
         self.lemma = tokens.lemma
         self.upos = tokens.upos
         self.heads: list[int] = tokens.head.tolist()
-        read = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        self.labels = [read[label] for label in tokens.dep]
+        names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
+        self.labels = [names[label] for label in tokens.dep]
         self.dependents: dict[int, list[int]] = defaultdict(list)
         for token, head in enumerate(self.heads):
             self.dependents[head].append(token)
@@ -57,8 +57,8 @@ class ParseView:
     def is_passive(self, token: int) -> bool:
         """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
 
-        Without morphology a participle is told by having neither subject, auxiliary nor marker ("to"), by not ending
-        in -ing, and by standing in an adjectival or adverbial clause or differing from its lemma. One conjoined to
+        Without morphology, a verb counts as a past participle if it has neither subject, auxiliary nor marker ("to"),
+        does not end in -ing, and is in an adjectival or adverbial clause or differs from its lemma. One conjoined to
         another verb is passive if that verb is.
         """
         while True:
@@ -78,7 +78,7 @@ class ParseView:
 class _Step:
     up: bool
     labels: frozenset[str]
-    bases: frozenset[str]  # labels of which any subtype will do
+    bases: frozenset[str]  # labels that fit with any subtype
     tests: tuple[Test, ...]
     repeats: bool
 

@@ -1,7 +1,7 @@
 """Dependency schemes: their label inventories, and paths of common grammatical roles in each.
 
 A scheme is recognised from the labels of a document. A label is a base and perhaps a subtype (nsubj:pass). Subtypes
-that no scheme here knows are left aside (obl:foo counts as obl), and so is root in any spelling.
+that no scheme here has are ignored (obl:foo counts as obl), and so is root in any spelling.
 
 Paths are written in the notation of `corefsample.syntax`.
 """
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
-__all__ = ["SCHEMES", "Scheme", "fitting_schemes", "scheme_names"]
+from corefsample import _checks
+from corefsample.errors import ParameterError
+
+__all__ = ["SCHEMES", "Scheme", "document_schemes", "fitting_schemes", "scheme_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Scheme:
             return "root"
         if label in self.bases or label in self.subtypes:
             return label
-        # A subtype that another scheme knows is that scheme's; one that none knows is left aside.
+        # A subtype of another scheme is a label of that scheme alone; a subtype of no scheme is ignored.
         if not self.subtypes or ":" not in label or label in _all_subtypes():
             return None
         return self.reads(label.rpartition(":")[0])
@@ -56,6 +59,11 @@ _UD_SHARED = (
 _UD_SHARED_SUBTYPES = (
     "acl:relcl advcl:relcl cc:preconj compound:prt det:predet nmod:poss nmod:tmod nmod:npmod nmod:of nmod:by "
     "advmod:emph nsubj:xsubj"
+)
+_CLEARNLP = (
+    "acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj csubj csubjpass dative dep "
+    "det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp pobj poss preconj "
+    "predet prep prt punct quantmod relcl xcomp"
 )
 _UD_DESCRIPTIONS = {
     "head": ("",),
@@ -80,7 +88,7 @@ def _roles(
 ) -> dict[str, tuple[str, ...]]:
     """Paths from a verb to its arguments, composed alike in every scheme."""
     any_subject = f"{subject}|{passive_subject}|{clausal}"
-    # The nearest verb up a chain of conjuncts that has a subject lends it: each verb passed over has none.
+    # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
     shared = (
         f"[active,no >{any_subject}]<conj>{subject}",
         f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
@@ -162,54 +170,7 @@ def _clearnlp() -> Scheme:
     return Scheme(
         name="clearnlp",
         title="ClearNLP (spaCy's English pipelines)",
-        bases=frozenset(
-            [
-                "acl",
-                "acomp",
-                "advcl",
-                "advmod",
-                "agent",
-                "amod",
-                "appos",
-                "attr",
-                "aux",
-                "auxpass",
-                "case",
-                "cc",
-                "ccomp",
-                "compound",
-                "conj",
-                "csubj",
-                "csubjpass",
-                "dative",
-                "dep",
-                "det",
-                "dobj",
-                "expl",
-                "intj",
-                "mark",
-                "meta",
-                "neg",
-                "nmod",
-                "npadvmod",
-                "nsubj",
-                "nsubjpass",
-                "nummod",
-                "oprd",
-                "parataxis",
-                "pcomp",
-                "pobj",
-                "poss",
-                "preconj",
-                "predet",
-                "prep",
-                "prt",
-                "punct",
-                "quantmod",
-                "relcl",
-                "xcomp",
-            ]
-        ),
+        bases=frozenset(_CLEARNLP.split()),
         subtypes=frozenset(),
         paths={
             "head": ("",),
@@ -252,5 +213,61 @@ def scheme_names() -> tuple[str, ...]:
 
 def fitting_schemes(labels: Iterable[str]) -> tuple[str, ...]:
     """Names of the schemes that have all of these labels; several where the labels do not decide."""
-    distinct = set(labels)
-    return tuple(name for name, scheme in SCHEMES.items() if all(scheme.reads(label) for label in distinct))
+    return _fitting(frozenset(labels))
+
+
+@lru_cache(maxsize=4096)
+def _fitting(labels: frozenset[str]) -> tuple[str, ...]:
+    return tuple(name for name, scheme in SCHEMES.items() if all(scheme.reads(label) for label in labels))
+
+
+def document_schemes(labels: Iterable[str], scheme: str | None = None) -> tuple[str, ...]:
+    """Names of the schemes to read a document by: the one policy for scoring, events and queries.
+
+    A document is read by every scheme that has all its labels. Where several do, the caller compares what they see and
+    raises if they differ.
+
+    Parameters
+    ----------
+    labels
+        Dependency labels of the document's tokens.
+    scheme
+        ud2, ud1 or clearnlp, which must then have all the labels; None recognises it from them.
+
+    Returns
+    -------
+    tuple of str
+        At least one name, in the order of `SCHEMES`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such scheme, or the labels fit none, or not this one.
+
+    Examples
+    --------
+    >>> document_schemes(["root", "nsubj"]), document_schemes(["root", "nsubj", "obl"])
+    (('ud2', 'ud1', 'clearnlp'), ('ud2',))
+    """
+    distinct = sorted(set(labels))
+    if scheme is not None:
+        _checks.choice("scheme", scheme, scheme_names())
+        if unknown := _unknown(SCHEMES[scheme], distinct):
+            raise ParameterError(f"tokens.dep must fit the scheme {scheme}, got {_shown(unknown)}")
+        return (scheme,)
+    fitting = fitting_schemes(distinct)
+    if not fitting:
+        closest, unknown = min(((each, _unknown(each, distinct)) for each in SCHEMES.values()), key=lambda p: len(p[1]))
+        raise ParameterError(
+            f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_shown(unknown)} "
+            f"(not in {closest.name}, the closest)"
+        )
+    return fitting
+
+
+def _unknown(scheme: Scheme, labels: list[str]) -> list[str]:
+    return [label for label in labels if scheme.reads(label) is None]
+
+
+def _shown(labels: list[str]) -> str:
+    return ", ".join(map(repr, labels[:5]))

@@ -14,8 +14,8 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
-from corefsample.errors import InputError, ParameterHint
-from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
 
@@ -71,27 +71,17 @@ class MentionMatches:
 
 
 def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by, from its labels or as told.
+    """Names of the schemes to read a document by: `corefsample.syntax.document_schemes`, for labels from a file.
 
     Raises
     ------
     InputError
-        If the labels fit no scheme, or not the one told.
+        If the labels fit no scheme, or not the given one.
     """
-    distinct = sorted(set(labels))
-    fitting = fitting_schemes(distinct)
-    if scheme is None and not fitting:
-        raise InputError(f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_misfits(distinct)}")
-    if scheme is not None and scheme not in fitting:
-        strange = [label for label in distinct if SCHEMES[scheme].reads(label) is None]
-        raise InputError(f"tokens.dep must fit the scheme {scheme}, got {', '.join(map(repr, strange[:5]))}")
-    return fitting if scheme is None else (scheme,)
-
-
-def _misfits(labels: list[str]) -> str:
-    closest = min(SCHEMES.values(), key=lambda s: sum(s.reads(label) is None for label in labels))
-    strange = [label for label in labels if closest.reads(label) is None]
-    return f"{', '.join(map(repr, strange[:5]))} (not in {closest.name}, the closest)"
+    try:
+        return document_schemes(labels, scheme)
+    except ParameterError as error:
+        raise InputError(str(error)) from None
 
 
 def match_document(

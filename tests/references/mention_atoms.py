@@ -1,7 +1,7 @@
 """Mentions as the antecedent model sees them, slow and obvious: words compared as words.
 
 What a word is by itself (`word_table`) and how it hangs in the sentence (`neutral_parse`) is taken as given; both have
-tests of their own. Kinds, classes and matches are names here; their codes stand in the kernels' modules.
+tests of their own. Kinds, classes and matches are names here; their codes are in `_codes`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corefsample.documents import Tokens
-from corefsample.mention_ranking.features import Column, Gender, Kind, Number, word_hash, word_table
-from corefsample.mention_ranking.features import _encoding_kernels as enc
-from corefsample.syntax import UPOS, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.mention_ranking.features import _codes as codes
+from corefsample.mention_ranking.features import word_hash
+from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
+from corefsample.mention_ranking.features._words import word_table
+from corefsample.syntax import UPOS, Role, neutral_parse
 
 PRONOUN_CLASSES = ("CLASS_SPEAKER", "CLASS_THIRD", "CLASS_DEMONSTRATIVE", "CLASS_OTHER_PRONOUN")
 CONTENT = ("NOUN", "PROPN", "ADJ", "NUM", "VERB")
@@ -149,7 +150,7 @@ def kind_of(words: Sequence[Word], start: int, end: int, head: int) -> str:
             Kind.DEMONSTRATIVE: "DEMONSTRATIVE_PRONOUN",
             Kind.RELATIVE: "RELATIVE_PRONOUN",
             Kind.EXISTENTIAL: "EXISTENTIAL_PRONOUN",
-        }.get(Kind(word.kind), "OTHER_PRONOUN")
+        }.get(word.kind, "OTHER_PRONOUN")
     mine = [words[t] for t in range(start, end) if words[t].head == head]
     determiners = [words[t] for t in range(start, head) if words[t].head == head and words[t].link == Role.DETERMINER]
     if word.upos == "PROPN":
@@ -164,7 +165,7 @@ def kind_of(words: Sequence[Word], start: int, end: int, head: int) -> str:
         Kind.DEMONSTRATIVE: "DEMONSTRATIVE_NOUN",
     }
     if determiners and determiners[0].kind in by:
-        return by[Kind(determiners[0].kind)]
+        return by[determiners[0].kind]
     possessors = [other for other in mine if other.link == Role.POSSESSOR]
     if possessors:
         return "PRONOUN_POSSESSED" if any(other.kind != Kind.NONE for other in possessors) else "NOUN_POSSESSED"
@@ -271,11 +272,11 @@ def mention_of(words: Sequence[Word], start: int, end: int, head: int) -> Mentio
     if meaning == 0 and words[head].upos == "PROPN":
         meaning = next((40 + words[t].meaning for t in reversed(range(start, last)) if words[t].meaning), 0)
     modifiers = sum(t < last and words[t].upos in CONTENT for t in core)
-    code = getattr(enc, kind)
+    code = getattr(codes, kind)
     mention.atoms = {
         "any": 1,
         "kind": code,
-        "class": getattr(enc, group),
+        "class": getattr(codes, group),
         "pronoun": word_hash(words[head].form) if pronoun else code,
         "head": word_hash(words[head].form) if pronoun else words[last].known_form,
         "lemma": word_hash(words[head].form) if pronoun else words[last].known_lemma,
@@ -438,7 +439,7 @@ def add_history(mentions: Sequence[Mention]) -> None:
 def sort_of_pronoun(mention: Mention) -> int:
     if mention.number != Number.SINGULAR:
         return 4
-    return {Gender.MALE: 1, Gender.FEMALE: 2}.get(Gender(mention.gender), 3)
+    return {Gender.MALE: 1, Gender.FEMALE: 2}.get(mention.gender, 3)
 
 
 def add_salience(mentions: Sequence[Mention]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import neutral_sentences
 import numpy as np
 import numpy.typing as npt
 from references import coreference as references
@@ -32,135 +33,7 @@ def parsed(text: str) -> Tokens:
     return Tokens(form, lemma, upos, label, np.array(heads, np.int32), np.array(sents, np.int32))
 
 
-UNIVERSAL = """
-The the DET 2 det
-president president NOUN 5 nsubj
-of of ADP 4 case
-France France PROPN 2 nmod
-met meet VERB 0 root
-American american ADJ 7 amod
-troops troops NOUN 5 obj
-in in ADP 9 case
-Iraq Iraq PROPN 5 obl
-. . PUNCT 5 punct
-
-She she PRON 4 nsubj
-is be AUX 4 cop
-a a DET 4 det
-doctor doctor NOUN 0 root
-. . PUNCT 4 punct
-
-Barack Barack PROPN 3 nsubj
-Obama Obama PROPN 1 flat
-gave give VERB 0 root
-Mary Mary PROPN 3 iobj
-his his PRON 6 nmod:poss
-book book NOUN 3 obj
-. . PUNCT 3 punct
-
-The the DET 2 det
-city city NOUN 4 nsubj:pass
-was be AUX 4 aux:pass
-attacked attack VERB 0 root
-by by ADP 6 case
-rebels rebel NOUN 4 obl:agent
-and and CCONJ 8 cc
-criminals criminal NOUN 6 conj
-who who PRON 10 nsubj
-hate hate VERB 6 acl:relcl
-it it PRON 10 obj
-. . PUNCT 4 punct
-
-There there PRON 2 expl
-is be VERB 0 root
-a a DET 4 det
-man man NOUN 2 nsubj
-in in ADP 8 case
-the the DET 8 det
-king king NOUN 8 nmod:poss
-garden garden NOUN 4 nmod
-. . PUNCT 2 punct
-
-They they PRON 2 nsubj
-said say VERB 0 root
-that that SCONJ 6 mark
-Mary Mary PROPN 6 nsubj
-was be AUX 6 cop
-happy happy ADJ 2 ccomp
-. . PUNCT 2 punct
-"""
-
-CLEARNLP = """
-The the DET 2 det
-president president NOUN 5 nsubj
-of of ADP 2 prep
-France France PROPN 3 pobj
-met meet VERB 0 ROOT
-American american ADJ 7 amod
-troops troops NOUN 5 dobj
-in in ADP 5 prep
-Iraq Iraq PROPN 8 pobj
-. . PUNCT 5 punct
-
-She she PRON 2 nsubj
-is be AUX 0 ROOT
-a a DET 4 det
-doctor doctor NOUN 2 attr
-. . PUNCT 2 punct
-
-Barack Barack PROPN 2 compound
-Obama Obama PROPN 3 nsubj
-gave give VERB 0 ROOT
-Mary Mary PROPN 3 dative
-his his PRON 6 poss
-book book NOUN 3 dobj
-. . PUNCT 3 punct
-
-The the DET 2 det
-city city NOUN 4 nsubjpass
-was be AUX 4 auxpass
-attacked attack VERB 0 ROOT
-by by ADP 4 agent
-rebels rebel NOUN 5 pobj
-and and CCONJ 6 cc
-criminals criminal NOUN 6 conj
-who who PRON 10 nsubj
-hate hate VERB 6 relcl
-it it PRON 10 dobj
-. . PUNCT 4 punct
-
-There there PRON 2 expl
-is be VERB 0 ROOT
-a a DET 4 det
-man man NOUN 2 attr
-in in ADP 4 prep
-the the DET 8 det
-king king NOUN 8 poss
-garden garden NOUN 5 pobj
-. . PUNCT 2 punct
-
-They they PRON 2 nsubj
-said say VERB 0 ROOT
-that that SCONJ 5 mark
-Mary Mary PROPN 5 nsubj
-was be AUX 2 ccomp
-happy happy ADJ 5 acomp
-. . PUNCT 2 punct
-"""
-
-_UNIVERSAL_1 = {
-    "obj": "dobj",
-    "nsubj:pass": "nsubjpass",
-    "aux:pass": "auxpass",
-    "obl": "nmod",
-    "obl:agent": "nmod:agent",
-    "flat": "name",
-}
-UNIVERSAL_1 = "\n".join(
-    " ".join([*line.split()[:-1], _UNIVERSAL_1.get(line.split()[-1], line.split()[-1])]) if line else ""
-    for line in UNIVERSAL.splitlines()
-)
-PARSES = {"ud2": UNIVERSAL, "ud1": UNIVERSAL_1, "clearnlp": CLEARNLP}
+PARSES = neutral_sentences.notations(neutral_sentences.TEXT)
 
 # --- losses ------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from corefsample.documents import Tokens
-from corefsample.syntax import NeutralParse, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.syntax import NeutralParse, Role, neutral_parse
 
 RELATIVE = ["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"]
 CLOSING = [")", "]", "”", '"', "’", "''", "»"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from references.mention_atoms import Mention, Word, bucket, contains
 
-from corefsample.mention_ranking.features import Gender, Number
-from corefsample.mention_ranking.features import _pair_kernels as pairs
+from corefsample.mention_ranking.features import _codes as codes
+from corefsample.mention_ranking.features._codes import Gender, Number
 
 # How good each match is; those with other numerals are at most 2.
 LEVELS = {
@@ -65,13 +65,13 @@ def match(i: Mention, k: Mention) -> tuple[int, int]:
     """Code of how two mentions match, and how good that is."""
     if i.is_pronoun and k.is_pronoun:
         if i.form == k.form:
-            return pairs.M_SAME_PRONOUN, 0
-        return (pairs.M_LIKE_PRONOUN if i.agreement == k.agreement else pairs.M_OTHER_PRONOUN), 0
+            return codes.M_SAME_PRONOUN, 0
+        return (codes.M_LIKE_PRONOUN if i.agreement == k.agreement else codes.M_OTHER_PRONOUN), 0
     if i.is_pronoun or k.is_pronoun:
-        return pairs.M_PRONOUN_AND_PHRASE, 0
+        return codes.M_PRONOUN_AND_PHRASE, 0
     how = match_of_phrases(i, k)
     numerals = 0 if not i.numerals or not k.numerals else 1 if i.numerals == k.numerals else 2
-    return 1 + 3 * getattr(pairs, how) + numerals, min(LEVELS[how], 2) if numerals == 2 else LEVELS[how]
+    return 1 + 3 * getattr(codes, how) + numerals, min(LEVELS[how], 2) if numerals == 2 else LEVELS[how]
 
 
 def overlap(i: Mention, k: Mention) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from corefsample.documents import Tokens
+from corefsample.syntax import fitting_schemes
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Span = tuple[int, int, int]
@@ -84,9 +85,12 @@ def parses(draw: Draw, scheme: str = "ud2", min_tokens: int = 1, max_tokens: int
 
     words, steps = column(NOMINAL_WORDS if nominal else WORDS), column([0, 0, 0, 1, 2])
     text, lemma, upos = zip(*words, strict=True) if words else ((), (), ())
+    labels = column(of_scheme)
+    if n and not nominal and len(fitting_schemes(labels)) > 1:
+        labels[0] = {"ud2": "obl", "ud1": "dobj", "clearnlp": "pobj"}[scheme]  # a label of this scheme alone
     heads = draw(st.one_of(trees(n), chains(n)))
     sent = np.cumsum([0, *steps[1:]]) if n else np.zeros(0, int)
-    return Tokens(text, lemma, upos, column(of_scheme), np.array(heads, np.int32), sent)
+    return Tokens(text, lemma, upos, labels, np.array(heads, np.int32), sent)
 
 
 def in_order(spans: Sequence[Span]) -> list[Span]:

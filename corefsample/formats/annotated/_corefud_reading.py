@@ -12,7 +12,7 @@ from typing import NoReturn
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import AnnotatedDocument, iso_date
+from corefsample.documents import AnnotatedDocument, iso_date, span_head
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
@@ -232,7 +232,7 @@ def _head(found: Found, fields: Sequence[str], rows: ConlluRows, heads: Sequence
         token = rows.words[found.nodes[number - 1]]
         if token >= 0:
             return token
-    return next(t for t in range(found.start, found.end) if not found.start <= heads[t] < found.end)
+    return span_head(heads, found.start, found.end)
 
 
 def _raise_fault(rows: ConlluRows, place: Place, reason: str) -> NoReturn:

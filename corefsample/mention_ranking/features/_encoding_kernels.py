@@ -3,104 +3,45 @@
 Legend
     t : token; s, e, h : first token, end and head of a mention; g : governor of the head
     i, k : mention, earlier mention                n : mentions
-    words[t, column] : a word table, columns as in `corefsample.mention_ranking.features.Column`
-    atoms[i, atom], facts[i, fact] : uint32, places as named below; 0 where there is nothing to say
+    words[t, column] : a word table, columns of `Column`
+    atoms[i, atom], facts[i, fact] : uint32, places A_ and F_ of `corefsample.mention_ranking.features._codes`;
+                                     0 where there is nothing to say
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import kernel
-
-Ints = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint32]
-Bools = npt.NDArray[np.bool_]
-
-U32, U64 = np.uint32, np.uint64
-LOW = U64(0xFFFFFFFF)
-C_FORM, C_LEMMA, C_ENDING, C_STEM, C_ACRONYM, C_INITIAL, C_UPOS, C_KIND = range(8)
-C_PERSON, C_NUMBER, C_GENDER, C_MEANING, C_QUOTE, C_QUESTION = range(8, 14)
-ADJ, ADV, AUX, DET, INTJ, NOUN, NUM, PART, PRON, PROPN, PUNCT, SYM, VERB, X = (
-    1, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17,
-)  # fmt: skip
-PERSONAL, POSSESSIVE, REFLEXIVE, DEMONSTRATIVE, RELATIVE, DEFINITE_ARTICLE, INDEFINITE_ARTICLE, EXISTENTIAL = (
-    1, 2, 3, 4, 5, 7, 8, 9,
-)  # fmt: skip
-NOUN_MODIFIER, POSSESSOR, APPOSITION, CONJUNCT, FLAT, DETERMINER, CLAUSE, RELATIVE_CLAUSE, NOUN_CLAUSE = (
-    6, 7, 9, 10, 14, 15, 18, 25, 26,
-)  # fmt: skip
-PLURAL, MALE, FEMALE = 2, 1, 2
-
-# Kinds of mentions. Those up to EXISTENTIAL_PRONOUN are pronouns.
-FIRST, SECOND, THIRD, POSSESSIVE_PRONOUN, REFLEXIVE_PRONOUN, DEMONSTRATIVE_PRONOUN = 1, 2, 3, 4, 5, 6
-RELATIVE_PRONOUN, OTHER_PRONOUN, EXISTENTIAL_PRONOUN, NAME, NAME_WITH_DETERMINER = 7, 8, 9, 10, 11
-DEFINITE, INDEFINITE, DEMONSTRATIVE_NOUN, PRONOUN_POSSESSED, NOUN_POSSESSED, NUMBER, QUANTIFIED = (
-    12, 13, 14, 15, 16, 17, 18,
-)  # fmt: skip
-BARE_SINGULAR, BARE_PLURAL, VERBAL, ADJECTIVAL, ADVERBIAL = 19, 20, 21, 22, 23
-# Classes of kinds. Those up to CLASS_OTHER_PRONOUN are pronouns.
-CLASS_SPEAKER, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_DEFINITE = 1, 2, 3, 4, 5, 6
-CLASS_POSSESSED, CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE = 7, 8, 9, 10
-
-ATOMS = (
-    "any", "kind", "class", "pronoun", "head", "lemma", "ending", "meaning", "upos", "first", "last", "previous",
-    "before_previous", "next", "after_next", "before_head", "after_head", "role", "link", "governor", "governor_role",
-    "adposition", "length", "modifiers", "after", "number", "gender", "person", "agreement", "nesting", "outer",
-    "inner", "place", "position", "quoted", "same_before", "head_before", "frequency", "rank", "share", "style",
-    "dialogue", "sentence",
-)  # fmt: skip
-(
-    A_ANY, A_KIND, A_CLASS, A_PRONOUN, A_HEAD, A_LEMMA, A_ENDING, A_MEANING, A_UPOS, A_FIRST, A_LAST, A_PREVIOUS,
-    A_BEFORE_PREVIOUS, A_NEXT, A_AFTER_NEXT, A_BEFORE_HEAD, A_AFTER_HEAD, A_ROLE, A_LINK, A_GOVERNOR, A_GOVERNOR_ROLE,
-    A_ADPOSITION, A_LENGTH, A_MODIFIERS, A_AFTER, A_NUMBER, A_GENDER, A_PERSON, A_AGREEMENT, A_NESTING, A_OUTER,
-    A_INNER, A_PLACE, A_POSITION, A_QUOTED, A_SAME_BEFORE, A_HEAD_BEFORE, A_FREQUENCY, A_RANK, A_SHARE, A_STYLE,
-    A_DIALOGUE, A_SENTENCE,
-) = range(43)  # fmt: skip
-(
-    F_CORE, F_FULL, F_LEMMA, F_FORM, F_STEM, F_SENT, F_NUMBER, F_GENDER, F_PERSON, F_CLASS, F_NUMERALS, F_INITIALS,
-    F_ACRONYM, F_FIRST_PERSONS, F_SECOND_PERSONS, F_AGREEMENT,
-) = range(16)  # fmt: skip
-N_FACTS = 16
-NOTHING = U32(1)  # a word that is not there
+from corefsample.mention_ranking.features import _codes as codes
+from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Kind, Number
+from corefsample.mention_ranking.features._hash_kernels import U32, mix
+from corefsample.syntax._codes import Role, Upos
 
 
 class Text(NamedTuple):
     """A document as the kernels read it; arrays by token, and `mentions` (n, 3)."""
 
-    words: Words
-    known_forms: Words  # form, or its ending if the vocabulary has not the form
-    known_lemmas: Words
-    head: Ints
-    link: Ints
-    role: Ints
-    governor: Ints
-    marker: Ints
-    sent: Ints
-    mentions: Ints
-
-
-@kernel
-def mix(code: np.uint32, value: np.uint32) -> np.uint32:
-    """Hash of a code extended by a value: the finaliser of MurmurHash3 with other multipliers, on 64 bits."""
-    z = U64(code) * U64(0x9E3779B1) + U64(value)
-    z ^= z >> U64(15)
-    z *= U64(0x85EBCA77)
-    z ^= z >> U64(13)
-    z *= U64(0xC2B2AE3D)
-    return U32((z ^ (z >> U64(16))) & LOW)
+    words: Words32
+    known_forms: Words32  # form, or its ending if the form is not in the vocabulary
+    known_lemmas: Words32
+    head: Ints32
+    link: Ints32
+    role: Ints32
+    governor: Ints32
+    marker: Ints32
+    sent: Ints32
+    mentions: Ints32
 
 
 @kernel
 def bucket(count: int) -> int:
     """Count in steps that widen: 0 to 4, 5-6, 7-9, 10-14, 15-22, 23-40, 41-70, 71-120, more."""
-    if count <= 4:
+    if count <= codes.LAST_SINGLE:
         return count
-    step = 5
-    for end in (6, 9, 14, 22, 40, 70, 120):
+    step = codes.LAST_SINGLE + 1
+    for end in codes.BUCKET_ENDS:
         if count <= end:
             return step
         step += 1
@@ -108,56 +49,74 @@ def bucket(count: int) -> int:
 
 
 @kernel
-def fill_quoted(words: Words, sent: Ints, quoted: Bools) -> None:
-    """Mark tokens between quotation marks; a quotation that does not end within six sentences is none."""
+def fill_quoted(words: Words32, sent: Ints32, quoted: Bools) -> None:
+    """Mark tokens between quotation marks; one that does not end within six sentences does not count."""
     inside = False
     since = 0
     for t in range(sent.shape[0]):
-        if words[t, C_QUOTE] != 0:
+        if words[t, Column.QUOTE] != 0:
             inside = not inside
             since = sent[t]
-        if inside and sent[t] - since > 6:
+        if inside and sent[t] - since > codes.QUOTATION_SENTENCES:
             inside = False
         quoted[t] = inside
 
 
 @kernel
-def text_style(words: Words, n_sentences: int) -> tuple[int, int]:
+def n_reached(value: float, limits: tuple[float, float, float]) -> int:
+    """Count the limits that a value reaches."""
+    count = 0
+    for limit in limits:
+        count += value >= limit
+    return count
+
+
+@kernel
+def text_style(words: Words32, n_sentences: int) -> tuple[int, int]:
     """Codes of a text's style: length of sentences with interjections; first and second persons with length."""
     n_tokens = words.shape[0]
     n_first, n_second, n_speaker, n_interjections = 0, 0, 0, 0
     for t in range(n_tokens):
-        kind = words[t, C_KIND]
-        if kind in (PERSONAL, POSSESSIVE):
-            if words[t, C_PERSON] == 1 and words[t, C_NUMBER] != PLURAL:
+        kind = words[t, Column.KIND]
+        if kind in (Kind.PERSONAL, Kind.POSSESSIVE):
+            if words[t, Column.PERSON] == 1 and words[t, Column.NUMBER] != Number.PLURAL:
                 n_first += 1
-            if words[t, C_PERSON] == 2:
+            if words[t, Column.PERSON] == 2:
                 n_second += 1
-            if kind == PERSONAL and (words[t, C_PERSON] == 1 or words[t, C_PERSON] == 2):
+            if kind == Kind.PERSONAL and (words[t, Column.PERSON] == 1 or words[t, Column.PERSON] == 2):
                 n_speaker += 1
-        if words[t, C_UPOS] == INTJ:
+        if words[t, Column.UPOS] == Upos.INTJ:
             n_interjections += 1
     length = n_tokens / float(max(n_sentences, 1))  # comparisons of plain numbers add up without a compiler too
     interjections, speakers = n_interjections / max(n_tokens, 1), n_speaker / max(n_tokens, 1)
     second = n_second / max(n_first + n_second, 1)
-    by_length = (length > 11) + (length > 15) + (length > 19)
-    by_interjections = (interjections >= 0.005) + (interjections >= 0.02) + (interjections >= 0.04)
-    by_speakers = (speakers >= 0.005) + (speakers >= 0.02) + (speakers >= 0.04)
-    by_second = (second >= 0.15) + (second >= 0.35) + (second >= 0.7)
-    style = 1 + by_length + 4 * by_interjections + 16 * (by_speakers >= 2)
-    return style, 1 + by_speakers + 4 * by_second + 16 * (by_length == 0)
+    by_length = 0
+    for limit in codes.SENTENCE_LENGTHS:
+        by_length += length > limit
+    by_interjections = n_reached(interjections, codes.INTERJECTION_SHARES)
+    by_speakers = n_reached(speakers, codes.SPEAKER_SHARES)
+    by_second = n_reached(second, codes.SECOND_PERSON_SHARES)
+    many = by_speakers >= codes.MANY_SPEAKERS
+    middle, high = codes.STYLE_FACTORS
+    return 1 + by_length + middle * by_interjections + high * many, (
+        1 + by_speakers + middle * by_second + high * (by_length == 0)
+    )
 
 
 @kernel
-def fill_sentence_flags(words: Words, sent: Ints, flags: Ints) -> None:
-    """Of each sentence: 1 if it begins with an interjection, 2 if it ends in a question mark, 4 if it is short."""
+def fill_sentence_flags(words: Words32, sent: Ints32, flags: Ints32) -> None:
+    """Fill the flags of each sentence: begins with an interjection, ends in a question mark, is short."""
     n_tokens = sent.shape[0]
     t = 0
     while t < n_tokens:
         end = t
         while end < n_tokens and sent[end] == sent[t]:
             end += 1
-        flags[sent[t]] = (words[t, C_UPOS] == INTJ) + 2 * (words[end - 1, C_QUESTION] != 0) + 4 * (end - t <= 4)
+        flags[sent[t]] = (
+            codes.SENTENCE_INTERJECTION * (words[t, Column.UPOS] == Upos.INTJ)
+            + codes.SENTENCE_QUESTION * (words[end - 1, Column.QUESTION] != 0)
+            + codes.SENTENCE_SHORT * (end - t <= codes.SHORT_SENTENCE)
+        )
         t = end
 
 
@@ -166,119 +125,128 @@ def effective_head(text: Text, i: int) -> int:
     """Last word of a flat name ("Barack Obama" in UD hangs on its first), else the head."""
     e, h = text.mentions[i, 1], text.mentions[i, 2]
     last = h
-    if text.words[h, C_UPOS] == PROPN:
+    if text.words[h, Column.UPOS] == Upos.PROPN:
         t = h + 1
-        while t < e and text.link[t] == FLAT and text.head[t] == h and text.words[t, C_UPOS] == PROPN:
+        while t < e and text.link[t] == Role.FLAT and text.head[t] == h and text.words[t, Column.UPOS] == Upos.PROPN:
             last = t
             t += 1
     return int(last)
 
 
 @kernel
-def fill_phrase(text: Text, i: int, last: int, atoms: Words, facts: Words) -> tuple[int, int, int]:
+def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -> tuple[int, int, int]:
     """Fill what the words of a phrase say together; return its determiner, pronoun possessor, noun possessor."""
     s, e, h = text.mentions[i]
     determiner, by_pronoun, by_noun = -1, -1, -1
-    core, full, numerals, initials = U32(7), U32(7), U32(0), U32(5381)
+    core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
+    initials = U32(codes.DJB2_START)
     n_core, n_modifiers, n_initials, after = 0, 0, 0, 0
     for t in range(s, e):
-        upos, kind, link = text.words[t, C_UPOS], text.words[t, C_KIND], text.link[t]
+        upos, kind, link = text.words[t, Column.UPOS], text.words[t, Column.KIND], text.link[t]
         if text.head[t] == h:
-            if link == DETERMINER and determiner < 0 and t < h:
+            if link == Role.DETERMINER and determiner < 0 and t < h:
                 determiner = t
-            if link == POSSESSOR and kind != 0:
+            if link == Role.POSSESSOR and kind != 0:
                 by_pronoun = t
-            elif link == POSSESSOR:
+            elif link == Role.POSSESSOR:
                 by_noun = t
             if t > h:
-                after |= (link == RELATIVE_CLAUSE) + 2 * (link in (CLAUSE, NOUN_CLAUSE))
-                after |= 4 * (link == NOUN_MODIFIER) + 8 * (link == APPOSITION) + 16 * (link == CONJUNCT)
-        if text.words[t, C_INITIAL] != 0 and upos != DET and t < last + 4:
-            initials = initials * U32(33) + text.words[t, C_INITIAL]
+                after |= codes.AFTER_RELATIVE * (link == Role.RELATIVE_CLAUSE)
+                after |= codes.AFTER_CLAUSE * (link in (Role.CLAUSE, Role.NOUN_CLAUSE))
+                after |= codes.AFTER_NOUN * (link == Role.NOUN_MODIFIER)
+                after |= codes.AFTER_APPOSITION * (link == Role.APPOSITION)
+                after |= codes.AFTER_CONJUNCT * (link == Role.CONJUNCT)
+        if text.words[t, Column.INITIAL] != 0 and upos != Upos.DET and t < last + codes.INITIALS_AFTER_HEAD:
+            initials = initials * U32(codes.DJB2_FACTOR) + text.words[t, Column.INITIAL]
             n_initials += 1
         if (
-            upos == PUNCT
-            or (upos == PART and t == e - 1)
-            or (t == s and t != h and (upos == DET or (kind == POSSESSIVE and e - s > 1)))
+            upos == Upos.PUNCT
+            or (upos == Upos.PART and t == e - 1)
+            or (t == s and t != h and (upos == Upos.DET or (kind == Kind.POSSESSIVE and e - s > 1)))
         ):
             continue
-        full = mix(full, text.words[t, C_FORM])
+        full = mix(full, text.words[t, Column.FORM])
         if t <= last:
-            core = mix(core, text.words[t, C_FORM])
+            core = mix(core, text.words[t, Column.FORM])
             n_core += 1
-            if upos == NUM:
-                numerals = mix(numerals, text.words[t, C_FORM])
-            if t < last and (upos in (NOUN, PROPN, ADJ, NUM, VERB)):
+            if upos == Upos.NUM:
+                numerals = mix(numerals, text.words[t, Column.FORM])
+            if t < last and (upos in (Upos.NOUN, Upos.PROPN, Upos.ADJ, Upos.NUM, Upos.VERB)):
                 n_modifiers += 1
-    atoms[i, A_AFTER] = after
-    atoms[i, A_MODIFIERS] = min(n_modifiers, 2)
-    facts[i, F_CORE], facts[i, F_FULL], facts[i, F_NUMERALS] = core, full, numerals
-    facts[i, F_INITIALS] = initials if n_initials >= 2 else U32(0)
-    facts[i, F_ACRONYM] = text.words[last, C_ACRONYM] if n_core == 1 else U32(0)
+    atoms[i, Atom.AFTER] = after
+    atoms[i, Atom.MODIFIERS] = min(n_modifiers, codes.MOST_MODIFIERS)
+    facts[i, Fact.CORE], facts[i, Fact.FULL], facts[i, Fact.NUMERALS] = core, full, numerals
+    facts[i, Fact.INITIALS] = initials if n_initials >= codes.FEWEST_INITIALS else U32(0)
+    facts[i, Fact.ACRONYM] = text.words[last, Column.ACRONYM] if n_core == 1 else U32(0)
     return determiner, by_pronoun, by_noun
 
 
 @kernel
 def pronoun_kind(kind: int, person: int) -> int:
     """Kind of a mention that is one pronoun."""
-    if kind == PERSONAL:
-        return THIRD if person == 0 or person == 3 else FIRST if person == 1 else SECOND
-    if kind == POSSESSIVE:
-        return POSSESSIVE_PRONOUN
-    if kind == REFLEXIVE:
-        return REFLEXIVE_PRONOUN
-    if kind == DEMONSTRATIVE:
-        return DEMONSTRATIVE_PRONOUN
-    if kind == RELATIVE:
-        return RELATIVE_PRONOUN
-    return EXISTENTIAL_PRONOUN if kind == EXISTENTIAL else OTHER_PRONOUN
+    if kind == Kind.PERSONAL:
+        return codes.FIRST if person == 1 else codes.SECOND if person == 2 else codes.THIRD
+    if kind == Kind.POSSESSIVE:
+        return codes.POSSESSIVE_PRONOUN
+    if kind == Kind.REFLEXIVE:
+        return codes.REFLEXIVE_PRONOUN
+    if kind == Kind.DEMONSTRATIVE:
+        return codes.DEMONSTRATIVE_PRONOUN
+    if kind == Kind.RELATIVE:
+        return codes.RELATIVE_PRONOUN
+    return codes.EXISTENTIAL_PRONOUN if kind == Kind.EXISTENTIAL else codes.OTHER_PRONOUN
 
 
 @kernel
 def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: int) -> int:
     """Kind of a mention: what pronoun it is, or what determines its noun."""
     s, e, h = text.mentions[i]
-    upos, kind = text.words[h, C_UPOS], text.words[h, C_KIND]
-    if upos == PRON or (kind != 0 and kind < DEFINITE_ARTICLE and e - s == 1):
-        return pronoun_kind(kind, text.words[h, C_PERSON])
-    if upos == PROPN:
-        return NAME if determiner < 0 else NAME_WITH_DETERMINER
-    if upos in (VERB, AUX):
-        return VERBAL
-    if upos == ADV:
-        return ADVERBIAL
-    if upos not in (NOUN, NUM, SYM, X):
-        return ADJECTIVAL
+    upos, kind = text.words[h, Column.UPOS], text.words[h, Column.KIND]
+    if upos == Upos.PRON or (kind != 0 and kind < Kind.DEFINITE_ARTICLE and e - s == 1):
+        return pronoun_kind(kind, text.words[h, Column.PERSON])
+    if upos == Upos.PROPN:
+        return codes.NAME if determiner < 0 else codes.NAME_WITH_DETERMINER
+    if upos in (Upos.VERB, Upos.AUX):
+        return codes.VERBAL
+    if upos == Upos.ADV:
+        return codes.ADVERBIAL
+    if upos not in (Upos.NOUN, Upos.NUM, Upos.SYM, Upos.X):
+        return codes.ADJECTIVAL
     if determiner >= 0:
-        by = text.words[determiner, C_KIND]
-        if by in (DEFINITE_ARTICLE, INDEFINITE_ARTICLE, DEMONSTRATIVE):
-            return DEFINITE if by == DEFINITE_ARTICLE else DEMONSTRATIVE_NOUN if by == DEMONSTRATIVE else INDEFINITE
+        by = text.words[determiner, Column.KIND]
+        if by in (Kind.DEFINITE_ARTICLE, Kind.INDEFINITE_ARTICLE, Kind.DEMONSTRATIVE):
+            if by == Kind.DEFINITE_ARTICLE:
+                return codes.DEFINITE
+            return codes.DEMONSTRATIVE_NOUN if by == Kind.DEMONSTRATIVE else codes.INDEFINITE
     if by_pronoun >= 0:
-        return PRONOUN_POSSESSED
+        return codes.PRONOUN_POSSESSED
     if by_noun >= 0:
-        return NOUN_POSSESSED
+        return codes.NOUN_POSSESSED
     if determiner >= 0:
-        return QUANTIFIED
-    return NUMBER if upos == NUM else BARE_PLURAL if text.words[h, C_NUMBER] == PLURAL else BARE_SINGULAR
+        return codes.QUANTIFIED
+    if upos == Upos.NUM:
+        return codes.NUMBER
+    return codes.BARE_PLURAL if text.words[h, Column.NUMBER] == Number.PLURAL else codes.BARE_SINGULAR
 
 
 @kernel
 def kind_class(kind: int, person: int) -> int:
     """Class of a kind of mention; possessive and reflexive pronouns of the speaker count as the speaker."""
-    if kind <= SECOND or (POSSESSIVE_PRONOUN <= kind <= REFLEXIVE_PRONOUN and (person == 1 or person == 2)):
-        return CLASS_SPEAKER
-    if kind <= REFLEXIVE_PRONOUN:
-        return CLASS_THIRD
-    if kind == DEMONSTRATIVE_PRONOUN:
-        return CLASS_DEMONSTRATIVE
-    if kind <= EXISTENTIAL_PRONOUN:
-        return CLASS_OTHER_PRONOUN
-    if kind <= NAME_WITH_DETERMINER:
-        return CLASS_NAME
-    if kind in (DEFINITE, DEMONSTRATIVE_NOUN):
-        return CLASS_DEFINITE
-    if kind in (PRONOUN_POSSESSED, NOUN_POSSESSED):
-        return CLASS_POSSESSED
-    if kind in (INDEFINITE, QUANTIFIED):
-        return CLASS_INDEFINITE
-    return CLASS_BARE if kind <= BARE_PLURAL else CLASS_CLAUSE
+    own = codes.POSSESSIVE_PRONOUN <= kind <= codes.REFLEXIVE_PRONOUN and (person == 1 or person == 2)
+    if kind <= codes.SECOND or own:
+        return codes.CLASS_SPEAKER
+    if kind <= codes.REFLEXIVE_PRONOUN:
+        return codes.CLASS_THIRD
+    if kind == codes.DEMONSTRATIVE_PRONOUN:
+        return codes.CLASS_DEMONSTRATIVE
+    if kind <= codes.EXISTENTIAL_PRONOUN:
+        return codes.CLASS_OTHER_PRONOUN
+    if kind <= codes.NAME_WITH_DETERMINER:
+        return codes.CLASS_NAME
+    if kind in (codes.DEFINITE, codes.DEMONSTRATIVE_NOUN):
+        return codes.CLASS_DEFINITE
+    if kind in (codes.PRONOUN_POSSESSED, codes.NOUN_POSSESSED):
+        return codes.CLASS_POSSESSED
+    if kind in (codes.INDEFINITE, codes.QUANTIFIED):
+        return codes.CLASS_INDEFINITE
+    return codes.CLASS_BARE if kind <= codes.BARE_PLURAL else codes.CLASS_CLAUSE

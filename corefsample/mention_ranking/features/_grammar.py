@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 
-__all__ = ["LISTED", "PRONOUNS", "Gender", "Kind", "Number", "by_features"]
+from corefsample.mention_ranking.features._codes import Gender, Kind, Number
 
+__all__ = ["LISTED", "PRONOUNS", "by_features"]
 
-class Kind(IntEnum):
-    """Kinds of pronouns and articles."""
-
-    NONE = 0
-    PERSONAL = 1
-    POSSESSIVE = 2
-    REFLEXIVE = 3
-    DEMONSTRATIVE = 4
-    RELATIVE = 5
-    INDEFINITE = 6
-    DEFINITE_ARTICLE = 7
-    INDEFINITE_ARTICLE = 8
-    EXISTENTIAL = 9
-
-
-class Number(IntEnum):
-    """Grammatical number."""
-
-    UNKNOWN = 0
-    SINGULAR = 1
-    PLURAL = 2
-
-
-class Gender(IntEnum):
-    """Gender; ANIMATE is a person of either."""
-
-    UNKNOWN = 0
-    MALE = 1
-    FEMALE = 2
-    NEUTER = 3
-    ANIMATE = 4
-
-
+Grammar = tuple[int, int, int, int]  # kind, person, number, gender
 _S, _P, _U = Number.SINGULAR, Number.PLURAL, Number.UNKNOWN
-# Words, kind, person, number, gender. Part of what `word_lists_hash` hashes: a model reads the table it was made with.
-PRONOUNS: tuple[tuple[str, Kind, int, Number, Gender], ...] = (
+# Words, kind, person, number, gender.
+PRONOUNS: tuple[tuple[str, int, int, int, int], ...] = (
     ("i me", Kind.PERSONAL, 1, _S, Gender.ANIMATE),
     ("my mine", Kind.POSSESSIVE, 1, _S, Gender.ANIMATE),
     ("myself", Kind.REFLEXIVE, 1, _S, Gender.ANIMATE),
@@ -77,7 +45,7 @@ PRONOUNS: tuple[tuple[str, Kind, int, Number, Gender], ...] = (
     ("all both some many few several most any each every no either neither none another other others",
      Kind.INDEFINITE, 3, _U, Gender.UNKNOWN),
 )  # fmt: skip
-LISTED: Mapping[str, tuple[Kind, int, Number, Gender]] = {
+LISTED: Mapping[str, Grammar] = {
     word: (kind, person, number, gender) for words, kind, person, number, gender in PRONOUNS for word in words.split()
 }
 _FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
@@ -93,8 +61,8 @@ _FEATS_KIND = {
 }
 
 
-def by_features(feats: str) -> tuple[Kind, int, Number, Gender]:
-    """Kind, person, number and gender as UD's features say."""
+def by_features(feats: str) -> Grammar:
+    """Kind, person, number and gender by UD's features."""
     values = dict(pair.partition("=")[::2] for pair in feats.split("|")) if "=" in feats else {}
     kind = _FEATS_KIND.get(values.get("PronType", "").partition(",")[0], Kind.NONE)
     if values.get("PronType") == "Art":

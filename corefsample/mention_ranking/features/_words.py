@@ -1,7 +1,7 @@
 """What is known of a word by itself: hashes, kind of pronoun or article, person, number, gender, meaning.
 
-Morphology comes from the parse where it is there (``feats``, ``xpos``), and from word lists, the lemma and the part of
-speech where it is not, so that a model trained on one sort of parse reads the other.
+Morphology comes from the parse where it has it (``feats``, ``xpos``), else from word lists, the lemma and the part of
+speech, so a model trained on one sort of parse reads the other.
 """
 
 from __future__ import annotations
@@ -9,66 +9,21 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
 from functools import cache
 from importlib import resources
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Words32
 from corefsample._checks import shown
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
-from corefsample.mention_ranking.features._grammar import LISTED, PRONOUNS, Gender, Kind, Number, by_features
+from corefsample.mention_ranking.features import _codes as codes
+from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
+from corefsample.mention_ranking.features._grammar import LISTED, PRONOUNS, Grammar, by_features
 from corefsample.syntax import UPOS
 
-__all__ = ["Column", "Gender", "Kind", "Meaning", "Number", "word_hash", "word_lists", "word_table"]
-
-Words = npt.NDArray[np.uint32]
-
-
-class Column(IntEnum):
-    """Columns of a word table."""
-
-    FORM = 0
-    LEMMA = 1
-    ENDING = 2
-    STEM = 3
-    ACRONYM = 4
-    INITIAL = 5
-    UPOS = 6
-    KIND = 7
-    PERSON = 8
-    NUMBER = 9
-    GENDER = 10
-    MEANING = 11
-    QUOTE = 12
-    QUESTION = 13
-
-
-class Meaning(IntEnum):
-    """What sort of thing a noun names, by word lists and endings."""
-
-    UNKNOWN = 0
-    PERSON = 1
-    GROUP = 2
-    PLACE = 3
-    TIME = 4
-    BODY = 5
-    ANIMAL = 6
-    PLANT = 7
-    SUBSTANCE = 8
-    OBJECT = 9
-    WORK = 10
-    EVENT = 11
-    ABSTRACT = 12
-    GIVEN_NAME = 13
-    YEAR = 14
-    NUMERAL = 15
-    PERHAPS_EVENT = 16
-    PERHAPS_ABSTRACT = 17
-    PERHAPS_PERSON = 18
-
+__all__ = ["word_hash", "word_lists", "word_lists_hash", "word_table"]
 
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
@@ -85,12 +40,12 @@ _ENDINGS = (
     ("tion sion ment ing al", Meaning.PERHAPS_EVENT),
     ("ist ian eer er or ee", Meaning.PERHAPS_PERSON),
 )
+_MEANINGS = Meaning._asdict()
 _PERSON_CLASSES = {"male": Gender.MALE, "female": Gender.FEMALE, "person": Gender.ANIMATE}
-_STEM = 5  # letters that lemmas of one family are taken to share (attack, attacker)
 
 
 def word_hash(text: str) -> int:
-    """CRC-32 of a word in UTF-8, never 0; half a surrogate pair counts as it stands."""
+    """CRC-32 of a word in UTF-8, never 0; lone surrogates are encoded too."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) or 1
 
 
@@ -100,7 +55,7 @@ def _resource(name: str) -> str:
 
 @cache
 def word_lists() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Classes of nouns and genders of given names, by word, as the package's lists have them."""
+    """Classes of nouns, and genders of given names, by word."""
     lists = []
     for name in ("nouns.txt", "given_names.txt"):
         classes: dict[str, str] = {}
@@ -116,9 +71,10 @@ def word_lists() -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 @cache
 def word_lists_hash() -> int:
-    """CRC-32 of everything that decides a word's row besides the parse."""
+    """CRC-32 of all words and endings that decide a word's row."""
     texts = [_resource(name) for name in ("nouns.txt", "given_names.txt")]
-    return zlib.crc32("\n".join([*texts, repr(PRONOUNS), repr(_ENDINGS), repr(sorted(_PLURAL_NOUNS))]).encode())
+    tables = (PRONOUNS, _ENDINGS, sorted(_PLURAL_NOUNS), sorted(_QUOTES))
+    return zlib.crc32("\n".join([*texts, *map(repr, tables)]).encode())
 
 
 def _noun_class(form: str, lemma: str) -> str:
@@ -126,25 +82,25 @@ def _noun_class(form: str, lemma: str) -> str:
     return nouns.get(lemma) or nouns.get(form, "")
 
 
-def _meaning(form: str, lemma: str, upos: str) -> Meaning:
+def _meaning(form: str, lemma: str, upos: str) -> int:
     if upos == "NUM":
-        year = len(form) in (4, 5) and form[:4].isdigit() and form[0] in "12" and form[4:] in ("", "s")
+        year = len(form) in codes.YEAR_LETTERS and form[:4].isdigit() and form[0] in "12" and form[4:] in ("", "s")
         return Meaning.YEAR if year else Meaning.NUMERAL
     if upos not in ("NOUN", "PROPN"):
         return Meaning.UNKNOWN
     label = _noun_class(form, lemma)
     if label:
-        return Meaning.PERSON if label in _PERSON_CLASSES else Meaning[label.upper()]
+        return Meaning.PERSON if label in _PERSON_CLASSES else _MEANINGS[label.upper()]
     if upos == "PROPN":
         return Meaning.GIVEN_NAME if form in word_lists()[1] else Meaning.UNKNOWN
-    if len(lemma) > _STEM:
+    if len(lemma) > codes.STEM_LETTERS:
         for endings, meaning in _ENDINGS:
             if lemma.endswith(tuple(endings.split())):
                 return meaning
     return Meaning.UNKNOWN
 
 
-def _gender(form: str, lemma: str, upos: str) -> Gender:
+def _gender(form: str, lemma: str, upos: str) -> int:
     if upos not in ("NOUN", "PROPN"):
         return Gender.UNKNOWN
     label = _noun_class(form, lemma)
@@ -155,7 +111,7 @@ def _gender(form: str, lemma: str, upos: str) -> Gender:
     return {"male": Gender.MALE, "female": Gender.FEMALE}.get(word_lists()[1].get(form, ""), Gender.UNKNOWN)
 
 
-def _number(form: str, lemma: str, upos: str, xpos: str) -> Number:
+def _number(form: str, lemma: str, upos: str, xpos: str) -> int:
     if upos not in ("NOUN", "PROPN"):
         return Number.UNKNOWN
     if xpos in ("NNS", "NNPS"):
@@ -167,7 +123,7 @@ def _number(form: str, lemma: str, upos: str, xpos: str) -> Number:
     return Number.PLURAL if form != lemma and form.endswith("s") else Number.SINGULAR
 
 
-def _grammar(form: str, lemma: str, upos: str, xpos: str, feats: str) -> tuple[int, int, int, int]:
+def _grammar(form: str, lemma: str, upos: str, xpos: str, feats: str) -> Grammar:
     """Kind, person, number and gender: of English pronouns by the list, else by features, else by guess."""
     if upos in _PRONOUN_UPOS and form in LISTED:
         return LISTED[form]
@@ -198,11 +154,12 @@ def _shape(text: str) -> str:
 def _acronym(text: str) -> int:
     """Rolling hash of the letters of an acronym, as the kernels hash initials; 0 of other words."""
     letters = text.replace(".", "")
-    if not (2 <= len(letters) <= 6 and letters.isupper() and letters.isalpha()):
+    fewest, most = codes.ACRONYM_LETTERS
+    if not (fewest <= len(letters) <= most and letters.isupper() and letters.isalpha()):
         return 0
-    code = 5381
+    code = codes.DJB2_START
     for letter in letters:
-        code = (code * 33 + ord(letter)) & 0xFFFFFFFF
+        code = (code * codes.DJB2_FACTOR + ord(letter)) & 0xFFFFFFFF
     return code
 
 
@@ -211,8 +168,8 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> list[int]:
     return [
         word_hash(form),
         word_hash(base),
-        word_hash(f"-{form[-3:]}{_shape(text)}"),
-        word_hash(f"~{base[:_STEM]}"),
+        word_hash(f"-{form[-codes.ENDING_LETTERS :]}{_shape(text)}"),
+        word_hash(f"~{base[: codes.STEM_LETTERS]}"),
         _acronym(text),
         ord(text[0]) if text[:1].isupper() else 0,
         _UPOS_CODES.get(upos, 0),
@@ -224,7 +181,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> list[int]:
 
 
 class _WordCache:
-    """Rows of the words met so far; emptied when it holds too many."""
+    """Rows of the words looked up so far; emptied at `LARGEST`."""
 
     LARGEST = 1 << 18
 
@@ -233,12 +190,11 @@ class _WordCache:
         self._rows: dict[tuple[str, ...], int] = {}
         self._values = np.zeros((1 << 12, len(Column)), np.uint32)
 
-    def table(self, words: Iterable[tuple[str, ...]]) -> Words:
+    def table(self, words: Iterable[tuple[str, ...]]) -> Words32:
         with self._lock:
             if len(self._rows) > self.LARGEST:
                 self._rows.clear()
-            known = self._rows
-            rows = [known[word] if word in known else self._added(word) for word in words]
+            rows = [self._rows[word] if word in self._rows else self._added(word) for word in words]
             return self._values[rows] if rows else np.zeros((0, len(Column)), np.uint32)
 
     def _added(self, word: tuple[str, ...]) -> int:
@@ -253,13 +209,13 @@ class _WordCache:
 _CACHE = _WordCache()
 
 
-def word_table(tokens: Tokens) -> Words:
+def word_table(tokens: Tokens) -> Words32:
     """Look up every token.
 
     Parameters
     ----------
     tokens
-        Words; ``extra`` may hold ``xpos`` (Penn tags) and ``feats`` (UD features), as strings, None for none.
+        Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
 
     Returns
     -------
@@ -269,14 +225,14 @@ def word_table(tokens: Tokens) -> Words:
     Raises
     ------
     ParameterError
-        If ``xpos`` or ``feats`` hold what is no string.
+        If ``xpos`` or ``feats`` has a value that is not a string.
     """
     xpos, feats = _extra_strings(tokens, "xpos"), _extra_strings(tokens, "feats")
     return _CACHE.table(zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, strict=True))
 
 
 def _extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
-    """Return a further list of the tokens as strings; readers keep such lists as they came."""
+    """A further list of the tokens as strings, "" where missing."""
     column = tokens.extra.get(name)
     if column is None:
         return [""] * len(tokens)

@@ -15,7 +15,7 @@ from corefsample.documents import FIELDS, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files import sha256
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import chosen_scheme
+from corefsample.syntax import document_schemes
 from events.news import Article
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     except (OSError, ValueError) as error:
         raise ParameterError(f"{rule}: {_one_line(error)}", parameter="pipeline") from None
     try:
-        chosen_scheme(tokens_of_doc(pipeline(_PROBE)), scheme)
+        document_schemes(tokens_of_doc(pipeline(_PROBE)).dep, scheme)
     except (ParameterError, ValueError) as error:
         raise ParameterError(f"must parse text, got {name!r}: {_one_line(error)}", parameter="pipeline") from None
     return pipeline

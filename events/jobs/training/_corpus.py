@@ -12,7 +12,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import MentionDocument, gold_entities
-from corefsample.syntax import chosen_scheme
+from corefsample.syntax import neutral_parse
 from events.jobs import DocumentInputs, ReadDocument
 from events.jobs.training._selection import Selection
 
@@ -123,7 +123,7 @@ def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
     try:
         if document.tokens is None:
             raise ParameterError("tokens are required to train on, got none")
-        chosen_scheme(document.tokens, scheme)
+        neutral_parse(document.tokens, scheme)
     except ParameterError as error:
         return item.rejected(error)
     return None

@@ -14,10 +14,10 @@ from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.documents import Tokens
-from corefsample.mention_ranking.features import _encoding_kernels as enc
+from corefsample.mention_ranking.features import Encoded, encode, word_hash
+from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features import encode, word_hash
-from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.mention_ranking.features._encoding_kernels import bucket
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
@@ -27,17 +27,17 @@ def encoded(tokens: Tokens, spans: list[strategies.Span], vocabulary: set[str] =
 
 
 def atoms(doc: Encoded) -> list[dict[str, int]]:
-    return [dict(zip(enc.ATOMS, row, strict=True)) for row in doc.atoms.tolist()]
+    return [dict(zip(codes.ATOMS, row, strict=True)) for row in doc.atoms.tolist()]
 
 
 def pairs_of(doc: Encoded) -> dict[tuple[int, int], dict[str, int]]:
     """Atoms of all pairs and their levels, as scoring runs through them: the nearest candidate first."""
     found = {}
     for i in range(len(doc.mentions)):
-        between, pair = np.zeros(3, np.int32), np.zeros(pairs.N_PAIR_ATOMS, np.uint32)
+        between, pair = np.zeros(3, np.int32), np.zeros(len(codes.PairAtom), np.uint32)
         for k in range(i - 1, -1, -1):
             level = pairs.fill_pair(doc, i, k, between, pair)
-            found[i, k] = {**dict(zip(pairs.PAIR_ATOMS, pair.tolist(), strict=True)), "level": int(level)}
+            found[i, k] = {**dict(zip(codes.PAIR_ATOMS, pair.tolist(), strict=True)), "level": int(level)}
     return found
 
 
@@ -136,7 +136,7 @@ def sole(text: str, head: int) -> dict[str, int]:
 )
 def test_a_mention_is_of_a_kind_and_a_class(text: str, head: int, kind: str, group: str) -> None:
     found = sole(text, head)
-    assert (found["kind"], found["class"]) == (getattr(enc, kind), getattr(enc, group))
+    assert (found["kind"], found["class"]) == (getattr(codes, kind), getattr(codes, group))
 
 
 def phrases(*texts: str) -> Encoded:
@@ -148,7 +148,7 @@ def phrases(*texts: str) -> Encoded:
         labels = {"DET": "det", "ADJ": "amod", "NUM": "nummod", "PUNCT": "punct"}
         lines = []
         for place, (form, upos) in enumerate(words):
-            label = "root" if place == head else labels.get(upos, "compound" if place < head else "nmod")
+            label = "root" if place == head else labels.get(upos, "compound" if place < head else "advmod")
             lines.append(f"{form} {form.lower()} {upos} {0 if place == head else head + 1} {label}")
         blocks.append("\n".join(lines))
         spans.append((start, start + len(words), start + head))
@@ -194,7 +194,7 @@ def phrases(*texts: str) -> Encoded:
 )
 def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
     pair = pairs_of(phrases(first, second))[1, 0]
-    assert (pair["match"], pair["level"]) == (1 + 3 * getattr(pairs, how) + numerals, level)
+    assert (pair["match"], pair["level"]) == (1 + 3 * getattr(codes, how) + numerals, level)
 
 
 @pytest.mark.kernels
@@ -207,11 +207,11 @@ def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
 @pytest.mark.kernels
 def test_pronouns_match_by_form_then_by_agreement() -> None:
     doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
-    codes = {key: pair["match"] for key, pair in pairs_of(doc).items()}
-    assert codes[1, 0] == pairs.M_SAME_PRONOUN
-    assert codes[2, 1] == pairs.M_LIKE_PRONOUN
-    assert codes[3, 2] == pairs.M_OTHER_PRONOUN
-    assert codes[4, 3] == pairs.M_PRONOUN_AND_PHRASE
+    found = {key: pair["match"] for key, pair in pairs_of(doc).items()}
+    assert found[1, 0] == codes.M_SAME_PRONOUN
+    assert found[2, 1] == codes.M_LIKE_PRONOUN
+    assert found[3, 2] == codes.M_OTHER_PRONOUN
+    assert found[4, 3] == codes.M_PRONOUN_AND_PHRASE
 
 
 @pytest.mark.kernels
@@ -233,7 +233,7 @@ def test_spans_lie_in_one_way(spans: list[strategies.Span], code: int) -> None:
 
 @pytest.mark.kernels
 def test_a_quotation_is_none_after_six_sentences() -> None:
-    opened = '" " PUNCT 0 root\nx x NOUN 1 nmod'
+    opened = '" " PUNCT 0 root\nx x NOUN 1 appos'
     tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
     doc = encoded(tokens, [(t, t + 1, t) for t in range(1, len(tokens))])
     assert [found["quoted"] for found in atoms(doc)] == [1] * 7 + [0] * 3
@@ -339,9 +339,9 @@ def test_a_flat_name_is_told_by_its_last_word() -> None:
 
 def test_counts_go_into_steps_that_widen() -> None:
     counts = [0, 4, 5, 6, 7, 9, 10, 14, 15, 22, 23, 40, 41, 70, 71, 120, 121, 10**6]
-    assert [enc.bucket(count) for count in counts] == [0, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12]
+    assert [bucket(count) for count in counts] == [0, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12]
 
 
 def test_labels_of_no_scheme_are_refused() -> None:
-    with pytest.raises(ParameterError, match="must be of one scheme"):
+    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])

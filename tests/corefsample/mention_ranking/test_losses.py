@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 
-from corefsample.mention_ranking import _kernels, _training_kernels, on_grid
+from corefsample.mention_ranking import _kernels, _training_kernels
+from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
 
 pytestmark = pytest.mark.kernels

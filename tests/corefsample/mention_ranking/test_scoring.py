@@ -182,7 +182,7 @@ def test_a_candidate_as_likely_as_the_bound_is_kept() -> None:
 
 
 def test_scores_of_any_size_stay_finite() -> None:
-    tokens = reference.parsed(reference.UNIVERSAL)
+    tokens = reference.parsed(reference.PARSES["ud2"])
     spans = mentions_from_parse(tokens)
     signs = np.where(np.random.default_rng(0).random(256) < 0.5, -1.0, 1.0)
     dist = AntecedentModel(signs * 3e38, np.zeros(0, np.uint32), SMALL).score(tokens, spans)
@@ -230,7 +230,7 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, n, n - 1) for t in range(n)]
     doc = encode(tokens, array(spans), model().vocabulary)
-    assert doc.atoms[:, encoding_references.enc.A_NESTING].tolist() == [min(i, 3) for i in range(n)]
+    assert doc.atoms[:, encoding_references.codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
     assert model().score(tokens, array(spans)).n_mentions == n
 
 
@@ -261,8 +261,8 @@ def test_a_bound_that_is_no_probability_is_refused(min_prob: float) -> None:
         ([0.0, math.nan], [], r"weights must be finite in 32 bits, got nan"),
         ([0.0, 1e300], [], r"weights must be finite in 32 bits, got 1e\+300"),
         ([0.0, -math.inf], [], r"weights must be finite in 32 bits, got -inf"),
-        ([0.0] * 3, [], r"weights must be a power of two many, from 2 to 4194304, got 3"),
-        ([0.0], [], r"weights must be a power of two many, from 2 to 4194304, got 1"),
+        ([0.0] * 3, [], r"weights must be as many as a power of two, from 2 to 4194304, got 3"),
+        ([0.0], [], r"weights must be as many as a power of two, from 2 to 4194304, got 1"),
         ([[0.0, 0.0]], [], r"weights must be numbers in one dimension, got 2 dimensions"),
         (["a", "b"], [], r"weights must be numbers in one dimension"),
         ([0.0, 0.0], [2, 1], r"vocabulary must ascend, got 1 after 2"),
@@ -363,14 +363,14 @@ def test_documents_are_scored_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("document", "options", "message"),
     [
-        (scored(tokens=None), {}, "doc_id 'a': tokens must be there to score mentions, got none"),
+        (scored(tokens=None), {}, "doc_id 'a': tokens is required"),
         (scored(), {"scheme": "ptb"}, "doc_id 'a': scheme must be one of ud2, ud1, clearnlp, got 'ptb'"),
         (scored(), {"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
         (scored(), {"min_prob": 2}, r"doc_id 'a': min_prob must lie in \[0, 1\), got 2"),
         (
             scored(tokens=reference.parsed(SENTENCE.replace("nsubj", "SBJ"))),
             {},
-            r"doc_id 'a': dependency labels must be of one scheme .*, got SBJ",
+            r"doc_id 'a': tokens.dep must fit a dependency scheme .*, got 'SBJ'",
         ),
     ],
 )

@@ -311,11 +311,11 @@ def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
     ("options", "message"),
     [
         ({"l2": -1}, "l2 must be at least 0, got -1"),
-        ({"l2": []}, "l2 must have a penalty, got none"),
+        ({"l2": []}, "l2 must have at least one penalty, got none"),
         ({"l2": math.nan}, "l2 must be a finite number, got nan"),
         ({"l2": 10**400}, "l2 must be a finite number, got 1000"),
         ({"l2": "1"}, "l2 must be a finite number, got '1'"),
-        ({"l2": [0.1, 1.0]}, r"held_out must be given to choose among penalties, got None and l2=\[0.1, 1.0\]"),
+        ({"l2": [0.1, 1.0]}, r"held_out is required to choose among penalties, got l2=\[0.1, 1.0\]"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
         ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
         ({"learning_rate": 0}, "learning_rate must be above 0, got 0"),
@@ -360,7 +360,7 @@ def test_a_corpus_without_gold_cannot_train() -> None:
 
 def test_documents_that_cannot_be_encoded_are_refused_by_name() -> None:
     document = with_gold(tale(3), tale(3).labels.tolist())
-    with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens must be there to train on, got none"):
+    with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens is required"):
         train([tale(1), dataclasses.replace(document, tokens=None)], **QUICK)
 
 

@@ -129,7 +129,7 @@ def test_a_phrase_ends_with_its_sentence() -> None:
     tokens = Tokens(
         ["dogs", "bark"], ["dog", "bark"], ["NOUN", "NOUN"], ["root", "nmod"], np.array([-1, 0]), np.array([0, 1])
     )
-    assert phrases(tokens) == ["dogs", "bark"]
+    assert phrases(tokens, "ud2") == ["dogs", "bark"]
 
 
 def test_no_tokens_have_no_mentions() -> None:
@@ -140,7 +140,7 @@ def test_no_tokens_have_no_mentions() -> None:
 def test_a_text_without_a_parse_is_refused() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
-    with pytest.raises(ParameterError, match="must be of one scheme"):
+    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         mentions_from_parse(reference.parsed("a a NOUN 0 HED"))
 
 
@@ -269,7 +269,7 @@ def test_a_sentence_of_any_length_is_read_in_good_time() -> None:
     n = 20_000
     head = np.arange(-1, n - 1)
     tokens = Tokens(["x"] * n, ["x"] * n, ["NOUN"] * n, ["nmod"] * n, head, np.zeros(n, int))
-    found = mentions_from_parse(tokens)
+    found = mentions_from_parse(tokens, scheme="ud2")
     np.testing.assert_array_equal(found, np.stack((np.arange(n), np.full(n, n), np.arange(n)), axis=1))
 
 

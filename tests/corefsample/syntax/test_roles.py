@@ -11,8 +11,7 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.syntax import UPOS, NeutralParse, neutral_parse
-from corefsample.syntax._roles import Role, upos_codes
+from corefsample.syntax import UPOS, NeutralParse, Role, neutral_parse
 
 pytestmark = pytest.mark.kernels
 
@@ -49,7 +48,7 @@ def word(scheme: str, form: str) -> int:
     ],
 )
 def test_a_word_has_one_role_in_every_scheme(
-    scheme: str, form: str, role: Role, governor: str | None, marker: str | None
+    scheme: str, form: str, role: int, governor: str | None, marker: str | None
 ) -> None:
     tokens, parse = reference.parsed(reference.PARSES[scheme]), neutral(scheme)
     token = word(scheme, form)
@@ -128,7 +127,7 @@ def test_every_head_lies_in_the_document() -> None:
 
 def test_parts_of_speech_are_coded_by_place() -> None:
     tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
-    assert upos_codes(tokens).tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
+    assert neutral_parse(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
 
 
 def test_a_text_without_a_parse_has_other_roles() -> None:
@@ -139,15 +138,29 @@ def test_a_text_without_a_parse_has_other_roles() -> None:
 
 def test_labels_of_no_scheme_are_refused() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 SBJ")
-    with pytest.raises(ParameterError, match=r"dependency labels must be of one scheme .*, got SBJ"):
+    with pytest.raises(ParameterError, match=r"tokens.dep must fit a dependency scheme .*, got 'SBJ' \(not in ud2"):
         neutral_parse(tokens)
     with pytest.raises(ParameterError, match="scheme must be one of ud2, ud1, clearnlp, got 'ptb'"):
         neutral_parse(tokens, "ptb")
+    with pytest.raises(ParameterError, match="must fit the scheme ud1, got 'SBJ'"):
+        neutral_parse(tokens, "ud1")
+
+
+def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
+    assert neutral_parse(reference.parsed("a a NOUN 2 nsubj\nb b VERB 0 root")).role.tolist() == [
+        Role.SUBJECT,
+        Role.ROOT,
+    ]
+    tokens = reference.parsed("a a NOUN 0 root\nb b NOUN 1 nmod")
+    with pytest.raises(ParameterError, match=r"got labels that fit ud2 and ud1 and clearnlp, .* \(scheme chooses\)"):
+        neutral_parse(tokens)
+    assert neutral_parse(tokens, "ud2").role[1] == Role.NOUN_MODIFIER
+    assert neutral_parse(tokens, "clearnlp").role[1] == Role.COMPOUND
 
 
 def test_labels_of_two_schemes_are_refused() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj")
-    with pytest.raises(ParameterError, match=r"must be of one scheme .*, got ROOT, obl, pobj"):
+    with pytest.raises(ParameterError, match=r"must fit a dependency .*, got 'pobj' \(not in ud2, the closest\)"):
         neutral_parse(tokens)
 
 
@@ -192,7 +205,7 @@ def test_labels_of_two_schemes_are_refused() -> None:
     ],
 )
 def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
-    text: str, token: int, head: int, link: Role, marker: int
+    text: str, token: int, head: int, link: int, marker: int
 ) -> None:
     parse = neutral_parse(reference.parsed(text), "clearnlp")
     assert (parse.head[token], parse.link[token], parse.marker[token]) == (head, link, marker)
@@ -216,7 +229,7 @@ def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
         ("ud2", "orphan", Role.OTHER),
     ],
 )
-def test_labels_have_roles(scheme: str, label: str, role: Role) -> None:
+def test_labels_have_roles(scheme: str, label: str, role: int) -> None:
     parse = neutral_parse(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
     assert parse.link[1] == role
 
@@ -251,7 +264,7 @@ def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() ->
 def test_a_neutral_parse_of_any_tree_is_a_tree(scheme: str, data: st.DataObject) -> None:
     tokens = data.draw(strategies.parses(scheme, min_tokens=0))
     parse = neutral_parse(tokens, scheme)
-    n, roles = len(tokens), {int(role) for role in Role}
+    n, roles = len(tokens), {*Role}
     assert set(parse.link.tolist()) | set(parse.role.tolist()) <= roles
     for array in (parse.head, parse.governor, parse.marker):
         assert ((array >= -1) & (array < n)).all()

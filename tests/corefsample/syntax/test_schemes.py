@@ -11,8 +11,9 @@ from corefsample.documents import Tokens
 from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, word_hash
 from corefsample.mention_ranking.features import _pair_kernels as pairs
+from corefsample.mention_ranking.features._codes import PairAtom
 from corefsample.syntax import NeutralParse, mentions_from_parse, neutral_parse
-from corefsample.syntax._roles import Role
+from corefsample.syntax._codes import Role
 
 pytestmark = pytest.mark.kernels
 
@@ -38,7 +39,7 @@ def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
 def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
     doc, rows = encode(tokens, spans, VOCABULARY), []
     for i in range(len(spans)):
-        between, pair = np.zeros(3, np.int32), np.zeros(pairs.N_PAIR_ATOMS, np.uint32)
+        between, pair = np.zeros(3, np.int32), np.zeros(len(PairAtom), np.uint32)
         for k in range(i - 1, -1, -1):
             pairs.fill_pair(doc, i, k, between, pair)
             rows.append(pair.tolist())
@@ -78,7 +79,7 @@ def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
 
 
 def test_sentences_count_by_those_that_have_words() -> None:
-    tokens = reference.parsed(reference.UNIVERSAL)
+    tokens = reference.parsed(reference.PARSES["ud2"])
     sparse = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent * 300_000_000)
     spans = mentions_from_parse(tokens)
     np.testing.assert_array_equal(model().score(tokens, spans).scores, model().score(sparse, spans).scores)

@@ -244,7 +244,7 @@ def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
         ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
         ("- i.kind\n", "Expected `object`"),
         ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
-        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun must have a template"),
+        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),
         ("pronoun: [\n", "must be YAML"),
     ],
 )
@@ -289,7 +289,7 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
     out = tmp_path / "m.npz"
     status, line = refused(capsys, "train", corpus, "--out", out)
     assert status == 3
-    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': dependency labels must be of one scheme")
+    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': tokens.dep must fit a dependency scheme")
     arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
     status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
     assert (status, err, "1 bad document set aside." in text) == (0, "", True)
@@ -322,10 +322,13 @@ def test_an_option_outside_its_range_raises(
         run_train(corpus, tmp_path / "m.npz", TrainOptions(**options))
 
 
-def test_several_penalties_need_held_out_documents(tmp_path: Path, corpus: Path) -> None:
-    options = TrainOptions(held_out_share=0, l2=(0.1, 0.2))
-    with pytest.raises(ParameterError, match=r"^held_out must be given to choose among penalties"):
-        run_train(corpus, tmp_path / "m.npz", options)
+def test_several_penalties_need_held_out_documents(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    arguments = ("--held-out-share", 0, "--l2", 0.1, "--l2", 0.2)
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *arguments)
+    assert status == 2
+    assert "--held-out is required to choose among penalties" in line
 
 
 @pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])

@@ -1,0 +1,149 @@
+"""Integer codes, places and limits that features are made of: the only table of them, for all kernels.
+
+Codes are named tuples or plain numbers, because compiled loops can use those as constants. A model is trained on these
+numbers, so `feature_codes` is part of the hash in a model file: a changed number makes older models unreadable instead
+of misread. Numbers without a source were chosen for this project.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from corefsample.syntax import numbered
+
+__all__ = ["Atom", "Column", "Fact", "Gender", "Kind", "Meaning", "Number", "PairAtom", "feature_codes"]
+
+
+# Kinds of pronouns and articles.
+Kind = numbered(
+    "NONE PERSONAL POSSESSIVE REFLEXIVE DEMONSTRATIVE RELATIVE INDEFINITE DEFINITE_ARTICLE INDEFINITE_ARTICLE "
+    "EXISTENTIAL"
+)
+Number = numbered("UNKNOWN SINGULAR PLURAL")
+Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE")  # ANIMATE: a person of either gender
+# What sort of thing a noun names, by word lists and endings.
+Meaning = numbered(
+    "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
+    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
+)
+# Columns of a word table.
+Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING QUOTE QUESTION")
+
+# --- words -------------------------------------------------------------------------------------------------
+
+STEM_LETTERS = 5  # lemmas of one family are taken to share these (attack, attacker)
+ENDING_LETTERS = 3
+ACRONYM_LETTERS = (2, 6)
+YEAR_LETTERS = (4, 5)  # 1999, 1990s
+
+# --- mentions ----------------------------------------------------------------------------------------------
+
+Atom = numbered(
+    "ANY KIND CLASS PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
+    "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
+    "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
+    "SENTENCE"
+)
+ATOMS = tuple(name.lower() for name in Atom._fields)
+Fact = numbered(
+    "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
+    "AGREEMENT"
+)
+NOTHING = 1  # hash of a word that is missing
+
+# Kinds of mentions. Those up to EXISTENTIAL_PRONOUN are pronouns.
+(
+    FIRST, SECOND, THIRD, POSSESSIVE_PRONOUN, REFLEXIVE_PRONOUN, DEMONSTRATIVE_PRONOUN, RELATIVE_PRONOUN, OTHER_PRONOUN,
+    EXISTENTIAL_PRONOUN, NAME, NAME_WITH_DETERMINER, DEFINITE, INDEFINITE, DEMONSTRATIVE_NOUN, PRONOUN_POSSESSED,
+    NOUN_POSSESSED, NUMBER, QUANTIFIED, BARE_SINGULAR, BARE_PLURAL, VERBAL, ADJECTIVAL, ADVERBIAL,
+) = range(1, 24)  # fmt: skip
+# Classes of kinds. Those up to CLASS_OTHER_PRONOUN are pronouns.
+(
+    CLASS_SPEAKER, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_DEFINITE, CLASS_POSSESSED,
+    CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE,
+) = range(1, 11)  # fmt: skip
+
+LAST_SINGLE, BUCKET_ENDS = 4, (6, 9, 14, 22, 40, 70, 120)  # counts up to 4 have a bucket each
+LENGTH_ENDS = (5, 9)
+DEEPEST = 64  # mentions nested in one another that are distinguished
+MOST_NESTED, MOST_BEFORE, MOST_PLACES, MOST_MODIFIERS = 3, 5, 3, 2
+MODIFIER_TOKENS = 12  # first tokens of a mention, whose content words are compared
+INITIALS_AFTER_HEAD = 4
+FEWEST_INITIALS = 2
+QUOTATION_SENTENCES = 6
+SHORT_SENTENCE = 4
+# Flags of what hangs on a head behind it, and of sentences.
+AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT = 1, 2, 4, 8, 16
+SENTENCE_INTERJECTION, SENTENCE_QUESTION, SENTENCE_SHORT, NO_SENTENCE = 1, 2, 4, 8
+THIRD_PERSON = 3
+GROUP_HE, GROUP_SHE, GROUP_OTHER_SINGULAR, GROUP_OTHER = 1, 2, 3, 4  # of third persons
+RANK_FIRST, RANK_SECOND, RANK_OTHER = 1, 2, 3
+PRONOUN_SHARES, RIVAL_SHARE = (0.01, 0.03, 0.08), 0.3
+# Several small codes in one atom: each is multiplied by its factor and added.
+AGREEMENT_FACTORS = (3, 20)  # gender, person
+OUTER_FACTOR, PLACE_FACTOR, SENTENCE_FACTOR = 32, 4, 8
+SHARE_FACTORS = (4, 16)  # rivals, group
+STYLE_FACTORS = (4, 16)
+NAME_MEANING = 40  # added to the meaning of a name that an earlier word of it has
+
+# Style of a text (kernel `text_style`): limits chosen for this project, from no publication. Of the documents of GUM
+# V11's train part 8, 24 and 46% have fewer words a sentence than the three limits; 73, 84 and 90% fewer interjections a
+# word; 29, 50 and 69% fewer pronouns of the first and second person a word; and in 36, 53 and 73% the second person has
+# a smaller share of these.
+SENTENCE_LENGTHS = (11, 15, 19)
+INTERJECTION_SHARES = (0.005, 0.02, 0.04)
+SPEAKER_SHARES = (0.005, 0.02, 0.04)
+SECOND_PERSON_SHARES = (0.15, 0.35, 0.7)
+MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
+
+# --- pairs -------------------------------------------------------------------------------------------------
+
+PairAtom = numbered(
+    "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
+    "OTHERS_BETWEEN"
+)
+PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
+# How two phrases match; each is divided by their numerals (none, the same, others).
+(
+    M_NONE, M_FULL, M_CORE_BARE, M_CORE_NESTED, M_CORE, M_HEAD_BARE, M_HEAD_SAME, M_HEAD_LESS, M_HEAD_MORE,
+    M_HEAD_SOME, M_HEAD_OTHER, M_BOTH_WITHIN, M_WITHIN_BARE, M_WITHIN, M_HOLDS_BARE, M_HOLDS, M_ONE_WORD, M_WORDS,
+    M_ACRONYM, M_STEM,
+) = range(20)  # fmt: skip
+MATCH_FACTOR, SAME_NUMERALS, OTHER_NUMERALS = 3, 1, 2
+M_SAME_PRONOUN, M_LIKE_PRONOUN, M_OTHER_PRONOUN, M_PRONOUN_AND_PHRASE = 60, 61, 62, 63
+# How good a match is, for the best one that a mention has among those before it; lower with other numerals.
+MATCH_LEVELS = (0, 9, 8, 7, 6, 9, 8, 5, 6, 4, 3, 2, 2, 1, 2, 1, 1, 1, 7, 3)
+OTHER_NUMERALS_LEVEL = 2
+O_APART, O_WITHIN, O_AROUND, O_SAME_SPAN, O_CROSSING, O_ADJACENT, O_ONE_BETWEEN = range(7)
+# How the heads hang together: where each code begins, to which a role is added.
+S_GOVERNED, S_GOVERNS, S_HANGS_ON, S_GOVERNOR_HANGS_ON, S_BELOW_SIBLING, S_GOVERNS_GOVERNOR, S_ABOVE_SIBLING = (
+    1, 32, 64, 96, 128, 160, 192,
+)  # fmt: skip
+S_APART, S_SIBLINGS, S_FACTOR = 224, 1024, 32
+# Agreement in one of number, gender, person; two persons of whom one has either gender are alike.
+AGREES, DIFFERS, ALIKE, GENDER_DIFFERS = 1, 2, 2, 3
+AGREE_FACTORS = (3, 12)  # gender, person
+QUOTED_TOGETHER, QUOTED_APART = 3, 4
+MOST_NAMES, MOST_OTHERS = 8, 7
+BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
+
+# --- hash functions ----------------------------------------------------------------------------------------
+
+# `mix`: primes and avalanche of XXH32 (Yann Collet 2012, https://github.com/Cyan4973/xxHash), on words of 64 bits.
+XXH32_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D)
+XXH32_SHIFTS = (15, 13, 16)
+# `fill_buckets`: the atoms of a pair are multiplied by the constants of MurmurHash3's fmix32 (Austin Appleby 2011,
+# https://github.com/aappleby/smhasher), and the sum goes through lowbias32 (Chris Wellons 2018, "Prospecting for hash
+# functions", https://nullprogram.com/blog/2018/07/31/).
+MURMUR3_FACTORS = (0x85EBCA6B, 0xC2B2AE35)
+LOWBIAS32_FACTORS = (0x7FEB352D, 0x846CA68B)
+LOWBIAS32_SHIFTS = (16, 15, 16)
+# Initials and acronyms: djb2 (Daniel J. Bernstein, comp.lang.c 1991, http://www.cse.yorku.ca/~oz/hash.html).
+DJB2_START, DJB2_FACTOR = 5381, 33
+PHRASE_START = 7  # where the hash of a phrase begins
+BLOOM_BITS = 32
+
+
+def feature_codes() -> dict[str, Any]:
+    """Every code, place and limit of this module by name, for hashes."""
+    return {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}

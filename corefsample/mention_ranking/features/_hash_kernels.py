@@ -1,0 +1,84 @@
+"""Compiled hash functions of features; `corefsample.mention_ranking.features._codes` names their sources.
+
+Legend
+    i, k : mention, candidate antecedent
+    t    : template; those of candidates differ between pronouns and other mentions (group 0 and 1)
+    b    : bucket of a weight, a hash of a template's atoms cut to the size of the table
+A template's atoms of i and of k are hashed once a mention (`hash_mentions`), so a pair only adds two hashes and at
+most two atoms of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corefsample._arrays import Ints32, Words32
+from corefsample._jit import kernel
+from corefsample.mention_ranking.features import _codes as codes
+
+U32, U64 = np.uint32, np.uint64
+LOW = U64(0xFFFFFFFF)
+
+
+class Hashed(NamedTuple):
+    """A document's mentions hashed by the templates of both groups, (n, templates of the group), and those of NEW."""
+
+    mention_0: Words32
+    candidate_0: Words32
+    pair_0: Ints32  # (templates, 2): pair atoms
+    mention_1: Words32
+    candidate_1: Words32
+    pair_1: Ints32
+    new: Words32
+    new_best: Ints32  # (templates,): 0 nothing, 1 the best match, 2 the best match and how far it is
+
+
+@kernel
+def mix(code: np.uint32, value: np.uint32) -> np.uint32:
+    """Hash of a code extended by a value: a product, a sum, and the avalanche of XXH32 on 64 bits."""
+    z = U64(code) * U64(codes.XXH32_PRIMES[0]) + U64(value)
+    z ^= z >> U64(codes.XXH32_SHIFTS[0])
+    z *= U64(codes.XXH32_PRIMES[1])
+    z ^= z >> U64(codes.XXH32_SHIFTS[1])
+    z *= U64(codes.XXH32_PRIMES[2])
+    return U32((z ^ (z >> U64(codes.XXH32_SHIFTS[2]))) & LOW)
+
+
+@kernel
+def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes: Words32) -> None:
+    """Hash the atoms of each template by mention; template_atoms (templates, most), -1 for none."""
+    for i in range(atoms.shape[0]):
+        for t in range(template_atoms.shape[0]):
+            code = seeds[t]
+            for a in template_atoms[t]:
+                if a >= 0:
+                    code = mix(code, atoms[i, a])
+            hashes[i, t] = code
+
+
+@kernel
+def fill_buckets(
+    mention: Words32, candidate: Words32, atoms: Ints32, pair: Words32, mask: np.uint32, buckets: Words32
+) -> None:
+    """Fill the bucket of each template for one pair."""
+    for t in range(mention.shape[0]):
+        z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
+        z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])
+        z += U64(pair[atoms[t, 1]]) * U64(codes.MURMUR3_FACTORS[1])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[0])
+        z *= U64(codes.LOWBIAS32_FACTORS[0])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[1])
+        z *= U64(codes.LOWBIAS32_FACTORS[1])
+        buckets[t] = U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
+
+
+@kernel
+def new_bucket(code: np.uint32, kind: int, best: int, near: int, mask: np.uint32) -> np.uint32:
+    """Bucket of a template of NEW, extended by the best match before the mention if the template has it."""
+    if kind == codes.BEST_MATCH:
+        code = mix(code, U32(best))
+    elif kind == codes.BEST_NEAR:
+        code = mix(code, U32(codes.BEST_FACTOR * best + near))
+    return code & mask

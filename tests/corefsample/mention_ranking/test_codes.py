@@ -1,0 +1,68 @@
+"""The hash in a model file covers every number that features are made of, and every word."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corefsample.mention_ranking import DEFAULT_TEMPLATES, AntecedentModel
+from corefsample.mention_ranking.features import _codes, _words, features_hash
+from corefsample.syntax import _codes as syntax_codes
+
+MODULES = (syntax_codes, _codes)
+HASH = features_hash()
+KERNELS = (
+    *("syntax._role_kernels", "syntax._mention_kernels"),
+    *(f"mention_ranking.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
+)
+NUMBERS = [
+    (module, name)
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, (int, float, tuple)) and not name.startswith("__")
+]
+
+
+def changed(value: Any) -> list[Any]:
+    """A number, or each number of a table, raised by one."""
+    if not isinstance(value, tuple):
+        return [value + 1]
+    others = [f"{item}x" if isinstance(item, str) else item + 1 for item in value]
+    tables = [(*value[:place], other, *value[place + 1 :]) for place, other in enumerate(others)]
+    return [type(value)(*table) for table in tables] if hasattr(value, "_fields") else tables
+
+
+@pytest.mark.parametrize(("module", "name"), NUMBERS, ids=[name for _, name in NUMBERS])
+def test_any_other_code_or_limit_gives_another_hash(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "UPOS":  # the names of `Upos`
+        return
+    for value in changed(getattr(module, name)):
+        monkeypatch.setattr(module, name, value)
+        assert features_hash.__wrapped__() != HASH
+
+
+def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_words, "PRONOUNS", _words.PRONOUNS[1:])
+    monkeypatch.setattr(
+        "corefsample.mention_ranking.features._encoding.word_lists_hash", _words.word_lists_hash.__wrapped__
+    )
+    assert features_hash.__wrapped__() != HASH
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_loops_have_no_numbers_of_their_own(name: str) -> None:
+    # 0, 1 and 2 count and index; the mask keeps 32 bits.
+    tree = ast.parse(Path(str(importlib.import_module(f"corefsample.{name}").__file__)).read_text(encoding="utf-8"))
+    numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    assert {number for number in numbers if type(number) in (int, float)} <= {0, 1, 2, 0xFFFFFFFF}
+
+
+def test_models_and_templates_introduce_themselves_in_one_line() -> None:
+    model = AntecedentModel(np.zeros(1024), np.arange(3), DEFAULT_TEMPLATES)
+    assert repr(model) == f"AntecedentModel(1,024 weights, 3 words, {DEFAULT_TEMPLATES.n_templates} templates)"
+    assert repr(DEFAULT_TEMPLATES) == "TemplateSet(52 for pronouns, 38 for phrases, 44 for NEW)"
