@@ -150,10 +150,10 @@ def test_results_are_read_only() -> None:
 @pytest.mark.parametrize(
     ("q", "y", "said"),
     [
-        ([1.5], [1], r"q\[0\] must lie in \[0, 1\], got 1.5"),
-        ([0.5, math.nan], [1, 1], r"q\[1\] must lie in \[0, 1\], got nan"),
-        ([0.5], [2], r"y\[0\] must be 0 or 1, got 2"),
-        ([0.5], [math.nan], r"y\[0\] must be 0 or 1, got nan"),
+        ([1.5], [1], r"q must lie in \[0, 1\], got 1.5 at index 0"),
+        ([0.5, math.nan], [1, 1], r"q must lie in \[0, 1\], got nan at index 1"),
+        ([0.5], [2], r"y must be 0 or 1, got 2 at index 0"),
+        ([0.5], [math.nan], r"y must be 0 or 1, got nan at index 0"),
         ([0.5], [1, 0], r"y must be as many as q \(1\), got 2"),
         ([], [], "q must hold at least one prediction, got none"),
         ([[0.5]], [1], "q must be numbers in one dimension"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from corefsample import ParameterError
-from corefsample.calibration import bin_intervals, bin_pairs, block_bin_pairs
+from corefsample.calibration.binning import bin_pairs, block_bin_pairs
+from corefsample.calibration.intervals import bin_intervals
 from corefsample.calibration.measures import curve_of_bins, reliability_curve
 
 

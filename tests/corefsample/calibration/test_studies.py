@@ -95,13 +95,13 @@ def test_true_gaps_are_means_over_the_bins() -> None:
     [
         ({"alpha": 0.0}, "alpha must be above 0, got 0.0"),
         ({"beta": -1}, "beta must be above 0, got -1"),
-        ({"alpha": math.nan}, "alpha must be above 0, got nan"),
-        ({"temperature": math.inf}, "temperature must be above 0, got inf"),
+        ({"alpha": math.nan}, "alpha must be a finite number, got nan"),
+        ({"temperature": math.inf}, "temperature must be a finite number, got inf"),
         ({"shift": 0.6}, r"shift must be in \[0, 0.5\], got 0.6"),
         ({"unevenness": -0.1}, "unevenness must be at least 0, got -0.1"),
         ({"dependence": 1.0}, r"dependence must lie in \[0, 1\), got 1.0"),
         ({"n_documents": 0}, "n_documents must be a whole number of at least 1, got 0"),
-        ({"shift": 0.1, "temperature": 2.0}, "temperature must be 1 where shift is not 0, got 2.0"),
+        ({"shift": 0.1, "temperature": 2.0}, "temperature must be 1 if shift is not 0, got 2.0"),
     ],
 )
 def test_a_design_that_cannot_be_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -152,11 +152,11 @@ def test_the_coverage_study_tells_good_intervals_from_bad() -> None:
     table = coverage_study(designs, n_pairs=2000, bin_sizes=[25], n_replications=30, n_draws=100)
     assert table["method"].tolist() == [*INTERVALS, *INTERVALS]
     assert table["true_error"].tolist()[0] == 0.0
-    held = table.set_index(["shift", "method"])["held"]
-    assert held[0.0, "simulated normal"] == held[0.0, "bootstrap percentile"] == 0.0
-    assert held[0.1, "simulated normal"] < 0.3
-    assert (held[:, "bootstrap inverted"] >= 0.75).all()
-    np.testing.assert_allclose(table["held"] + table["all_above"] + table["all_below"], 1.0)
+    coverage = table.set_index(["shift", "method"])["coverage"]
+    assert coverage[0.0, "simulated normal"] == coverage[0.0, "bootstrap percentile"] == 0.0
+    assert coverage[0.1, "simulated normal"] < 0.3
+    assert (coverage[:, "bootstrap inverted"] >= 0.75).all()
+    np.testing.assert_allclose(table["coverage"] + table["all_above"] + table["all_below"], 1.0)
     assert (table["mean_estimate"] > table["true_error"]).all()
     assert (table["mean_lower"] <= table["mean_upper"]).all()
 

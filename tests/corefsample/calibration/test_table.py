@@ -15,17 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import (
-    BlockBins,
-    CalibrationTable,
-    FloatGrid,
-    LevelGrid,
-    ReliabilityBins,
-    TableBuilder,
-    bin_pairs,
-    binned_error,
-    block_bin_pairs,
-)
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
+from corefsample.calibration.measures import binned_error
+from corefsample.calibration.tables import CalibrationTable, FloatGrid, LevelGrid, TableBuilder
 from corefsample.calibration.tables import _kernels as kernels
 from corefsample.errors import ParameterError
 
@@ -139,7 +131,7 @@ def test_a_table_can_be_looked_at_while_it_grows() -> None:
 
 def test_a_refused_block_adds_nothing() -> None:
     builder = TableBuilder()
-    with pytest.raises(ParameterError, match=r"y\[1\] must be 0 or 1, got 2"):
+    with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 1"):
         builder.add([0.5, 0.5], [1, 2])
     builder.add([0.5], [1])
     assert builder.table().n_pairs == 1
@@ -349,22 +341,25 @@ def one_row() -> CalibrationTable:
 
 
 BAD: list[tuple[Any, str]] = [
-    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q\[1\] must lie in \[0, 1\], got nan"),
-    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q\[1\] must lie in \[0, 1\], got 1.5"),
-    (lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]), r"q\[0\] must lie in \[0, 1\], got 1.00"),
-    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q\[0\] must lie in \[0, 1\], got -5e-324"),
-    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q must lie in \[0, 1\], got nan at index 1"),
+    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q must lie in \[0, 1\], got 1.5 at index 1"),
+    (
+        lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]),
+        r"q must lie in \[0, 1\], got 1.00.* at index 0",
+    ),
+    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q must lie in \[0, 1\], got -5e-324 at index 0"),
+    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
     (lambda: CalibrationTable.from_pairs([], []), "q must hold at least one prediction, got none"),
     (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
     (
         lambda: CalibrationTable.from_pairs([0.5], [1], groups=np.array([None], object)),
-        r"groups\[0\] must be an id, got None",
+        r"groups must be ids, got None at index 0",
     ),
     (lambda: CalibrationTable.from_pairs([0.5], [1], grid=10), "grid must be FloatGrid or LevelGrid, got 10"),  # type: ignore[arg-type]
     (lambda: CalibrationTable.from_pairs([0.15], [1], grid=LevelGrid(10)), "must be a whole multiple of 1/n_samples"),
     (lambda: CalibrationTable.from_pairs([11], [1], grid=LevelGrid(10)), r"must lie in 0 to n_samples \(10\), got 11"),
-    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
     (lambda: CalibrationTable.merged([]), "tables must hold at least one table, got none"),
     (
@@ -383,8 +378,8 @@ BAD: list[tuple[Any, str]] = [
     (lambda: TableBuilder(groups=["a", "a"]), "groups must be distinct names, at least one"),
     (lambda: TableBuilder(groups=["a", 1]), "groups must be ids of one kind, got int, str"),
     (lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]), "groups must be one code a pair, of 2 groups, got None"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups\[0\] must lie in 0 to 0, got 1"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups\[0\] must lie in 0 to 0, got -1"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups must lie in 0 to 0, got 1 at index 0"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups must lie in 0 to 0, got -1 at index 0"),
     (lambda: TableBuilder().add([0.5], [1], groups=[0, 0]), r"groups must be as many as q \(1\), got 2"),
     (lambda: TableBuilder().add([], [1]), r"y must be as many as q \(0\), got 1"),
     (lambda: TableBuilder().add([0.5], [1], block=None), "block must be a name, got None"),
