@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,10 +14,8 @@ from corefsample.calibration.binning._cells import BinRule, bin_rule, bins_of_ce
 from corefsample.calibration.binning._kernels import Labels
 from corefsample.calibration.binning._validation import (
     LEVEL_TOLERANCE,
-    are_counts,
     checked_n_samples,
     coded,
-    count_arrays,
     pair_arrays,
     require_levels,
     require_pairs,
@@ -188,32 +188,36 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
 
 
 def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
-    """Return the level k of each prediction k / n_samples, or raise."""
-    if are_counts(q):
-        counts, labels = count_arrays(q, y)
-        cells = np.empty(counts.shape[0], np.int32)
-        if not _kernels.whole_level_cells(counts, labels, n_samples, cells):
-            require_levels(counts, labels, n_samples)
-    else:
-        predictions, labels = pair_arrays(q, y)
-        cells = np.empty(predictions.shape[0], np.int32)
-        if not _kernels.level_cells(predictions, labels, float(n_samples), LEVEL_TOLERANCE, cells):
-            require_levels(predictions, labels, n_samples)
-    return cells, labels
+    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
+    cells = np.empty(np.size(q), np.int32)
+    return cells, _fill_levels(q, y, n_samples, _kernels.whole_level_cells, _kernels.level_cells, cells)
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> Ints:
     """Count pairs by level and label: int64 (n_samples + 1, 2)."""
     counts = np.zeros(2 * (n_samples + 1), np.int64)
-    if are_counts(q):
-        levels, labels = count_arrays(q, y)
-        if not _kernels.count_whole_levels(levels, labels, n_samples, counts):
-            require_levels(levels, labels, n_samples)
+    _fill_levels(q, y, n_samples, _kernels.count_whole_levels, _kernels.count_levels, counts)
+    return counts.reshape(-1, 2)
+
+
+def _fill_levels(
+    q: npt.ArrayLike,
+    y: npt.ArrayLike,
+    n_samples: int,
+    of_counts: Callable[..., bool],
+    of_shares: Callable[..., bool],
+    result: Ints | Ints32,
+) -> Labels:
+    """Fill `result` by the kernel for whole numbers of samples or that for shares; return the labels."""
+    if np.asarray(q).dtype.kind in "iu":
+        predictions, labels = pair_arrays(q, y, dtype=np.int64)
+        good = of_counts(predictions, labels, n_samples, result)
     else:
         predictions, labels = pair_arrays(q, y)
-        if not _kernels.count_levels(predictions, labels, float(n_samples), LEVEL_TOLERANCE, counts):
-            require_levels(predictions, labels, n_samples)
-    return counts.reshape(-1, 2)
+        good = of_shares(predictions, labels, float(n_samples), LEVEL_TOLERANCE, result)
+    if not good:
+        require_levels(predictions, labels, n_samples)
+    return labels
 
 
 def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:

@@ -78,18 +78,9 @@ class ReliabilityBins(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a bin: bin, n, q_min, q_max, mean_q, mean_y."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "bin": np.arange(self.n_bins),
-                "n": self.n,
-                "q_min": self.q_min,
-                "q_max": self.q_max,
-                "mean_q": self.mean_q,
-                "mean_y": self.mean_y,
-            }
-        )
+        frame = self._columns("n", "q_min", "q_max", "mean_q", "mean_y")
+        frame.insert(0, "bin", np.arange(self.n_bins))
+        return frame
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

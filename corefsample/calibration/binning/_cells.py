@@ -82,10 +82,9 @@ def bins_of_cells(
         ends = np.empty(min(rule.n_ends(n_pairs), n.shape[0]), np.int64)
         ends = ends[: _kernels.adaptive_cell_ends(n, rule.bin_size or 0, rule.n_bins or 0, ends)]
     begins = np.concatenate(([0], ends[:-1]))
-    totals = (np.add.reduceat(each, begins) for each in sums)
-    n, sum_q, sum_q2, sum_y, sum_qy = totals
-    ends_of_q = low[begins], high[ends - 1]
-    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *ends_of_q, rule.strategy, rule.bin_size, rule.n_bins)
+    n, sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, begins) for each in sums)
+    rest = low[begins], high[ends - 1], rule.strategy, rule.bin_size, rule.n_bins
+    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *rest)
     return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
 
 

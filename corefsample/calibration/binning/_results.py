@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample import _checks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Result:
@@ -24,6 +28,12 @@ class Result:
     def __repr__(self) -> str:
         texts = [f"{name}={_described(getattr(self, name))}" for name in self._names()]
         return textwrap.fill(f"{type(self).__name__}({', '.join(texts)})", 116, subsequent_indent="    ")
+
+    def _columns(self, *names: str) -> pd.DataFrame:
+        """Table with one column per attribute or property."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in names})
 
     def _names(self) -> list[str]:
         return [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]

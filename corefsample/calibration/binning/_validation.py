@@ -17,12 +17,12 @@ LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
 MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
 
 
-def numbers(name: str, values: npt.ArrayLike) -> Floats:
-    """Return a contiguous float64 array of one dimension, copied only where necessary, or raise."""
+def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """Return a contiguous array of one dimension, copied only where necessary, or raise."""
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
         raise ParameterError(f"must be numbers in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
-    return np.ascontiguousarray(array, np.float64)
+    return np.ascontiguousarray(array, dtype)
 
 
 def _labels(name: str, values: npt.ArrayLike) -> Labels:
@@ -40,32 +40,15 @@ def _labels(name: str, values: npt.ArrayLike) -> Labels:
     return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
 
 
-def pair_arrays(q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y")) -> tuple[Floats, Labels]:
+def pair_arrays(
+    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y"), dtype: npt.DTypeLike = np.float64
+) -> tuple[npt.NDArray[Any], Labels]:
     """Return predictions and labels as arrays for kernels, which check the values; raise if the shapes are wrong."""
-    predictions, labels = numbers(names[0], q), _labels(names[1], y)
-    _require_rows(predictions, labels, names)
-    return predictions, labels
-
-
-def are_counts(q: npt.ArrayLike) -> bool:
-    """Whether predictions are given as whole numbers of samples."""
-    return np.asarray(q).dtype.kind in "iu"
-
-
-def count_arrays(k: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Ints, Labels]:
-    """Return whole numbers of samples and labels, as `pair_arrays` does."""
-    array = np.asarray(k)
-    if array.ndim != 1:
-        raise ParameterError(f"must be numbers in one dimension, got {array.ndim} of {array.dtype}", parameter="q")
-    counts, labels = np.ascontiguousarray(array, np.int64), _labels("y", y)
-    _require_rows(counts, labels, ("q", "y"))
-    return counts, labels
-
-
-def _require_rows(predictions: npt.NDArray[Any], labels: Labels, names: tuple[str, str]) -> None:
+    predictions, labels = numbers(names[0], q, dtype), _labels(names[1], y)
     require_length(names[1], labels, predictions.shape[0], names[0])
     if predictions.shape[0] == 0:
         raise ParameterError("must hold at least one prediction, got none", parameter=names[0])
+    return predictions, labels
 
 
 def require_length(name: str, values: npt.ArrayLike, n: int, other: str = "q") -> None:

@@ -58,10 +58,7 @@ class CorpDecomposition(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table of the curve, one row a block: q_lower, q_upper, recalibrated, n."""
-        import pandas as pd
-
-        names = ("q_lower", "q_upper", "recalibrated", "n")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        return self._columns("q_lower", "q_upper", "recalibrated", "n")
 
 
 def corp_decomposition(q: npt.ArrayLike, y: npt.ArrayLike, *, score: Scoring = "brier") -> CorpDecomposition:

@@ -74,14 +74,10 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
     0.15
     """
-    _require_norm(norm, debiased)
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
     p = bins.mean_y
     noise = p * (1.0 - p) / np.maximum(bins.n - 1, 1) if debiased else 0.0
     return error_of_gaps(bins.mean_q - p, bins.n, norm, noise)
-
-
-def _require_norm(norm: Norm, debiased: bool) -> None:
-    checked_norm(norm, squared_for="to be debiased" if debiased else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -186,7 +182,7 @@ def calibration_error(
     >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    _require_norm(norm, debiased)
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
     kind = resolved_interval(interval, documents is not None)
     draws = _draws(level, n_resamples, seed)
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
@@ -221,7 +217,7 @@ def calibration_error_from_table(
     ParameterError
         If an option breaks its rule, or the table is empty.
     """
-    _require_norm(norm, debiased)
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
     kind = resolved_interval(interval, table.blocks != ("",))
     draws = _draws(level, n_resamples, seed)
     make_bins = table.block_bins if kind == "bootstrap" else table.bins

@@ -223,15 +223,12 @@ def _summed(
 
 def _side_by_side(one: BlockBins, other: BlockBins) -> BlockBins:
     """Bins of both, which contain every pair twice: their squared error is the mean of both squared errors."""
-
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(each.bins, name) for each in (one, other)])
-
-    def beside(name: str) -> Floats:
-        return np.concatenate([getattr(each, name) for each in (one, other)], axis=1)
-
-    arrays = {name: joined(name) for name in ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max")}
-    return BlockBins(replace(one.bins, **arrays), beside("n"), beside("sum_q"), beside("sum_y"))
+    names = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max")
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(each.bins, name) for each in (one, other)]) for name in names
+    }
+    beside = (np.hstack([getattr(each, name) for each in (one, other)]) for name in ("n", "sum_q", "sum_y"))
+    return BlockBins(replace(one.bins, **arrays), *beside)
 
 
 def _debiased_square(blocks: BlockBins) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration.binning import Norm, bin_pairs, block_bin_pairs, error_of_gaps
+from corefsample.calibration.binning import BlockBins, Norm, bin_pairs, block_bin_pairs, error_of_gaps
 from corefsample.calibration.intervals import (
     bootstrap_draws,
     calibration_test,
@@ -129,22 +129,22 @@ def coverage_study(
         (its standard error), all_above, all_below (share of intervals above or below it), contains_estimate (share
         that contain the estimate), mean_lower, mean_upper.
     """
+    binned = _binned_replications(designs, n_pairs, bin_sizes, n_replications, seed)
 
     def outcomes() -> Iterator[Outcome]:
-        for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
-            for bin_size in bin_sizes:
-                blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
-                truth = error_of_gaps(pairs.true_gaps(blocks.bins), blocks.bins.n, norm)
-                estimate = binned_error(blocks.bins, norm=norm)
-                draws = {
-                    "simulated": simulated_draws(blocks.bins, norm=norm, n_draws=n_draws, seed=replication),
-                    "bootstrap": bootstrap_draws(blocks, norm=norm, n_draws=n_draws, seed=replication),
-                }
-                for method in methods:
-                    own = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
-                    interval = interval_of_draws(own, method, level, norm)
-                    key = design, n_pairs, bin_size, norm, method, level
-                    yield key, (truth, estimate, interval.lower, interval.upper)
+        for design, replication, bin_size, pairs, blocks in binned:
+            truth = error_of_gaps(pairs.true_gaps(blocks.bins), blocks.bins.n, norm)
+            estimate = binned_error(blocks.bins, norm=norm)
+            options: dict[str, Any] = {"norm": norm, "n_draws": n_draws, "seed": replication}
+            draws = {
+                "simulated": simulated_draws(blocks.bins, **options),
+                "bootstrap": bootstrap_draws(blocks, **options),
+            }
+            for method in methods:
+                draws_of_method = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
+                interval = interval_of_draws(draws_of_method, method, level, norm)
+                key = design, n_pairs, bin_size, norm, method, level
+                yield key, (truth, estimate, interval.lower, interval.upper)
 
     return _summary_table(outcomes(), ("n_pairs", "bin_size", "norm", "method", "level"), _coverage)
 
@@ -185,15 +185,14 @@ def rejection_study(
         bin_size, method, n_replications, rejected_05, rejected_01 (share of p-values at most .05 and .01), true_error
         (RMS of q against p, without bins).
     """
+    binned = _binned_replications(designs, n_pairs, bin_sizes, n_replications, seed)
 
     def outcomes() -> Iterator[Outcome]:
-        for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
-            for bin_size in bin_sizes:
-                blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
-                for bins in (blocks.bins, blocks):
-                    test = calibration_test(bins, n_draws=n_draws, seed=replication)
-                    rejected = test.p_value <= 0.05, test.p_value <= 0.01
-                    yield (design, n_pairs, bin_size, test.method), (*rejected, pairs.true_error)
+        for design, replication, bin_size, pairs, blocks in binned:
+            for bins in (blocks.bins, blocks):
+                test = calibration_test(bins, n_draws=n_draws, seed=replication)
+                rejected = test.p_value <= 0.05, test.p_value <= 0.01
+                yield (design, n_pairs, bin_size, test.method), (*rejected, pairs.true_error)
 
     names = ("rejected_05", "rejected_01", "true_error")
     return _summary_table(
@@ -276,6 +275,16 @@ def _replications(
         for replication in range(times):
             words = np.random.SeedSequence((_checks.seed(seed), order, replication, *key)).generate_state(1, np.uint64)
             yield design, replication, synthetic_pairs(n_pairs, design, seed=int(words[0]))
+
+
+def _binned_replications(
+    designs: Sequence[Design], n_pairs: int, bin_sizes: Sequence[int], n_replications: int, seed: int
+) -> Iterator[tuple[Design, int, int, SyntheticPairs, BlockBins]]:
+    """Pairs of each replication, summed by document and bin of each size."""
+    for design, replication, pairs in _replications(designs, n_pairs, n_replications, seed):
+        for bin_size in bin_sizes:
+            blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
+            yield design, replication, bin_size, pairs, blocks
 
 
 def _fields(design: Design) -> dict[str, float]:

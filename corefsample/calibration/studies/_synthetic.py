@@ -93,9 +93,7 @@ class SyntheticPairs(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a pair: q, p, y, document."""
-        import pandas as pd
-
-        return pd.DataFrame({"q": self.q, "p": self.p, "y": self.y, "document": self.documents})
+        return self._columns("q", "p", "y").assign(document=self.documents)
 
 
 def synthetic_pairs(n_pairs: int, design: Design, *, seed: int = 0) -> SyntheticPairs:

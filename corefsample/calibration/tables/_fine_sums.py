@@ -17,9 +17,7 @@ class FineSums:
     def __init__(self, n_groups: int, n_cells: int) -> None:
         self._n_cells = n_cells
         self._dense = np.zeros((n_groups * n_cells, _kernels.SUMS))
-        self._blocks: list[int] = []
-        self._touched: list[Ints] = []
-        self._sums: list[Floats] = []
+        self._parts: list[tuple[int, Ints, Floats]] = []
 
     def add(self, block: int, cells: Ints32, q: Floats, y: Labels, groups: Ints32) -> None:
         """Add pairs of a block; `groups` is one code a pair, or empty where all pairs are of group 0."""
@@ -28,12 +26,11 @@ class FineSums:
         touched = np.sort(touched[:n_touched])
         sums = np.empty((_kernels.SUMS, n_touched))
         _kernels.take_out(self._dense, touched, sums)
-        self._blocks.append(block)
-        self._touched.append(touched)
-        self._sums.append(sums)
+        self._parts.append((block, touched, sums))
 
     def rows(self) -> tuple[Keys, Floats]:
         """Keys of the rows so far, and their sums, (SUMS, n_rows); a block added in parts may repeat a key."""
-        group, cell = np.divmod(np.concatenate([np.empty(0, np.int64), *self._touched]), self._n_cells)
-        block = np.repeat(np.array(self._blocks, np.int64), [touched.shape[0] for touched in self._touched])
-        return (group, block, cell), np.concatenate([np.empty((_kernels.SUMS, 0)), *self._sums], axis=1)
+        empty = (0, np.empty(0, np.int64), np.empty((_kernels.SUMS, 0)))
+        blocks, touched, sums = zip(empty, *self._parts, strict=True)
+        group, cell = np.divmod(np.concatenate(touched), self._n_cells)
+        return (group, np.repeat(blocks, [part.shape[0] for part in touched]), cell), np.concatenate(sums, axis=1)

@@ -67,8 +67,8 @@ class GroupErrors(Result):
 
         Columns: group, n_tags, n_tags_scored, share_min, share_max, n, error, lower, upper.
         """
-        return _frame(
-            self, "group", "n_tags", "n_tags_scored", "share_min", "share_max", "n", "error", "lower", "upper"
+        return self._columns(
+            "group", "n_tags", "n_tags_scored", "share_min", "share_max", "n", "error", "lower", "upper"
         )
 
 
@@ -108,12 +108,6 @@ class TagErrors(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a tag: tag, n, n_gold, mean_score, mean_label, error, lower, upper, n_bins."""
-        table = _frame(self, "n", "n_gold", "mean_score", "mean_label", "error", "lower", "upper", "n_bins")
+        table = self._columns("n", "n_gold", "mean_score", "mean_label", "error", "lower", "upper", "n_bins")
         table.insert(0, "tag", list(self.tags))
         return table
-
-
-def _frame(result: object, *names: str) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({name: getattr(result, name) for name in names})

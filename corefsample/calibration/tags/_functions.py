@@ -122,6 +122,7 @@ def grouped_calibration_errors(
     Examples
     --------
     >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> from corefsample.calibration import tag_frequency_groups
     >>> groups = tag_frequency_groups({"N": 20, "V": 10}, n_groups=2)
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
     array([0.067, 0.067])

@@ -49,18 +49,9 @@ def bins_by_value(q: Floats, y: Floats, n_bins: int) -> ReliabilityBins | None:
     if starts.shape[0] == 0:
         return None
     q, y = ordered[: ends[-1]], y[order][: ends[-1]]
-    return ReliabilityBins(
-        n=(ends - starts).astype(np.int64),
-        sum_q=np.add.reduceat(q, starts),
-        sum_q2=np.add.reduceat(q * q, starts),
-        sum_y=np.add.reduceat(y, starts),
-        sum_qy=np.add.reduceat(q * y, starts),
-        q_min=q[starts],
-        q_max=q[ends - 1],
-        strategy="adaptive",
-        requested_bin_size=None,
-        requested_n_bins=n_bins,
-    )
+    n = (ends - starts).astype(np.int64)
+    sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, starts) for each in (q, q * q, y, q * y))
+    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q[starts], q[ends - 1], "adaptive", None, n_bins)
 
 
 def root_mean_square(bins: ReliabilityBins, n: int) -> float:
