@@ -63,7 +63,7 @@ def test_bins_by_number_are_those_of_the_plain_loop(pairs: list[Pair], data: st.
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.data())
-def test_without_ties_there_are_as_many_bins_as_asked_for_of_even_size(q: list[float], data: st.DataObject) -> None:
+def test_without_ties_the_requested_number_of_bins_has_even_sizes(q: list[float], data: st.DataObject) -> None:
     n_bins = data.draw(st.integers(1, len(q)))
     bins = bin_pairs(q, np.zeros(len(q)), n_bins=n_bins)
     assert bins.n_bins == n_bins
@@ -87,7 +87,7 @@ def test_a_tie_over_several_shares_closes_one_bin() -> None:
     assert (bins.requested_n_bins, bins.n_bins) == (4, 2)
 
 
-def test_bins_of_one_size_say_what_was_asked_for() -> None:
+def test_bins_record_the_requested_options() -> None:
     bins = bin_pairs([0.1, 0.9], [0, 1], bin_size=7)
     assert (bins.requested_bin_size, bins.requested_n_bins, bins.strategy) == (7, None, "adaptive")
     assert bins.n.tolist() == [2]
@@ -144,7 +144,7 @@ RULES: list[dict[str, Any]] = [{"bin_size": 3}, {"n_bins": 4}, {"n_bins": 4, "st
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=4, max_size=60), data=st.data())
-def test_the_order_of_the_rows_changes_nothing_not_even_in_the_last_bit(
+def test_the_order_of_the_rows_does_not_change_even_the_last_bit(
     rule: dict[str, Any], pairs: list[Pair], data: st.DataObject
 ) -> None:
     one, other = bin_pairs(*columns(pairs), **rule), bin_pairs(*columns(data.draw(st.permutations(pairs))), **rule)
@@ -159,7 +159,7 @@ def test_labels_may_be_of_any_kind(kind: Any) -> None:
     assert bins.sum_y.tolist() == [0.0, 1.0, 1.0]
 
 
-def test_arrays_may_be_views_and_stay_as_they_were() -> None:
+def test_arrays_may_be_views_and_are_not_modified() -> None:
     q, y = np.linspace(0.0, 1.0, 10)[::-2], np.array([1, 0] * 5, bool)[::2]
     before = q.copy(), y.copy()
     assert bin_pairs(q, y, n_bins=5).q_min.tolist() == sorted(q.tolist())
@@ -240,7 +240,7 @@ def require_same_blocks(found: BlockBins, q: Any, y: Any, blocks: list[Any]) -> 
     rows=st.lists(st.tuples(predictions, st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
     data=st.data(),
 )
-def test_blocks_hold_the_sums_of_their_own_pairs(
+def test_blocks_contain_the_sums_of_their_own_pairs(
     rule: dict[str, Any], rows: list[tuple[float, int, str]], data: st.DataObject
 ) -> None:
     q, y = columns([(p, label) for p, label, _ in rows])
@@ -259,7 +259,7 @@ def test_blocks_hold_the_sums_of_their_own_pairs(
 @settings(max_examples=30)
 @given(rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.integers(-3, 3)), min_size=4, max_size=60))
 @pytest.mark.kernels
-def test_blocks_of_levels_hold_the_sums_of_their_own_pairs(
+def test_blocks_of_levels_contain_the_sums_of_their_own_pairs(
     rule: dict[str, Any], rows: list[tuple[int, int, int]]
 ) -> None:
     k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
@@ -324,7 +324,7 @@ BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("q", "y", "options", "message"), BAD, ids=[message for *_, message in BAD])
-def test_bad_pairs_and_options_are_refused_in_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
+def test_bad_pairs_and_options_raise_errors_of_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
         bin_pairs(q, y, **options)
     assert "\n" not in str(caught.value)
@@ -342,7 +342,7 @@ def test_bad_pairs_and_options_are_refused_in_one_line(q: Any, y: Any, options: 
         ([["a"], ["b"]], "documents must be ids in one dimension, got 2 dimensions"),
     ],
 )
-def test_bad_ids_of_blocks_are_refused(ids: Any, message: str) -> None:
+def test_bad_ids_of_blocks_raise(ids: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         block_bin_pairs([0.1, 0.2], [0, 1], ids)
     with pytest.raises(ParameterError, match=message):

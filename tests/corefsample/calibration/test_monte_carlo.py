@@ -108,7 +108,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.5), (0.1, 1.0)])
-def test_few_samples_make_perfect_predictions_look_miscalibrated_and_the_correction_mends_it(
+def test_few_samples_make_perfect_predictions_look_miscalibrated_without_the_correction(
     alpha: float, beta: float
 ) -> None:
     error, _ = measured(50_000, 10, seed=3, alpha=alpha, beta=beta)
@@ -222,6 +222,6 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
         ({"n_draws": 1}, "n_draws must be a whole number of at least 2, got 1"),
     ],
 )
-def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
+def test_bad_input_raises(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=rf"^{message}$"):
         split_sample_error(**{**GOOD, **change})

@@ -45,6 +45,6 @@ def test_verdicts_follow_the_diagonal() -> None:
     assert frame["mean_y"].tolist() == [0.5, 0.5, 0.5]
 
 
-def test_bad_pairs_are_refused_as_by_the_bins() -> None:
+def test_bad_pairs_raise_as_in_the_bins() -> None:
     with pytest.raises(ParameterError):
         reliability_curve([1.5], [1])

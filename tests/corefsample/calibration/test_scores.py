@@ -98,7 +98,7 @@ def test_parts_worked_out_by_hand() -> None:
 
 
 @pytest.mark.parametrize("score", [brier_score, log_loss])
-def test_bad_pairs_are_refused(score: Any) -> None:
+def test_bad_pairs_raise(score: Any) -> None:
     with pytest.raises(ParameterError, match=r"q must lie in \[0, 1\], got nan at index 0"):
         score([math.nan], [0])
     with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 0"):
@@ -108,6 +108,6 @@ def test_bad_pairs_are_refused(score: Any) -> None:
 
 
 @pytest.mark.parametrize("floor", [-0.1, 0.5, math.nan])
-def test_a_bad_floor_is_refused(floor: float) -> None:
+def test_a_bad_floor_raises(floor: float) -> None:
     with pytest.raises(ParameterError, match=r"floor must lie in \[0, "):
         log_loss([0.5], [1], floor=floor)

@@ -1,4 +1,4 @@
-"""The table of sufficient statistics: what it holds, how tables add up, where it agrees with the pairs themselves."""
+"""The table of sufficient statistics: its sums, addition of tables, and agreement with the pairs themselves."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def require_same_blocks(one: BlockBins, other: BlockBins) -> None:
     np.testing.assert_allclose(one.sum_q, other.sum_q, rtol=1e-9)
 
 
-# --- what it holds -----------------------------------------------------------------------------------------
+# --- its sums ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.kernels
 @settings(max_examples=50)
 @given(row_lists)
-def test_a_table_holds_the_sums_of_the_plain_loop(rows: Rows) -> None:
+def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
     table = table_of(rows)
     expected = references.table([(group, block, (q, y)) for q, y, group, block in rows])
     assert table.n_rows == len(expected)
@@ -108,7 +108,7 @@ def test_the_order_of_the_rows_changes_no_table(rows: Rows, data: st.DataObject)
     assert same(table_of(rows), table_of(data.draw(st.permutations(rows))))
 
 
-def test_a_block_may_come_in_parts_and_leaves_nothing_behind_for_the_next() -> None:
+def test_a_block_may_come_in_parts_without_effect_on_the_next() -> None:
     builder = TableBuilder()
     builder.add([0.1, 0.9], [0, 1], block="a")
     builder.add([0.1], [1], block="b")
@@ -129,7 +129,7 @@ def test_a_table_can_be_looked_at_while_it_grows() -> None:
     assert (first.n_pairs, builder.table().n_pairs, builder.table().n.tolist()) == (1, 2, [2])
 
 
-def test_a_refused_block_adds_nothing() -> None:
+def test_a_rejected_block_adds_nothing() -> None:
     builder = TableBuilder()
     with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 1"):
         builder.add([0.5, 0.5], [1, 2])
@@ -237,7 +237,7 @@ def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth
     assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
 
 
-def test_skewed_pairs_come_out_in_bins_near_the_size_asked_for() -> None:
+def test_bins_of_skewed_pairs_have_nearly_the_requested_size() -> None:
     """As many pairs to a fine bin and a bin as bins of 5,000 have among ten million."""
     q = np.random.default_rng(9).beta(0.1, 1.0, 1_000_000)
     bins = CalibrationTable.from_pairs(q, np.zeros(1_000_000)).bins(bin_size=500)
@@ -248,7 +248,7 @@ def test_skewed_pairs_come_out_in_bins_near_the_size_asked_for() -> None:
 
 @settings(max_examples=40)
 @given(row_lists.filter(len))
-def test_the_ends_of_a_bin_hold_its_predictions(rows: Rows) -> None:
+def test_the_ends_of_a_bin_contain_its_predictions(rows: Rows) -> None:
     q, y, *_ = zip(*rows, strict=True)
     bins = CalibrationTable.from_pairs(q, y).bins(bin_size=3)
     exact = sorted(q)
@@ -283,7 +283,7 @@ def test_fine_bins_ascend_with_the_prediction_and_are_those_of_the_plain_rule(q:
     assert ((lower <= ordered) & (ordered <= upper)).all()
 
 
-def test_every_fine_bin_holds_its_own_ends_and_none_between_two_is_missing() -> None:
+def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
     cells = np.arange(FloatGrid().n_cells)
     lower, upper = FloatGrid().bounds(cells)
     used = lower <= upper  # just below 1 there are fewer floats than fine bins
@@ -395,7 +395,7 @@ BAD: list[tuple[Any, str]] = [
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("work", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_input_is_refused_in_one_line(work: Any, message: str) -> None:
+def test_bad_input_raises_errors_of_one_line(work: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
         work()
     assert "\n" not in str(caught.value)
