@@ -14,7 +14,7 @@ Bin = list[Pair]
 
 
 def adaptive_bins(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
-    """Bins that close at the first value after which they have enough pairs; a short last one joins the previous one."""
+    """Bins that close at the first value after which they have enough pairs; a short last one joins the one before."""
     bins: list[Bin] = [[]]
     for _, tied in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
         if len(bins[-1]) >= bin_size:
