@@ -18,14 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from measure import Row, faster, in_turn, within
 
-from corefsample.calibration import (
-    BlockBins,
-    CalibrationTable,
-    block_bin_pairs,
-    bootstrap_errors,
-    calibration_error,
-    simulated_errors,
-)
+from corefsample.calibration import CalibrationTable, calibration_error
+from corefsample.calibration.binning import BlockBins, block_bin_pairs
+from corefsample.calibration.intervals import ErrorDraws, bootstrap_draws, simulated_draws
 
 __all__ = ["calibration_rows"]
 
@@ -77,8 +72,8 @@ def calibration_rows(runs: int) -> Iterator[Row]:
     yield from peer_rows(q, y.astype(np.int64), ours, blocks.bins.n_bins)
 
 
-def draws(blocks: BlockBins) -> tuple[Floats, Floats]:
-    return simulated_errors(blocks.bins, n_draws=N_DRAWS), bootstrap_errors(blocks, n_draws=N_DRAWS)
+def draws(blocks: BlockBins) -> tuple[ErrorDraws, ErrorDraws]:
+    return simulated_draws(blocks.bins, n_draws=N_DRAWS), bootstrap_draws(blocks, n_draws=N_DRAWS)
 
 
 # --- peers -------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.calibration import bootstrap_interval, simulated_interval
+from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables

@@ -166,10 +166,11 @@ def run_coverage(effort: Effort, folder: Path | None) -> None:
     options = {"n_replications": effort.coverage, "n_draws": effort.draws}
     main = named(coverage_study(designs, **options))
     key = ["pairs", "q", "truth", "bin_size"]
-    held = main.pivot_table(index=[*key, "true_error", "mean_estimate"], columns="method", values="held", sort=False)
-    markdown("Share of 95% intervals that hold the true error", held[list(INTERVALS)].reset_index())
+    index = [*key, "true_error", "mean_estimate"]
+    coverage = main.pivot_table(index=index, columns="method", values="coverage", sort=False)
+    markdown("Share of 95% intervals that contain the true error", coverage[list(INTERVALS)].reset_index())
     ends = main[main["method"].isin(["simulated normal", "bootstrap inverted"])]
-    columns = [*key, "method", "all_above", "all_below", "holds_estimate", "mean_lower", "mean_upper"]
+    columns = [*key, "method", "all_above", "all_below", "contains_estimate", "mean_lower", "mean_upper"]
     markdown("Where they fail, and their mean ends", ends[columns])
     save(coverage_figure(main), folder, "study-coverage.png")
     several_documents(options)
@@ -199,7 +200,7 @@ def several_documents(options: dict[str, int]) -> None:
         for number in numbers
     ]
     table = named(coverage_study(designs, bin_sizes=[1000], methods=["bootstrap inverted"], **options))
-    wide = table.pivot_table(index=["truth", "unevenness"], columns="n_documents", values="held", sort=False)
+    wide = table.pivot_table(index=["truth", "unevenness"], columns="n_documents", values="coverage", sort=False)
     markdown(
         "Bootstrap inverted: share that holds the truth, by number and unevenness of documents", wide.reset_index()
     )
@@ -215,7 +216,7 @@ def other_norms(options: dict[str, int]) -> None:
     methods = ["simulated normal", "bootstrap pivotal", "bootstrap percentile"]
     tables = [coverage_study(designs, norm=norm, methods=methods, **options) for norm in ("l1", "max")]
     table = named(pd.concat(tables))
-    wide = table.pivot_table(index=["norm", "truth", "bin_size"], columns="method", values="held", sort=False)
+    wide = table.pivot_table(index=["norm", "truth", "bin_size"], columns="method", values="coverage", sort=False)
     markdown("Other norms, pairs in documents: share that holds the truth", wide[methods].reset_index())
 
 
@@ -235,11 +236,11 @@ def coverage_figure(table: pd.DataFrame) -> Figure:
         for ax, size in zip(line, sizes, strict=True):
             part = table[(table["pairs"] == words) & (table["bin_size"] == size)]
             for place, (method, (colour, marker)) in enumerate(METHOD_STYLES.items()):
-                held = part[part["method"] == method].set_index(["q", "truth"])["held"]
+                coverage = part[part["method"] == method].set_index(["q", "truth"])["coverage"]
                 heights = [row + 0.14 * (place - 2) for row in range(len(rows))]
                 shape = {"marker": marker, "color": INK[colour], "s": 24, "clip_on": False, "zorder": 3}
                 label = METHOD_NAMES.get(method, method)
-                ax.scatter([100.0 * held[row] for row in rows], heights, label=label, linewidths=1.2, **shape)
+                ax.scatter([100.0 * coverage[row] for row in rows], heights, label=label, linewidths=1.2, **shape)
             ax.axvline(95.0, color="0.35", linewidth=1.0, linestyle=(0, (4, 1.5)))
             ax.set_title(f"{words}, bins of {size:,}", loc="left", fontsize=10)
             ax.set_yticks(range(len(rows)), [f"{q}, {truth}" for q, truth in rows], fontsize=8.5)
@@ -262,7 +263,7 @@ def run_noise(effort: Effort, folder: Path | None) -> None:
     table = named(noise_study(designs, n_replications=effort.noise, n_draws=effort.draws))
     columns = ["q", "truth", "n_samples", "true_error", "binned_error", "naive", "corrected", "corrected_sd"]
     markdown("Naive and split-sample error, 100,000 pairs in bins of 1,000", table[columns], 4)
-    columns = ["q", "truth", "n_samples", "naive_rejected", "rejected", "held"]
+    columns = ["q", "truth", "n_samples", "naive_rejected", "rejected", "coverage"]
     markdown("Share rejected at .05, and share of intervals that hold the binned error", table[columns])
     save(noise_figure(table), folder, "study-noise.png")
 

@@ -1,6 +1,6 @@
-"""Calibration of probabilities: is what is said with 70% true in 70% of cases? Arrays in, results out.
+"""Calibration of probabilities: do predictions of 70% come true in 70% of cases? Arrays in, results out.
 
-Names load where they are first used.
+The main measures, recalibrators and tables are here; the rest is in the subpackages.
 """
 
 import lazy_loader

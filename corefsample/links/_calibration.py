@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
+from corefsample.calibration.binning import BlockBins, Norm, checked_norm
 from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.measures import (
     BrierDecomposition,
-    Norm,
     ReliabilityCurve,
     binned_error,
     brier_decomposition,
     curve_of_bins,
-    require_norm,
 )
 from corefsample.calibration.tables import CalibrationTable
 from corefsample.errors import InputError
@@ -190,7 +189,7 @@ def calibrate_links(
     ----------
     Nguyen & O'Connor (2015), section 5.3.
     """
-    require_norm(norm, debiased=False)
+    checked_norm(norm)
     _checks.whole("bin_size", bin_size, 1)
     _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:

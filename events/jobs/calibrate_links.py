@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from corefsample import _checks
-from corefsample.calibration.measures import NORMS, Norm
+from corefsample.calibration.binning import NORMS, Norm
 from corefsample.documents import ON_ERROR
 from corefsample.errors import InputError
 from corefsample.files import PathLike
@@ -53,7 +53,7 @@ class CalibrateOptions:
     bin_size
         Target size of the adaptive bins, at least 1.
     norm
-        rms, mse, l1 or max: see `corefsample.calibration.binned_error`.
+        rms, mse, l1 or max: see `corefsample.calibration.measures.binned_error`.
     level
         Level of the intervals, in (0, 1).
     n_resamples

@@ -8,7 +8,8 @@ from hypothesis import given
 from strategies.documents import Lists, antecedent_lists
 
 from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.calibration import Design, block_bin_pairs, synthetic_pairs
+from corefsample.calibration.binning import block_bin_pairs
+from corefsample.calibration.studies import Design, synthetic_pairs
 from corefsample.documents import Tokens
 
 

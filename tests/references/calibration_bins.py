@@ -23,7 +23,7 @@ def ties(pairs: Sequence[Pair]) -> list[Bin]:
 
 
 def bins_by_size(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
-    """A bin closes once it holds `bin_size` pairs; a short last one joins the one before."""
+    """A bin closes once it has `bin_size` pairs; a short last one joins the one before."""
     bins: list[Bin] = [[]]
     for tie in ties(pairs):
         if len(bins[-1]) >= bin_size:
@@ -114,7 +114,7 @@ Key = tuple[Hashable, Hashable, float]
 
 
 def fine_bin(q: float) -> tuple[bool, int, int]:
-    """What tells fine bins apart: the side of one half, and exponent and leading digits of the distance to its end."""
+    """Key of a fine bin: the side of one half, and exponent and leading digits of the distance to its end."""
     x = min(q, 1 - q)
     if x == 0.0 or x < 2.0**-1022:
         return q > 0.5, -2000 if x == 0.0 else -1999, 0

@@ -14,7 +14,7 @@ Bin = list[Pair]
 
 
 def adaptive_bins(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
-    """Bins that close at the first value after which they hold enough; a short last one joins the one before it."""
+    """Bins that close at the first value after which they have enough pairs; a short last one joins the one before."""
     bins: list[Bin] = [[]]
     for _, tied in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
         if len(bins[-1]) >= bin_size:
@@ -27,7 +27,7 @@ def adaptive_bins(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
 
 
 def combined(gaps: Sequence[float], sizes: Sequence[float], norm: str) -> float:
-    """Error of bins, from the gap of each and its number of pairs; empty ones do not count."""
+    """Error of bins, from the gap of each and its number of pairs; empty ones have no weight."""
     there = [(abs(gap), size) for gap, size in zip(gaps, sizes, strict=True) if size > 0]
     total = math.fsum(size for _, size in there)
     if norm == "max":
@@ -63,8 +63,8 @@ def simulated_error(bins: Sequence[Bin], normals: Iterator[float], norm: str) ->
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def bootstrap_law(bins: Sequence[Bin], norm: str) -> list[tuple[float, float, float]]:
-    """Of every resample of documents: its error, its noise (the error of gaps less those of all), its probability."""
+def bootstrap_distribution(bins: Sequence[Bin], norm: str) -> list[tuple[float, float, float]]:
+    """Error, noise (the error of gaps minus those of all documents) and probability of every resample of documents."""
     documents = sorted({document for each in bins for _, _, document in each})
     gaps = [mean_gap(each) for each in bins]
     law: dict[tuple[int, ...], tuple[float, float, float]] = {}
@@ -79,7 +79,7 @@ def bootstrap_law(bins: Sequence[Bin], norm: str) -> list[tuple[float, float, fl
 
 
 def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
-    """Error of every way to give each document's residuals a sign."""
+    """Error of every choice of signs for the documents' residuals."""
     documents = sorted({document for each in bins for _, _, document in each})
     errors = []
     for signs in itertools.product((1.0, -1.0), repeat=len(documents)):
@@ -95,7 +95,7 @@ def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:
 def inverted_interval(
     estimate: float, errors: Sequence[float], noise: Sequence[float], quantiles: tuple[float, float, float, float]
 ) -> tuple[float, float]:
-    """Ends of the squared errors e, on a grid, about which an estimate like the one found is no surprise.
+    """Ends of the squared errors e, on a grid, that the estimate does not contradict.
 
     The quantiles are the low and high ones of noise and of errors. Estimates of e are expected at e plus the mean of
     the noise, no further below and above than a reach whose square is linear in e. An estimate below the mean of the
@@ -111,15 +111,15 @@ def inverted_interval(
 
     top = 4.0 * max(*errors, estimate)
     grid = [top * step / 100_000 for step in range(100_001)]
-    kept = [e for e in grid if e - reach(below, e) <= max(0.0, estimate - mean_noise) <= e + reach(above, e)]
-    return min(kept), max(kept)
+    inside = [e for e in grid if e - reach(below, e) <= max(0.0, estimate - mean_noise) <= e + reach(above, e)]
+    return min(inside), max(inside)
 
 
 # --- labels under perfect calibration ----------------------------------------------------------------------
 
 
 def exact_p_value(bins: Sequence[Bin], norm: str) -> float:
-    """P(error >= the one found) where every label is Bernoulli(q), by adding up all labellings."""
+    """P(error >= the observed one) if every label is Bernoulli(q), summed over all labellings."""
     found = binned_error(bins, norm)
     pairs = [pair for each in bins for pair in each]
     total = 0.0
@@ -135,7 +135,7 @@ def exact_p_value(bins: Sequence[Bin], norm: str) -> float:
 
 
 def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Ends at which the binomial tail of the hits found is (1 - level) / 2, by bisection."""
+    """Ends at which the binomial tail of the observed hits is (1 - level) / 2, by bisection."""
     tail = (1.0 - level) / 2.0
 
     def probability(p: float, counts: range) -> float:
@@ -164,15 +164,15 @@ def split_sample_square(
     half: int,
     bin_size: int,
 ) -> float:
-    """Squared error of one half against the labels in bins of the other, less the scatter; mean of both ways."""
+    """Squared error of one half against the labels in bins of the other, minus the scatter; mean of both halves."""
     squares = []
-    for by, told in (hits, hits[::-1]):
+    for by, counts in (hits, hits[::-1]):
         rows = [(by[i] / half, i) for i in range(len(labels))]
         bins = adaptive_bins([(share, 0, i) for share, i in rows], bin_size)
         terms = []
         for each in bins:
             members = [i for _, _, i in each]
-            residual = {i: told[i] / half - labels[i] for i in members}
+            residual = {i: counts[i] / half - labels[i] for i in members}
             mean = math.fsum(residual.values()) / len(members)
             inside = sorted({documents[i] for i in members})
             scatter = [

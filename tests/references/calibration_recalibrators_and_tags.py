@@ -98,7 +98,7 @@ def bins_of_equal_width(pairs: Sequence[Pair], n_bins: int) -> list[list[Pair]]:
 
 
 def rms(bins: Sequence[Sequence[Pair]], n: float) -> float:
-    """Root of the mean square distance of mean prediction and mean label, by bins, over n."""
+    """Root of the mean square distance of mean prediction and mean label, over bins, divided by n."""
     squares = 0.0
     for content in bins:
         weights = [w for _, _, w in content]
@@ -147,7 +147,7 @@ def kranzlein_groups(counts: Mapping[str, int], n_groups: int) -> list[list[str]
 
 
 def equal_groups(counts: Mapping[str, int], n_groups: int) -> list[list[str]]:
-    """Groups that close at an equal share of what the closed ones have left."""
+    """Groups that close at an equal share of the mass outside closed groups."""
     tags = sorted(counts, key=lambda name: (-counts[name], name))
     groups: list[list[str]] = []
     while len(groups) < n_groups - 1:

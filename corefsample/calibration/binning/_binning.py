@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
 from corefsample.calibration.binning import _kernels
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._cells import BinRule, bin_rule, bins_of_cells, cell_ends, inner_edges
-from corefsample.calibration.binning._rows import (
+from corefsample.calibration.binning._cells import BinRule, bin_rule, bins_of_cells, filled_ends
+from corefsample.calibration.binning._kernels import Labels
+from corefsample.calibration.binning._validation import (
     LEVEL_TOLERANCE,
-    Codes,
-    Floats,
-    Ints,
-    Labels,
+    checked_n_samples,
     coded,
-    n_levels,
-    refuse_levels,
-    refuse_pairs,
+    pair_arrays,
     require_levels,
     require_pairs,
-    whole_numbers,
 )
-
-__all__ = ["bin_pairs", "block_bin_pairs"]
-
-Words = npt.NDArray[np.uint64]
 
 
 def bin_pairs(
@@ -39,11 +33,12 @@ def bin_pairs(
 ) -> ReliabilityBins:
     """Sum prediction-label pairs by bin of the prediction.
 
-    Pairs of equal prediction always share a bin, so the order of the rows changes nothing, not even in the last bit.
+    Pairs of equal prediction always share a bin, so the order of the rows cannot change the result, not even its last
+    bit.
 
-    - Adaptive bins, by size: walking up the distinct predictions, a bin closes at the first one after which it holds
-      at least `bin_size` pairs. A last bin short of that joins the one before it. Where no two predictions are
-      equal, this is Algorithm 1; fewer pairs than `bin_size` make one bin.
+    - Adaptive bins, by size: going up the distinct predictions, a bin closes at the first one after which it has at
+      least `bin_size` pairs. A last bin with fewer joins the one before it. Where no two predictions are equal, this
+      is Algorithm 1; fewer pairs than `bin_size` make one bin.
     - Adaptive bins, by number: a bin closes at the first prediction at or below which there lie at least 1, 2, ... of
       `n_bins` equal shares of the pairs. A tie that spans several shares closes one bin, so there may be fewer bins.
     - Uniform bins: [lo, hi) of equal width, the last one closed, so that q = 1 belongs to it; empty ones are left out.
@@ -55,25 +50,24 @@ def bin_pairs(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size
-        Target size of adaptive bins; 5,000 where `n_bins` is not given either.
+        Target size of adaptive bins; 5,000 if `n_bins` is not given either.
     n_bins
-        Number of bins, at most n_pairs; 15 uniform bins where it is not given.
+        Number of bins, at most n_pairs; by default there are 15 uniform bins.
     strategy
         "adaptive" or "uniform".
     n_samples
-        S where every prediction is k / S (to 1e-9), or is given as the whole number k: pairs are then counted by k and
-        nothing is sorted. The result is the same.
+        S if every prediction is k / S (to 1e-9), or is given as the whole number k: pairs are then counted by k instead
+        of being sorted. The result is the same.
 
     Returns
     -------
     ReliabilityBins
-        With what was asked for; `n_bins` of it says how many bins there are.
 
     Raises
     ------
     ParameterError
-        If a prediction or a label breaks its rule, both are not of one length, there is no pair, or fewer pairs than
-        bins asked for.
+        If a prediction or a label breaks its rule, lengths differ, there is no pair, or there are fewer pairs than
+        requested bins.
 
     References
     ----------
@@ -89,30 +83,30 @@ def bin_pairs(
     """
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
-        return _bins_of_levels(_level_counts(q, y, n_levels(n_samples)), rule)[0]
-    return _bins_of_words(_sorted_words(*require_pairs(q, y)), rule)
+        return _bins_of_levels(_level_counts(q, y, checked_n_samples(n_samples)), rule)[0]
+    return _bins_of_words(_sorted_words(q, y), rule)
 
 
 def block_bin_pairs(
     q: npt.ArrayLike,
     y: npt.ArrayLike,
-    blocks: npt.ArrayLike,
+    documents: npt.ArrayLike,
     *,
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: Strategy = "adaptive",
     n_samples: int | None = None,
 ) -> BlockBins:
-    """Sum prediction-label pairs by block and bin: what a bootstrap by block needs.
+    """Sum prediction-label pairs by block (document) and bin, as a bootstrap by document needs them.
 
-    The bins are those of `bin_pairs`; the sums are then taken once more within each block.
+    The bins are those of `bin_pairs`.
 
     Parameters
     ----------
     q, y, bin_size, n_bins, strategy, n_samples
         As of `bin_pairs`.
-    blocks
-        Id of each pair's block, (n_pairs,): numbers or text. Rows of the result are in the order of the ids.
+    documents
+        Id of each pair's document, (n_pairs,): numbers or text. Rows of the result are in the order of the ids.
 
     Returns
     -------
@@ -125,23 +119,17 @@ def block_bin_pairs(
 
     Examples
     --------
-    >>> by_block = block_bin_pairs([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], ["b", "a", "a", "a"], bin_size=2)
-    >>> by_block.n
+    >>> blocks = block_bin_pairs([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], ["b", "a", "a", "a"], bin_size=2)
+    >>> blocks.n
     array([[1., 2.],
            [1., 0.]])
     """
-    return block_bins_named("blocks", q, y, blocks, bin_rule(bin_size, n_bins, strategy), n_samples)
-
-
-def block_bins_named(
-    name: str, q: npt.ArrayLike, y: npt.ArrayLike, blocks: npt.ArrayLike, rule: BinRule, n_samples: int | None
-) -> BlockBins:
-    """Do as `block_bin_pairs` with blocks that errors call by another name."""
+    rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
-        return _block_bins_of_levels(name, q, y, blocks, n_levels(n_samples), rule)
-    predictions, answers = require_pairs(q, y)
-    codes, names = coded(name, blocks, predictions)
-    words, digits = _packed(predictions, answers)
+        return _block_bins_of_levels(q, y, documents, checked_n_samples(n_samples), rule)
+    predictions, labels = pair_arrays(q, y)
+    codes, names = coded("documents", documents, predictions.shape[0])
+    words, digits = _packed(predictions, labels)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
     grouped, spare = np.empty_like(words), np.empty_like(words)
     _kernels.words_by_block(words, codes, indptr, grouped)
@@ -158,23 +146,23 @@ def block_bins_named(
 
 
 def _packed(q: Floats, y: Labels) -> tuple[Words, Ints]:
-    """Pairs as words, and the counts of their digits."""
+    """Return pairs as words, and the counts of their digits."""
     words = np.empty(q.shape[0], np.uint64)
     digits = np.zeros((_kernels.DIGITS, _kernels.DIGIT_VALUES), np.int64)
     if not _kernels.pack(q, y, words, digits):
-        refuse_pairs(q, y)
+        require_pairs(q, y)
     return words, digits
 
 
-def _sorted_words(q: Floats, y: Labels) -> Words:
-    words, digits = _packed(q, y)
+def _sorted_words(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
+    words, digits = _packed(*pair_arrays(q, y))
     _kernels.radix_sort(words, np.empty_like(words), digits)
     return words
 
 
-def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.uint8]]:
-    """Return new arrays of predictions and labels, sorted by prediction, then by label; or refuse them."""
-    words = _sorted_words(*require_pairs(q, y))
+def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
+    """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is wrong."""
+    words = _sorted_words(q, y)
     labels = (words & np.uint64(1)).astype(np.uint8)
     np.right_shift(words, np.uint64(1), out=words)
     return words.view(np.float64), labels
@@ -183,9 +171,7 @@ def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, npt.NDArra
 def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     rule.require(words.shape[0])
     if rule.strategy == "uniform":
-        edges = inner_edges(rule).view(np.uint64) << np.uint64(1)
-        ends = np.append(np.searchsorted(words, edges), words.shape[0])
-        ends = ends[np.diff(ends, prepend=0) > 0]
+        ends = filled_ends(words, rule.inner_edges.view(np.uint64) << np.uint64(1))
     else:
         ends = np.empty(rule.n_ends(words.shape[0]), np.int64)
         ends = ends[: _kernels.adaptive_ends(words, rule.bin_size or 0, rule.n_bins or 0, ends)].copy()
@@ -194,51 +180,75 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
     first, last = words[np.concatenate(([0], ends[:-1]))], words[ends - 1]
     q_min, q_max = ((each >> np.uint64(1)).view(np.float64) for each in (first, last))
-    asked = rule.strategy, rule.bin_size, rule.n_bins
-    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max, *asked)
+    options = rule.strategy, rule.bin_size, rule.n_bins
+    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max, *options)
 
 
 # --- counted pairs -----------------------------------------------------------------------------------------
 
 
+def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
+    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
+    cells = np.empty(np.size(q), np.int32)
+    return cells, _fill_levels(q, y, n_samples, _kernels.whole_level_cells, _kernels.level_cells, cells)
+
+
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> Ints:
-    """Pairs by level and label, int64 (n_samples + 1, 2)."""
+    """Count pairs by level and label: int64 (n_samples + 1, 2)."""
     counts = np.zeros(2 * (n_samples + 1), np.int64)
-    if whole_numbers(q):
-        levels, answers = require_levels(q, y)
-        if not _kernels.count_whole_levels(levels, answers, n_samples, counts):
-            refuse_levels(levels, answers, n_samples)
-    else:
-        predictions, answers = require_pairs(q, y)
-        if not _kernels.count_levels(predictions, answers, float(n_samples), LEVEL_TOLERANCE, counts):
-            refuse_levels(predictions, answers, n_samples)
+    _fill_levels(q, y, n_samples, _kernels.count_whole_levels, _kernels.count_levels, counts)
     return counts.reshape(-1, 2)
 
 
-def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Codes]:
-    """Bins of levels, and the bin of each level (of those without a pair: any)."""
+def _fill_levels(
+    q: npt.ArrayLike,
+    y: npt.ArrayLike,
+    n_samples: int,
+    of_counts: Callable[..., bool],
+    of_shares: Callable[..., bool],
+    result: Ints | Ints32,
+) -> Labels:
+    """Fill `result` by the kernel for whole numbers of samples or that for shares; return the labels."""
+    if np.asarray(q).dtype.kind in "iu":
+        predictions, labels = pair_arrays(q, y, dtype=np.int64)
+        good = of_counts(predictions, labels, n_samples, result)
+    else:
+        predictions, labels = pair_arrays(q, y)
+        good = of_shares(predictions, labels, float(n_samples), LEVEL_TOLERANCE, result)
+    if not good:
+        require_levels(predictions, labels, n_samples)
+    return labels
+
+
+def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
+    """Bins of levels, and the bin of each level (arbitrary for levels without a pair)."""
     n_samples = counts.shape[0] - 1
     n_all = counts.sum(axis=1)
     levels = np.flatnonzero(n_all)
     q = levels / n_samples
     n, ones = n_all[levels], counts[levels, 1].astype(np.float64)
-    ends = cell_ends(n, rule, q)
-    bins = bins_of_cells((n, q * n, q * q * n, ones, q * ones), q, q, ends, rule)
     bin_of = np.zeros(n_samples + 1, np.int32)
-    bin_of[levels] = np.repeat(np.arange(ends.shape[0], dtype=np.int32), np.diff(ends, prepend=0))
+    bins, bin_of[levels] = bins_of_cells((n, q * n, q * q * n, ones, q * ones), q, q, q, rule)
     return bins, bin_of
 
 
 def _block_bins_of_levels(
-    name: str, q: npt.ArrayLike, y: npt.ArrayLike, blocks: npt.ArrayLike, n_samples: int, rule: BinRule
+    q: npt.ArrayLike, y: npt.ArrayLike, documents: npt.ArrayLike, n_samples: int, rule: BinRule
 ) -> BlockBins:
-    bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples), rule)
-    if whole_numbers(q):
-        levels, answers = require_levels(q, y)
-    else:
-        predictions, answers = require_pairs(q, y)
-        levels = np.rint(predictions * n_samples).astype(np.int64)
-    codes, names = coded(name, blocks, levels)
-    n, sum_level, sum_y = (np.zeros((len(names), bins.n_bins)) for _ in range(3))
-    _kernels.block_level_sums(levels, answers, codes, bin_of, n, sum_level, sum_y)
+    levels, labels = level_cells(q, y, n_samples)
+    codes, names = coded("documents", documents, levels.shape[0])
+    counts = np.bincount(2 * levels + (labels == 1), minlength=2 * (n_samples + 1)).reshape(-1, 2)
+    bins, bin_of = _bins_of_levels(counts, rule)
+    # Sums of whole numbers, so the order of the pairs cannot change them.
+    n, sum_level, sum_y = (
+        sums_by_block(codes, bin_of[levels], (len(names), bins.n_bins), values) for values in (None, levels, labels)
+    )
     return BlockBins(bins, n, sum_level / n_samples, sum_y)
+
+
+def sums_by_block(
+    blocks: Ints32 | Ints, bins: Ints32 | Ints, shape: tuple[int, int], values: npt.ArrayLike | None = None
+) -> Floats:
+    """Sum values, or count rows, by block and bin: float64 of `shape` (n_blocks, n_bins)."""
+    sums = np.bincount(blocks * np.int64(shape[1]) + bins, values, shape[0] * shape[1])
+    return sums.astype(np.float64).reshape(shape)

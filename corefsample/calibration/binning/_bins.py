@@ -1,4 +1,4 @@
-"""What a binning leaves of prediction-label pairs: sums by bin, and by block and bin."""
+"""Prediction-label pairs summed by bin, and by block and bin."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from corefsample._arrays import Floats, Ints
+from corefsample.calibration.binning._results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["BlockBins", "ReliabilityBins", "Strategy"]
-
 Strategy = Literal["adaptive", "uniform"]
 STRATEGIES: tuple[Strategy, ...] = ("adaptive", "uniform")
-FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReliabilityBins:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReliabilityBins(Result):
     """Prediction-label pairs summed by bin of the prediction, bins ascending; arrays read-only, no bin empty.
 
     Attributes
@@ -33,32 +32,28 @@ class ReliabilityBins:
         outermost fine bins.
     strategy
         "adaptive" (equal mass) or "uniform" (equal width).
-    asked_bin_size, asked_n_bins
-        What was asked for; one of them is None.
+    requested_bin_size, requested_n_bins
+        The options of the binning; one of them is None.
 
     References
     ----------
     Nguyen & O'Connor (2015), Algorithm 1.
     """
 
-    n: npt.NDArray[np.int64]
-    sum_q: FloatArray
-    sum_q2: FloatArray
-    sum_y: FloatArray
-    sum_qy: FloatArray
-    q_min: FloatArray
-    q_max: FloatArray
+    n: Ints
+    sum_q: Floats
+    sum_q2: Floats
+    sum_y: Floats
+    sum_qy: Floats
+    q_min: Floats
+    q_max: Floats
     strategy: Strategy
-    asked_bin_size: int | None
-    asked_n_bins: int | None
-
-    def __post_init__(self) -> None:
-        for name in ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max"):
-            getattr(self, name).flags.writeable = False
+    requested_bin_size: int | None
+    requested_n_bins: int | None
 
     @property
     def n_bins(self) -> int:
-        """Number of bins there are, which ties and short data can make fewer than asked for."""
+        """Number of bins, which may be fewer than requested because of ties or too few pairs."""
         return int(self.n.shape[0])
 
     @property
@@ -67,39 +62,30 @@ class ReliabilityBins:
         return int(self.n.sum())
 
     @property
-    def mean_q(self) -> FloatArray:
+    def mean_q(self) -> Floats:
         """Mean prediction of each bin: float64 (n_bins,) in [0, 1]."""
         return self.sum_q / self.n
 
     @property
-    def mean_y(self) -> FloatArray:
+    def mean_y(self) -> Floats:
         """Share of positive labels in each bin: float64 (n_bins,) in [0, 1]."""
         return self.sum_y / self.n
 
     @property
-    def share_above(self) -> FloatArray:
-        """Share of all pairs that are in each bin or in a higher one: float64 (n_bins,), falling from 1."""
+    def share_above(self) -> Floats:
+        """Share of all pairs that are in each bin or in a higher one: float64 (n_bins,), decreasing from 1."""
         return np.asarray(np.cumsum(self.n[::-1])[::-1] / self.n_pairs)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a bin: bin, n, q_min, q_max, mean_q, mean_y."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "bin": np.arange(self.n_bins),
-                "n": self.n,
-                "q_min": self.q_min,
-                "q_max": self.q_max,
-                "mean_q": self.mean_q,
-                "mean_y": self.mean_y,
-            }
-        )
+        frame = self._columns("n", "q_min", "q_max", "mean_q", "mean_y")
+        frame.insert(0, "bin", np.arange(self.n_bins))
+        return frame
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BlockBins:
-    """The same sums once more by block (a document, whose pairs are not independent), bins as in `bins`.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockBins(Result):
+    """Sums by block (a document, whose pairs are not independent) and bin.
 
     Attributes
     ----------
@@ -110,13 +96,9 @@ class BlockBins:
     """
 
     bins: ReliabilityBins
-    n: FloatArray
-    sum_q: FloatArray
-    sum_y: FloatArray
-
-    def __post_init__(self) -> None:
-        for array in (self.n, self.sum_q, self.sum_y):
-            array.flags.writeable = False
+    n: Floats
+    sum_q: Floats
+    sum_y: Floats
 
     @property
     def n_blocks(self) -> int:

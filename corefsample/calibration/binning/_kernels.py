@@ -7,8 +7,8 @@ Legend of dimensions and names
     c    : cell of a grid (a fine bin)       k : level of q = k / S
 
 A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
-left by one, and y in the lowest bit. Nothing is lost, and words sort by q, then by y; so a sum over sorted words
-does not depend on the order of the rows, in the last bit either. The shift drops the sign of -0.0.
+left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
+cannot change even the last bit of a sum over sorted words. The shift drops the sign of -0.0.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints32, Words
 from corefsample._jit import inlined, kernel
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]  # uint8, int64 or float64: each compiled on its own
+Labels = npt.NDArray[Any]  # uint8, int64 or float64: each type is compiled separately
 
 U1 = np.uint64(1)
 DIGITS = 8  # of DIGIT_BITS bits each
@@ -68,7 +65,7 @@ def count_digits(words: Words, digits: Ints) -> None:
 
 @kernel
 def radix_sort(words: Words, spare: Words, digits: Ints) -> None:
-    """Sort words, digit by digit from the lowest; `digits` holds their counts and is used up.
+    """Sort words, digit by digit from the lowest; `digits` holds their counts and is overwritten.
 
     Eight passes of 256 streams beat NumPy's vectorised sort where compressed stores are slow, and take the same time
     whatever the distribution; a digit that all words share costs nothing.
@@ -122,8 +119,8 @@ def sort_stretches(words: Words, indptr: Ints, spare: Words) -> None:
 
 @inlined
 def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
-    """Pairs that must lie at or below the value that closes the bin which begins at pair `start`."""
-    if n_bins > 0:  # the least share of 1 / n_bins that lies above; those that a tie jumped over are gone
+    """Number of pairs at or below the value that closes the bin which begins at pair `start`."""
+    if n_bins > 0:  # the next multiple of 1 / n_bins; those within a tie are skipped
         share = start * n_bins // n + 1
         return (share * n + n_bins - 1) // n_bins
     return start + bin_size
@@ -131,7 +128,7 @@ def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
 
 @kernel
 def adaptive_ends(words: Words, bin_size: int, n_bins: int, ends: Ints) -> int:
-    """Fill `ends` for sorted words by the tie rule, and return how many bins there are; n_bins > 0 rules."""
+    """Fill `ends` for sorted words by the tie rule, and return the number of bins; n_bins > 0 takes precedence."""
     n = words.shape[0]
     start = 0
     closed = 0
@@ -172,8 +169,8 @@ def sorted_sums(
 
 
 @kernel
-def words_by_block(words: Words, codes: Codes, indptr: Ints, grouped: Words) -> None:
-    """Bring the words of a block together: those of block t go to grouped[indptr[t]:indptr[t + 1]]."""
+def words_by_block(words: Words, codes: Ints32, indptr: Ints, grouped: Words) -> None:
+    """Group words by block: those of block t go to grouped[indptr[t]:indptr[t + 1]]."""
     places = indptr[:-1].copy()
     for i in range(words.shape[0]):
         t = codes[i]
@@ -210,7 +207,7 @@ def _level_cell(q, label, n_samples, tolerance):  # type: ignore[no-untyped-def]
 @kernel
 def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, counts: Ints) -> bool:
     """Count pairs by level and label: counts[2 * k + y]; False if a q or a y breaks its rule."""
-    # Two tables in turn: neighbours often share a level, and an addition waits for the one before it.
+    # Two tables in turn: neighbours often share a level, and then an addition has to wait for the previous one.
     other = np.zeros(counts.shape[0], np.int64)
     n = q.shape[0]
     good = True
@@ -267,14 +264,25 @@ def adaptive_cell_ends(counts: Ints, bin_size: int, n_bins: int, ends: Ints) -> 
 
 
 @kernel
-def block_level_sums(
-    levels: Ints, y: Labels, codes: Codes, bin_of: Codes, n: Floats, sum_level: Floats, sum_y: Floats
-) -> None:
-    """Sums by block and bin of pairs of which the level is known; whole numbers, so that their order is nothing."""
+def level_cells(q: Floats, y: Labels, n_samples: float, tolerance: float, cells: Ints32) -> bool:
+    """Level of each pair, from its prediction; False if a q or a y breaks its rule."""
+    good = True
+    for i in range(q.shape[0]):
+        p, label = q[i], y[i]
+        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        k = np.int64(p * n_samples + 0.5) if fine else 0
+        good &= fine & (abs(p - k / n_samples) <= tolerance)
+        cells[i] = k
+    return good
+
+
+@kernel
+def whole_level_cells(levels: Ints, y: Labels, n_samples: int, cells: Ints32) -> bool:
+    """Level of each pair, given as a whole number; False if a level or a y breaks its rule."""
+    good = True
     for i in range(levels.shape[0]):
-        t = codes[i]
-        k = levels[i]
-        b = bin_of[k]
-        n[t, b] += 1.0
-        sum_level[t, b] += float(k)
-        sum_y[t, b] += float(y[i])
+        k, label = levels[i], y[i]
+        fine = (k >= 0) & (k <= n_samples) & ((label == 0) | (label == 1))
+        good &= fine
+        cells[i] = k if fine else 0
+    return good

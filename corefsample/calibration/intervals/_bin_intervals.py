@@ -6,40 +6,37 @@ from statistics import NormalDist
 from typing import Literal, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning import BlockBins, ReliabilityBins
-from corefsample.calibration.intervals._options import require_bins, require_blocks, require_level
+from corefsample.calibration.intervals._options import checked_level, require_bins, require_blocks
 
-__all__ = ["BinMethod", "bin_intervals"]
-
-FloatArray = npt.NDArray[np.float64]
 BinMethod = Literal["normal", "clopper-pearson"]
 
 
 def bin_intervals(
     bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "normal"
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Confidence interval of the share of positive labels in each bin, one bin at a time.
 
     Parameters
     ----------
     bins
-        Sums by bin: the pairs are taken to be independent. Sums by block and bin: they may depend on each other
-        within a block, and the spread is that between blocks.
+        Sums by bin, which assumes independent pairs, or sums by block and bin: pairs of one block may then depend on
+        each other, and the spread is that between blocks.
     level
         In (0, 1).
     method
-        "normal": the share plus and minus z standard errors, cut at 0 and 1; of no width where all labels agree.
-        "clopper-pearson": exact binomial; with blocks, of as many independent pairs as would have the same standard
-        error (Korn & Graubard), at most those there are.
+        "normal": the share plus and minus z standard errors, cut at 0 and 1; of width 0 if all labels agree.
+        "clopper-pearson": exact binomial; with blocks, for the number of independent pairs that would have the same
+        standard error (Korn & Graubard), at most the number of pairs.
 
     Returns
     -------
     lower, upper
-        float64 (n_bins,) in [0, 1]. With blocks, a bin whose pairs all come from one block gives no measure of their
-        spread: its interval is [0, 1].
+        float64 (n_bins,) in [0, 1]. With blocks, the spread of a bin whose pairs all come from one block is unknown,
+        and its interval is [0, 1].
 
     Raises
     ------
@@ -51,7 +48,7 @@ def bin_intervals(
     Nguyen & O'Connor (2015), Algorithm 2 and Figure 1; Clopper & Pearson (1934), Biometrika 26; Korn & Graubard (1998),
     Survey Methodology 24.
     """
-    tail = (1.0 - require_level(level)) / 2.0
+    tail = (1.0 - checked_level(level)) / 2.0
     method = cast("BinMethod", _checks.choice("method", method, get_args(BinMethod)))
     blocks = bins if isinstance(bins, BlockBins) else None
     sums = require_bins(bins) if blocks is None else require_blocks(blocks).bins
@@ -67,7 +64,7 @@ def bin_intervals(
 
         pairs = n / np.maximum(effect, 1.0)
         hits, misses = share * pairs, (1.0 - share) * pairs
-        with np.errstate(invalid="ignore"):  # beta's law wants positive parameters: the ends are set below
+        with np.errstate(invalid="ignore"):  # the beta distribution needs positive parameters; these ends are set below
             low, high = beta.ppf(tail, hits, misses + 1.0), beta.isf(tail, hits + 1.0, misses)
         lower, upper = np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
     if blocks is not None:
@@ -75,12 +72,10 @@ def bin_intervals(
     return lower, upper
 
 
-def _design_effects(
-    blocks: BlockBins, share: FloatArray, variance: FloatArray, spread: npt.NDArray[np.int64]
-) -> FloatArray:
-    """How many times the variance of a bin's share is that of independent pairs: float64 (n_bins,).
+def _design_effects(blocks: BlockBins, share: Floats, variance: Floats, spread: Ints) -> Floats:
+    """Ratio of the variance of a bin's share to that of independent pairs: float64 (n_bins,).
 
-    Where all labels agree the bin itself does not say, and the effect over all bins stands in.
+    If all labels of a bin agree, its own ratio is unknown, and that over all bins is used.
     """
     n = blocks.bins.n
     squares = np.square(blocks.sum_y - share * blocks.n).sum(axis=0)

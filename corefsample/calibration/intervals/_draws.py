@@ -1,34 +1,32 @@
-"""Random draws of a binned error: plain arrays in, one error a draw out; what is checked and documented is elsewhere.
+"""Random draws of a binned error: plain arrays in, one error a draw out; callers check their arguments.
 
 Legend of dimensions and names
     s : draw     b : bin     k : block (a document)
-    gap       : share of positive labels less mean prediction, in a bin
+    gap       : share of positive labels minus mean prediction, in a bin
     weight    : share of the pairs that lie in a bin
-An error here is on its additive scale: of norm "rms" the mean square, whose root the caller takes.
+Errors are on their additive scale: for norm "rms" the mean square, whose root the caller takes.
 
-Draws are made in chunks, which bound memory; they change no result.
+Draws are made in chunks to bound memory; the size of the chunks cannot change the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-Norm = Literal["rms", "mse", "l1", "max"]
+from corefsample._arrays import Floats
+from corefsample.calibration.binning import Norm
 
 # Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.
 CHUNK = 2**16
-# The same where a chunk is a matrix product: the threads of a product wait for each other at its end, and on a machine
-# with other work to do many small products take several times as long as a few large ones.
+# The same for matrix products: the threads of a product wait for each other at its end, so on a busy machine many small
+# products take several times as long as a few large ones.
 PRODUCT_CHUNK = 2**20
-# From this variance on, a bin's sum of labels is drawn from the normal law: its fourth cumulant is then within 2% of
-# the square of its variance, and the error's law, a sum over bins, closer still.
+# From this variance on, a bin's sum of labels is drawn from a normal distribution: its fourth cumulant is then within
+# 2% of the square of its variance, and the distribution of the error, a sum over bins, is even closer to normal.
 NORMAL_FROM = 50.0
-# From this number of trials on, rounding it changes the variance of a matched binomial law by less than 1%.
+# From this number of trials on, rounding it changes the variance of a matched binomial distribution by less than 1%.
 WHOLE_FROM = 50.0
 
 
@@ -37,7 +35,7 @@ def _chunks(n_draws: int, width: int, size: int) -> Iterator[slice]:
     return (slice(first, min(first + step, n_draws)) for first in range(0, n_draws, step))
 
 
-def errors_of_gaps(gaps: FloatArray, weights: FloatArray, norm: Norm) -> FloatArray:
+def errors_of_gaps(gaps: Floats, weights: Floats, norm: Norm) -> Floats:
     """Error of each row of gaps (n_draws, n_bins), which it overwrites; weights (n_bins,)."""
     if norm in ("rms", "mse"):
         np.multiply(gaps, gaps, out=gaps)
@@ -46,22 +44,22 @@ def errors_of_gaps(gaps: FloatArray, weights: FloatArray, norm: Norm) -> FloatAr
     return np.asarray(gaps.max(axis=1, initial=0.0) if norm == "max" else gaps @ weights)
 
 
-def _joined(first: FloatArray, second: FloatArray, norm: Norm) -> FloatArray:
+def _joined(first: Floats, second: Floats, norm: Norm) -> Floats:
     """Error of two sets of bins, from the errors of each."""
     return np.maximum(first, second) if norm == "max" else first + second
 
 
 def simulated(
-    n: FloatArray, mean_q: FloatArray, mean_y: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+    n: Floats, mean_q: Floats, mean_y: Floats, norm: Norm, n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Errors of Algorithm 2, each bin's share of positives drawn around its estimate and clipped to [0, 1]; and noise.
 
-    The noise of a draw is the error of the drawn shares less the estimated ones: what chance alone shows.
+    The noise of a draw is the error of the drawn shares minus the estimated ones: the effect of chance alone.
     """
     weights = n / n.sum()
     scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
-    moves = scale > 0.0  # bins of one label do not: no draws are spent on them
-    at_rest = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
+    moves = scale > 0.0  # bins with one label only have no spread, so they need no draws
+    constant = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
     share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
     errors, noise = np.empty(n_draws), np.empty(n_draws)
     for rows in _chunks(n_draws, share.size, CHUNK):
@@ -72,16 +70,16 @@ def simulated(
         np.clip(drawn, 0.0, 1.0, out=drawn)
         drawn -= prediction
         errors[rows] = errors_of_gaps(drawn, weight, norm)
-    return _joined(errors, at_rest, norm), noise
+    return _joined(errors, constant, norm), noise
 
 
 def bootstrapped(
-    n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+    n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Errors of blocks drawn with replacement, n and residual (sum of q - y) being (n_blocks, n_bins); and noise.
 
     The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product. The noise of a
-    draw is the error of its bins' mean residuals less those of all blocks: what chance alone shows.
+    draw is the error of its bins' mean residuals minus those of all blocks: the effect of chance alone.
     """
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
@@ -100,7 +98,7 @@ def bootstrapped(
     return errors, noise
 
 
-def errors_of_sums(n: FloatArray, residual: FloatArray, norm: Norm) -> FloatArray:
+def errors_of_sums(n: Floats, residual: Floats, norm: Norm) -> Floats:
     """Error of each row of sums (n_draws, n_bins), overwriting the residuals; a bin may be empty."""
     n_pairs, divisor = n.sum(axis=1), np.maximum(n, 1.0)  # an empty bin has a residual of 0
     if norm == "max":
@@ -113,8 +111,8 @@ def errors_of_sums(n: FloatArray, residual: FloatArray, norm: Norm) -> FloatArra
     return np.asarray(residual.sum(axis=1) / n_pairs)
 
 
-def sign_flipped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Errors after the residuals (n_blocks, n_bins) of each block, all together, keep or change their sign."""
+def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Errors after the residuals (n_blocks, n_bins) of randomly chosen blocks change their sign, all bins together."""
     n_blocks, n_bins = residual.shape
     total = n.sum(axis=0)
     weights, mean_residual = total / total.sum(), residual / total
@@ -130,9 +128,7 @@ def sign_flipped(n: FloatArray, residual: FloatArray, norm: Norm, n_draws: int, 
 # --- labels under perfect calibration ----------------------------------------------------------------------
 
 
-def calibrated(
-    n: FloatArray, sum_q: FloatArray, sum_q2: FloatArray, norm: Norm, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
+def calibrated(n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_draws: int, rng: np.random.Generator) -> Floats:
     """Errors of labels that are Bernoulli(q): a bin's sum of labels has mean sum_q and variance sum_q - sum_q2."""
     weights = n / n.sum()
     variance = np.maximum(sum_q - sum_q2, 0.0)
@@ -142,7 +138,7 @@ def calibrated(
         gaps = rng.standard_normal((rows.stop - rows.start, int(normal.sum())))
         gaps *= (np.sqrt(variance) / n)[normal]
         errors[rows] = errors_of_gaps(gaps, weights[normal], norm)
-    # The nearer label is counted, so that a bin near 1 is drawn as its mirror image near 0: the error is the same.
+    # A bin near 1 is drawn as its mirror image near 0, which has the same error.
     flipped = sum_q > n / 2.0
     mean = np.where(flipped, n - sum_q, sum_q)
     few = np.flatnonzero(~normal & (variance > 0.0) & (mean > 0.0))
@@ -154,12 +150,13 @@ def calibrated(
     return errors
 
 
-def matched_sums(mean: FloatArray, variance: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw whole numbers, (n_bins, n_draws), of a given mean and of a variance below it, as sums of few labels have.
+def matched_sums(mean: Floats, variance: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw whole numbers, (n_bins, n_draws), with a given mean and a variance below it, as sums of few labels have.
 
-    A binomial law of mean mu and variance v has t = mu^2 / (mu - v) trials. Where that is no whole number, the laws
-    with the whole numbers on either side are mixed, which keeps the mean and makes the variance exact. A number below
-    the mean cannot be; then the narrowest law of that mean stands in, on the whole numbers next to it.
+    A binomial distribution of mean mu and variance v has t = mu^2 / (mu - v) trials. Where t is not a whole number, the
+    distributions with the whole numbers on either side are mixed, which keeps the mean and makes the variance exact.
+    There cannot be fewer trials than the mean; then the narrowest distribution of that mean, on the two whole numbers
+    next to it, is used instead.
     """
     trials = np.floor(mean * mean / np.maximum(mean - variance, mean * mean / 2.0**53) + 1e-9)
     possible = trials >= mean

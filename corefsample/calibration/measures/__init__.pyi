@@ -1,14 +1,11 @@
 from ._corp import CorpDecomposition as CorpDecomposition
 from ._corp import corp_decomposition as corp_decomposition
-from ._error import INTERVALS as INTERVALS
-from ._error import NORMS as NORMS
 from ._error import CalibrationError as CalibrationError
 from ._error import IntervalKind as IntervalKind
-from ._error import Norm as Norm
 from ._error import binned_error as binned_error
 from ._error import calibration_error as calibration_error
 from ._error import calibration_error_from_table as calibration_error_from_table
-from ._error import require_norm as require_norm
+from ._error import resolved_interval as resolved_interval
 from ._reliability import ReliabilityCurve as ReliabilityCurve
 from ._reliability import curve_of_bins as curve_of_bins
 from ._reliability import reliability_curve as reliability_curve
@@ -17,5 +14,4 @@ from ._scores import brier_decomposition as brier_decomposition
 from ._scores import brier_score as brier_score
 from ._scores import log_loss as log_loss
 from ._split_sample import SplitSampleError as SplitSampleError
-from ._split_sample import SquaredNorm as SquaredNorm
 from ._split_sample import split_sample_error as split_sample_error

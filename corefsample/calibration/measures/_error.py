@@ -1,10 +1,9 @@
-"""Calibration error: how far predictions lie from the frequencies of what they predict."""
+"""Calibration error: the distance of predictions from the frequencies of what they predict."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,29 +11,21 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.calibration.binning import (
     BlockBins,
+    Norm,
     ReliabilityBins,
+    Result,
     Strategy,
     bin_pairs,
-    bin_rule,
-    block_bins_named,
+    block_bin_pairs,
+    checked_norm,
+    error_of_gaps,
     require_length,
 )
+from corefsample.calibration.intervals import bootstrap_interval, checked_level, simulated_interval
+from corefsample.calibration.tables import CalibrationTable
 from corefsample.errors import ParameterError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from corefsample.calibration.intervals import Interval
-    from corefsample.calibration.tables import CalibrationTable
-
-__all__ = ["CalibrationError", "Norm", "binned_error", "calibration_error", "calibration_error_from_table"]
-
 IntervalKind = Literal["auto", "simulated", "bootstrap"]
-INTERVALS: tuple[IntervalKind, ...] = ("auto", "simulated", "bootstrap")
-Norm = Literal["rms", "mse", "l1", "max"]
-NORMS: tuple[Norm, ...] = ("rms", "mse", "l1", "max")
-SQUARED: tuple[Norm, ...] = ("rms", "mse")
-Floats = npt.NDArray[np.float64]
 
 
 def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
@@ -47,10 +38,10 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     - "l1": sum of n_b / n * |d_b|, known as expected calibration error
     - "max": the largest |d_b|
 
-    The squared ones are too large by the sampling variance of the shares, the more so the smaller the bins: perfectly
-    calibrated predictions do not give 0. Debiased, an unbiased estimate p (1 - p) / (n_b - 1) of each bin's variance
-    is taken off, p being its share of positive labels. It is exact where a bin's predictions are all alike and takes
-    off slightly too much where they differ. A bin of one pair has no such estimate, and nothing is taken off there.
+    The squared ones are too large by the sampling variance of the shares, especially with small bins: perfectly
+    calibrated predictions do not give 0. The debiased error subtracts an unbiased estimate p (1 - p) / (n_b - 1) of
+    each bin's variance, where p is its share of positive labels. It is exact if all predictions of a bin are equal,
+    and subtracts slightly too much if they differ. A bin of one pair has no such estimate; nothing is subtracted.
 
     Parameters
     ----------
@@ -59,17 +50,17 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     norm
         "rms", "mse", "l1" or "max".
     debiased
-        Take the sampling variance off; for "rms" and "mse" alone.
+        Subtract the sampling variance; for "rms" and "mse" only.
 
     Returns
     -------
     float
-        In [0, 1]. The debiased "mse" can be negative, which says that no miscalibration shows; "rms" is then 0.
+        In [0, 1]. The debiased "mse" can be negative if there is no detectable miscalibration; "rms" is then 0.
 
     Raises
     ------
     ParameterError
-        If the norm is unknown, or is to be debiased and is not a squared one.
+        If the norm is unknown, or `debiased` is set and it is not a squared one.
 
     References
     ----------
@@ -78,35 +69,19 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
 
     Examples
     --------
-    >>> from corefsample.calibration import bin_pairs
+    >>> from corefsample.calibration.binning import bin_pairs
     >>> bins = bin_pairs([0.2, 0.2, 0.6, 0.6], [0, 0, 1, 0], n_bins=2)
     >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
     0.15
     """
-    require_norm(norm, debiased)
-    distance = bins.mean_q - bins.mean_y
-    if norm == "max":
-        return float(np.abs(distance).max())
-    weights = bins.n / bins.n_pairs
-    if norm == "l1":
-        return float(weights @ np.abs(distance))
-    squares = distance * distance
-    if debiased:
-        p = bins.mean_y
-        squares = squares - p * (1.0 - p) / np.maximum(bins.n - 1, 1)
-    error = float(weights @ squares)
-    return error if norm == "mse" else math.sqrt(max(error, 0.0))
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
+    p = bins.mean_y
+    noise = p * (1.0 - p) / np.maximum(bins.n - 1, 1) if debiased else 0.0
+    return error_of_gaps(bins.mean_q - p, bins.n, norm, noise)
 
 
-def require_norm(norm: str, debiased: bool) -> None:
-    """Refuse a norm that is unknown, or that cannot be debiased where it is to be."""
-    _checks.choice("norm", norm, NORMS)
-    if debiased and norm not in SQUARED:
-        raise ParameterError(f"norm must be one of {', '.join(SQUARED)} to be debiased, got {norm!r}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrationError:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CalibrationError(Result):
     """A calibration error with its interval and the bins it comes from.
 
     Attributes
@@ -114,18 +89,18 @@ class CalibrationError:
     estimate
         In [0, 1]; a debiased "mse" can be negative.
     lower, upper
-        Ends of the confidence interval, in [0, 1]; None where none was asked for. They speak of the true error and
-        need not hold the estimate: see `simulated_interval` and `bootstrap_interval`.
+        Ends of the confidence interval of the true error, in [0, 1]; None without an interval. It may exclude the
+        estimate: see `simulated_interval` and `bootstrap_interval`.
     level
         Of the interval, in (0, 1).
     interval
-        How the interval was made, "simulated normal" for example, or None.
+        How the interval was computed, "simulated normal" for example, or None.
     norm
         "rms", "mse", "l1" or "max".
     debiased
-        Whether sampling variance was taken off.
+        Whether sampling variance was subtracted.
     bins
-        The pairs summed by bin, with the bins asked for and those there are.
+        The pairs summed by bin.
     """
 
     estimate: float
@@ -146,27 +121,6 @@ class CalibrationError:
     def n_bins(self) -> int:
         """Number of bins."""
         return self.bins.n_bins
-
-    def to_frame(self) -> pd.DataFrame:
-        """Table of one row: estimate, lower, upper, level, interval, norm, debiased, n_pairs, n_bins."""
-        import pandas as pd
-
-        names = ("estimate", "lower", "upper", "level", "interval", "norm", "debiased", "n_pairs", "n_bins")
-        return pd.DataFrame({name: [getattr(self, name)] for name in names})
-
-
-@dataclass(frozen=True, slots=True)
-class _IntervalRule:
-    """Which interval to make, and how."""
-
-    kind: IntervalKind | None
-    level: float
-    n_draws: int
-    seed: int
-
-    def bootstraps(self, known: bool) -> bool:
-        """Whether blocks are to be resampled, blocks being known or not."""
-        return self.kind == "bootstrap" or (self.kind == "auto" and known)
 
 
 def calibration_error(
@@ -194,27 +148,27 @@ def calibration_error(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size, n_bins, strategy
-        The bins, as of `bin_pairs`: adaptive ones of 5,000 pairs where nothing is said.
+        The bins, as of `bin_pairs`: by default adaptive ones of 5,000 pairs.
     norm, debiased
         The error, as of `binned_error`.
     documents
         Id of each pair's document, (n_pairs,): numbers or text. Pairs of one document are not independent.
     interval
-        "simulated" (Algorithm 2, of independent pairs; its inverted kind where the error is debiased), "bootstrap" (by
-        document), None, or "auto": the bootstrap where documents are given, else simulated.
+        "simulated" (Algorithm 2, for independent pairs; its inverted kind if the error is debiased), "bootstrap" (by
+        document), None, or "auto": the bootstrap if documents are given, otherwise simulated.
     level
         Of the interval, in (0, 1).
     n_resamples
-        Draws that the interval is made of, at least 2.
+        Number of draws for the interval, at least 2.
     seed
         Of the draws, in [0, 2^64).
     n_samples
-        S where every prediction is an average of S samples, k / S: pairs are then counted and not sorted.
+        S if every prediction is an average of S samples, k / S: pairs are then counted instead of being sorted.
 
     Raises
     ------
     ParameterError
-        If a value breaks its rule, lengths differ, there is no pair, or there are fewer pairs than bins asked for.
+        If a value breaks its rule, lengths differ, there is no pair, or there are fewer pairs than requested bins.
 
     References
     ----------
@@ -225,20 +179,20 @@ def calibration_error(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(100_000)
     >>> error = calibration_error(q, rng.random(100_000) < q**2, bin_size=1000)
-    >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, which is sqrt(1 / 30)
+    >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    require_norm(norm, debiased)
-    rule = _interval_rule(interval, level, n_resamples, seed)
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
+    kind = resolved_interval(interval, documents is not None)
+    draws = _draws(level, n_resamples, seed)
+    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     if documents is not None:
-        require_length("documents", np.asarray(documents), np.asarray(q))
-    if not rule.bootstraps(documents is not None):
-        bins = bin_pairs(q, y, bin_size=bin_size, n_bins=n_bins, strategy=strategy, n_samples=n_samples)
-        return _with_interval(bins, None, norm, debiased, rule)
+        require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
+    if kind != "bootstrap":
+        return _measured(bin_pairs(q, y, **options), norm, debiased, kind, draws)
     if documents is None:
-        raise ParameterError("documents must be given for interval='bootstrap', got None")
-    blocks = block_bins_named("documents", q, y, documents, bin_rule(bin_size, n_bins, strategy), n_samples)
-    return _with_interval(blocks.bins, blocks, norm, debiased, rule)
+        raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
+    return _measured(block_bin_pairs(q, y, documents, **options), norm, debiased, kind, draws)
 
 
 def calibration_error_from_table(
@@ -256,47 +210,45 @@ def calibration_error_from_table(
 ) -> CalibrationError:
     """Calibration error from a table of sufficient statistics, over all its groups; options as `calibration_error`.
 
-    The table's blocks are the documents: "auto" resamples them where the table was made with blocks.
+    The table's blocks are the documents: "auto" resamples them if the table was made with blocks.
 
     Raises
     ------
     ParameterError
         If an option breaks its rule, or the table is empty.
     """
-    require_norm(norm, debiased)
-    rule = _interval_rule(interval, level, n_resamples, seed)
-    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy}
-    if not rule.bootstraps(table.blocks != ("",)):
-        return _with_interval(table.bins(**options), None, norm, debiased, rule)
-    blocks = table.block_bins(**options)
-    return _with_interval(blocks.bins, blocks, norm, debiased, rule)
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
+    kind = resolved_interval(interval, table.blocks != ("",))
+    draws = _draws(level, n_resamples, seed)
+    make_bins = table.block_bins if kind == "bootstrap" else table.bins
+    return _measured(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy), norm, debiased, kind, draws)
 
 
-def _interval_rule(interval: IntervalKind | None, level: float, n_resamples: int, seed: int) -> _IntervalRule:
+def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
+    """Return the kind of interval, with "auto" resolved, or raise."""
     if interval is not None:
-        _checks.choice("interval", interval, INTERVALS)
-    share = _checks.probability("level", level, below_one=True, above_zero=True)
-    return _IntervalRule(interval, share, _checks.whole("n_resamples", n_resamples, 2), _checks.seed(seed))
+        _checks.choice("interval", interval, get_args(IntervalKind))
+    if interval == "auto":
+        return "bootstrap" if has_documents else "simulated"
+    return interval
 
 
-def _with_interval(
-    bins: ReliabilityBins, blocks: BlockBins | None, norm: Norm, debiased: bool, rule: _IntervalRule
+def _draws(level: float, n_resamples: int, seed: int) -> dict[str, Any]:
+    n_draws = _checks.whole("n_resamples", n_resamples, 2)
+    return {"level": checked_level(level), "n_draws": n_draws, "seed": _checks.seed(seed)}
+
+
+def _measured(
+    sums: ReliabilityBins | BlockBins, norm: Norm, debiased: bool, kind: IntervalKind | None, draws: dict[str, Any]
 ) -> CalibrationError:
+    bins = sums.bins if isinstance(sums, BlockBins) else sums
     estimate = binned_error(bins, norm=norm, debiased=debiased)
-    if rule.kind is None:
-        return CalibrationError(estimate, None, None, rule.level, None, norm, debiased, bins)
-    ends = _interval(bins, blocks, norm, debiased, rule)
-    return CalibrationError(estimate, ends.lower, ends.upper, rule.level, ends.method, norm, debiased, bins)
-
-
-def _interval(
-    bins: ReliabilityBins, blocks: BlockBins | None, norm: Norm, debiased: bool, rule: _IntervalRule
-) -> Interval:
-    from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-
-    options: dict[str, Any] = {"norm": norm, "level": rule.level, "n_draws": rule.n_draws, "seed": rule.seed}
-    if blocks is None:
-        return simulated_interval(bins, method="inverted" if debiased else "normal", **options)
-    if blocks.n_blocks < 2:
-        raise ParameterError(f"documents must be at least 2 for a bootstrap, got {blocks.n_blocks}")
-    return bootstrap_interval(blocks, **options)
+    if kind is None:
+        return CalibrationError(estimate, None, None, draws["level"], None, norm, debiased, bins)
+    if isinstance(sums, BlockBins):
+        if sums.n_blocks < 2:
+            raise ParameterError(f"must be at least 2 for a bootstrap, got {sums.n_blocks}", parameter="documents")
+        ends = bootstrap_interval(sums, norm=norm, **draws)
+    else:
+        ends = simulated_interval(sums, norm=norm, method="inverted" if debiased else "normal", **draws)
+    return CalibrationError(estimate, ends.lower, ends.upper, ends.level, ends.method, norm, debiased, bins)

@@ -1,9 +1,8 @@
-"""Proper scores of predictions, and the parts of the Brier score that a binning tells apart."""
+"""Proper scores of predictions, and the decomposition of the Brier score by bins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +10,6 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.calibration.binning import ReliabilityBins, sorted_pairs
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["BrierDecomposition", "brier_decomposition", "brier_score", "log_loss"]
 
 
 def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -31,12 +25,12 @@ def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, 1]; lower is better. The order of the rows changes nothing, not even in the last bit.
+        In [0, 1]; lower is better. The order of the rows cannot change the result, not even its last bit.
 
     Raises
     ------
     ParameterError
-        If a prediction or a label breaks its rule, both are not of one length, or there is no pair.
+        If a prediction or a label breaks its rule, lengths differ, or there is no pair.
 
     References
     ----------
@@ -53,7 +47,7 @@ def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def log_loss(q: npt.ArrayLike, y: npt.ArrayLike, *, floor: float = 0.0) -> float:
-    """Mean of -log of the probability that was given to what came true, in nats.
+    """Mean of -log of the probability given to the observed label, in nats.
 
     Parameters
     ----------
@@ -62,13 +56,13 @@ def log_loss(q: npt.ArrayLike, y: npt.ArrayLike, *, floor: float = 0.0) -> float
     y
         Labels 0 or 1, (n_pairs,).
     floor
-        Least probability, in [0, 0.5): predictions count as lying in [floor, 1 - floor].
+        Least probability, in [0, 0.5): predictions are clipped to [floor, 1 - floor].
 
     Returns
     -------
     float
-        At least 0; infinite where, the floor being 0, a certain prediction is wrong. The order of the rows changes
-        nothing, not even in the last bit.
+        At least 0; infinite if the floor is 0 and a certain prediction is wrong. The order of the rows cannot change
+        the result, not even its last bit.
 
     Raises
     ------
@@ -82,7 +76,7 @@ def log_loss(q: npt.ArrayLike, y: npt.ArrayLike, *, floor: float = 0.0) -> float
     """
     least = _checks.probability("floor", floor)
     if least >= 0.5:
-        raise ParameterError(f"floor must lie in [0, 0.5), got {floor!r}")
+        raise ParameterError(f"must lie in [0, 0.5), got {floor!r}", parameter="floor")
     predictions, labels = sorted_pairs(q, y)
     np.clip(predictions, least, 1.0 - least, out=predictions)
     with np.errstate(divide="ignore"):
@@ -101,13 +95,13 @@ class BrierDecomposition:
     calibration
         Mean squared distance of a bin's mean prediction from its share p of positive labels: the "mse" error.
     refinement
-        Mean of p (1 - p): what calibration cannot mend. With `calibration` it is the Brier score of the forecast that
-        says a bin's mean prediction throughout the bin.
+        Mean of p (1 - p), which calibration cannot reduce. Together with `calibration` it is the Brier score of the
+        forecast that predicts each bin's mean prediction throughout the bin.
     within_bins
-        What that forecast leaves out: the spread of predictions within bins, less twice their covariance with the
-        labels. Negative where predictions tell labels apart within bins.
+        The rest: the spread of predictions within bins, minus twice their covariance with the labels. Negative if
+        predictions discriminate between labels within bins.
     uncertainty
-        p (1 - p) of the labels altogether: the Brier score of saying the base rate always.
+        p (1 - p) of all labels: the Brier score of always predicting the base rate.
     """
 
     brier: float
@@ -118,15 +112,8 @@ class BrierDecomposition:
 
     @property
     def resolution(self) -> float:
-        """How far bins lie apart in their shares of positive labels: uncertainty - refinement, at least 0."""
+        """Variance of the share of positive labels between bins: uncertainty - refinement, at least 0."""
         return self.uncertainty - self.refinement
-
-    def to_frame(self) -> pd.DataFrame:
-        """Table of one row: brier, calibration, refinement, within_bins, uncertainty, resolution."""
-        import pandas as pd
-
-        names = ("brier", "calibration", "refinement", "within_bins", "uncertainty", "resolution")
-        return pd.DataFrame({name: [getattr(self, name)] for name in names})
 
 
 def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
@@ -135,16 +122,16 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
     Parameters
     ----------
     bins
-        Pairs summed by bin, of `bin_pairs` or of a table.
+        Pairs summed by bin, from `bin_pairs` or a table.
 
     References
     ----------
     Nguyen & O'Connor (2015), Eq. 1; DeGroot & Fienberg (1983); Stephenson, Coelho & Jolliffe (2008), "Two extra
-    components in the Brier score decomposition", of the part within bins.
+    components in the Brier score decomposition", for the part within bins.
 
     Examples
     --------
-    >>> from corefsample.calibration import bin_pairs
+    >>> from corefsample.calibration.binning import bin_pairs
     >>> parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
     >>> [round(part, 6) for part in (parts.brier, parts.calibration, parts.refinement, parts.within_bins)]
     [0.22, 0.09, 0.125, 0.005]

@@ -1,9 +1,8 @@
-from ._from_json import FittedModel as FittedModel
-from ._from_json import GroupedRecalibrator as GroupedRecalibrator
-from ._from_json import HistogramBinning as HistogramBinning
-from ._from_json import IsotonicRecalibration as IsotonicRecalibration
-from ._from_json import PlattScaling as PlattScaling
-from ._from_json import Recalibrator as Recalibrator
-from ._from_json import ScalingBinning as ScalingBinning
-from ._from_json import TemperatureScaling as TemperatureScaling
-from ._from_json import recalibrator_from_json as recalibrator_from_json
+from ._base import FittedModel as FittedModel
+from ._base import Recalibrator as Recalibrator
+from ._binners import HistogramBinning as HistogramBinning
+from ._binners import ScalingBinning as ScalingBinning
+from ._grouped import GroupedRecalibrator as GroupedRecalibrator
+from ._scalers import IsotonicRecalibration as IsotonicRecalibration
+from ._scalers import PlattScaling as PlattScaling
+from ._temperature import TemperatureScaling as TemperatureScaling

@@ -1,4 +1,4 @@
-"""What all recalibrators share: parameters in scikit-learn's manner, and fits kept as JSON."""
+"""Base classes of recalibrators: parameters in scikit-learn's conventions, and fits saved as JSON."""
 
 from __future__ import annotations
 
@@ -12,20 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import FloatArray, Pairs, checked_pairs, predictions
+from corefsample._arrays import Floats
+from corefsample.calibration.binning import Pairs, checked_pairs, predictions
 from corefsample.errors import ParameterError
-
-__all__ = ["FittedModel", "Recalibrator"]
 
 FORMAT = 1
 _MODELS: dict[str, type[FittedModel]] = {}
 
 
 class FittedModel:
-    """Parameters in the constructor, fitted attributes with a trailing underscore; neither needs scikit-learn.
+    """A model with parameters in the constructor and fitted attributes that end in an underscore.
 
-    A constructor stores its parameters as they are, and `fit` checks them, so that ``sklearn.base.clone`` and a grid
-    search work.
+    A constructor stores its parameters unchanged, and `fit` checks them, so that ``sklearn.base.clone`` and a grid
+    search work. scikit-learn itself is not needed. `to_json` saves a fit, and `from_json` loads it.
+
+    Examples
+    --------
+    >>> from corefsample.calibration.recalibrators import HistogramBinning
+    >>> text = HistogramBinning(n_bins=1).fit([0.2, 0.4], [0, 1]).to_json()
+    >>> FittedModel.from_json(text).predict([0.3])
+    array([0.5])
     """
 
     _fitted: ClassVar[tuple[str, ...]] = ()
@@ -39,7 +45,7 @@ class FittedModel:
         return list(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; `deep` adds those of a model inside, as ``outer__inner``."""
+        """Parameters by name; `deep` adds those of nested models, as ``outer__inner``."""
         own = {name: getattr(self, name) for name in self._parameter_names()}
         if deep:
             inner = [(name, value) for name, value in own.items() if isinstance(value, FittedModel)]
@@ -47,16 +53,18 @@ class FittedModel:
         return own
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name, those of a model inside as ``outer__inner``; returns the model itself."""
+        """Set parameters by name, those of nested models as ``outer__inner``; return the model itself."""
         for name, value in parameters.items():
             outer, _, inner = name.partition("__")
             if outer not in self._parameter_names():
                 known = ", ".join(self._parameter_names())
-                raise ParameterError(f"parameter of {type(self).__name__} must be one of {known}, got {outer!r}")
+                raise ParameterError(f"is no parameter of {type(self).__name__}, which has {known}", parameter=outer)
             if inner:
                 model = getattr(self, outer)
                 if not isinstance(model, FittedModel):
-                    raise ParameterError(f"{outer} must be a model to have a parameter {inner!r}, got {model!r}")
+                    raise ParameterError(
+                        f"must be a model to have a parameter {inner!r}, got {model!r}", parameter=outer
+                    )
                 model.set_params(**{inner: value})
             else:
                 setattr(self, outer, value)
@@ -69,76 +77,54 @@ class FittedModel:
     def __sklearn_is_fitted__(self) -> bool:
         return all(hasattr(self, name) for name in self._fitted)
 
-    def _require_fit(self, what: str = "predicts") -> None:
+    def _require_fit(self, action: str = "predicts") -> None:
         if not self.__sklearn_is_fitted__():
-            raise ParameterError(f"{type(self).__name__} must be fitted before it {what}, got no fit")
+            raise ParameterError(f"{type(self).__name__} must be fitted before it {action}")
 
     def _unfitted_copy(self) -> Self:
         values = self.get_params(deep=False)
         return type(self)(**{k: v._unfitted_copy() if isinstance(v, FittedModel) else v for k, v in values.items()})
 
-    # --- keeping a fit -------------------------------------------------------------------------------------
-
-    def to_dict(self) -> dict[str, Any]:
-        """The model and its fit as plain lists, numbers and text, from which `from_dict` makes it again exactly."""
-        self._require_fit("is kept")
-        return {
-            "model": type(self).__name__,
-            "format": FORMAT,
-            "parameters": {name: _plain(value) for name, value in self.get_params(deep=False).items()},
-            "fitted": {name: _plain(getattr(self, name)) for name in self._fitted},
-        }
+    # --- saving --------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The same as JSON text."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Make a fitted model of what `to_dict` gave; on a base class, whichever model it is."""
-        if not isinstance(content, Mapping) or not {"model", "format", "parameters", "fitted"} <= set(content):
-            raise ParameterError(
-                f"content must be of a fitted model (model, format, parameters, fitted), got {_checks.shown(content)}"
-            )
-        if content["format"] != FORMAT:
-            raise ParameterError(f"format must be {FORMAT}, got {_checks.shown(content['format'])}")
-        found = _MODELS.get(content["model"]) if isinstance(content["model"], str) else None
-        if found is None or not issubclass(found, cls):
-            raise ParameterError(f"model must be a {cls.__name__}, got {_checks.shown(content['model'])}")
-        try:
-            return found._restored(content["parameters"], content["fitted"])
-        except ParameterError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ParameterError(f"content must be what to_dict gave, got {_checks.shown(dict(content))}") from error
+        """Save the model and its fit as JSON text, from which `from_json` restores it exactly."""
+        self._require_fit("is saved")
+        return json.dumps(_plain(self), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Make a fitted model of what `to_json` gave; on a base class, whichever model it is."""
-        try:
-            content = json.loads(text)
-        except (TypeError, ValueError) as error:
-            raise ParameterError(f"text must be JSON of a fitted model, got {_checks.shown(text)}") from error
-        return cls.from_dict(content)
+        """Load a fitted model from the text of `to_json`; a base class loads every model derived from it.
 
-    @classmethod
-    def _restored(cls, parameters: Any, fitted: Any) -> Self:
-        for name, found, wanted in (
-            ("parameters", parameters, cls._parameter_names()),
-            ("fitted", fitted, list(cls._fitted)),
-        ):
-            if not isinstance(found, Mapping) or set(found) != set(wanted):
-                raise ParameterError(
-                    f"{name} of {cls.__name__} must be {', '.join(wanted)}, got {_checks.shown(found)}"
-                )
-        model = cls(**{name: _revived(value) for name, value in parameters.items()})
-        for name, value in fitted.items():
-            setattr(model, name, _revived(value))
-        model._check_fit()
+        Raises
+        ------
+        ParameterError
+            If the text is not a fit of such a model.
+        """
+        try:
+            model = _restored(json.loads(text))
+        except ParameterError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ParameterError(
+                f"must be JSON of a fitted model, got {_checks.shown(text)}", parameter="text"
+            ) from error
+        if not isinstance(model, cls) or not model.__sklearn_is_fitted__():
+            found = _checks.shown(model)
+            raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {found}", parameter="text")
         return model
 
     def _check_fit(self) -> None:
-        """Refuse fitted attributes that no fit gives."""
+        """Raise if loaded attributes cannot come from a fit."""
+
+    def _require_curve(self, positions: str, extra: int) -> None:
+        """Raise unless an attribute is a rising array in [0, 1] with `extra` more entries than `values_` in [0, 1]."""
+        rising, values = (predictions(name, getattr(self, name)) for name in (positions, "values_"))
+        if values.shape[0] == 0 or rising.shape[0] != values.shape[0] + extra:
+            rule = f"must have {extra} more entries than values_ ({values.shape[0]})"
+            raise ParameterError(f"{rule}, got {rising.shape[0]}", parameter=positions)
+        if (np.diff(rising) < 0.0).any():
+            raise ParameterError(f"must be increasing, got {_checks.shown(rising.tolist())}", parameter=positions)
 
 
 def _plain(value: Any) -> Any:
@@ -156,23 +142,36 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _revived(value: Any) -> Any:
+def _restored(value: Any) -> Any:
     if isinstance(value, Mapping) and "model" in value:
-        if not value.get("fitted") and value.get("model") in _MODELS:
-            model = _MODELS[value["model"]]
-            return model(**{name: _revived(inner) for name, inner in value["parameters"].items()})
-        return FittedModel.from_dict(value)
+        return _restored_model(value)
     if isinstance(value, Mapping) and "array" in value:
-        array = np.array(value["array"], dtype=value.get("dtype"))
-        array.flags.writeable = False
-        return array
-    if isinstance(value, list):
-        return [_revived(inner) for inner in value]
-    return value
+        return fixed(np.array(value["array"], dtype=value["dtype"]))
+    return [_restored(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _restored_model(content: Mapping[str, Any]) -> FittedModel:
+    kind = _MODELS[content["model"]]
+    if content["format"] != FORMAT:
+        raise ParameterError(f"must be of format {FORMAT}, got {_checks.shown(content['format'])}", parameter="text")
+    parts = content["parameters"], content["fitted"]
+    for part, names in zip(parts, (kind._parameter_names(), kind._fitted), strict=True):
+        if set(part) != set(names) and part != {}:
+            raise ParameterError(f"must have {', '.join(names)}, got {_checks.shown(part)}", place=kind.__name__)
+    parameters, fitted = ({name: _restored(value) for name, value in part.items()} for part in parts)
+    model = kind(**parameters)
+    for name, value in fitted.items():
+        setattr(model, name, value)
+    if fitted:
+        try:
+            model._check_fit()
+        except ParameterError as error:
+            raise error.at(kind.__name__) from error
+    return model
 
 
 class Recalibrator(FittedModel, ABC):
-    """A function from predictions to better ones, fitted to prediction-label pairs."""
+    """A function that recalibrates predictions, fitted to prediction-label pairs."""
 
     def fit(
         self,
@@ -191,11 +190,11 @@ class Recalibrator(FittedModel, ABC):
         y
             (n,): labels, 0 or 1.
         sample_weight
-            (n,), at least 0 and not all 0: what each pair counts for; a weight of 2 is the pair given twice, one of 0
-            the pair left out. None: all count 1.
+            (n,), at least 0 and not all 0: a pair of weight 2 counts like two pairs, one of weight 0 is left out. By
+            default all weights are 1.
         documents
             (n,) text or whole numbers: the document of each pair. Only a recalibrator that splits its pairs
-            (ScalingBinning) makes use of it.
+            (ScalingBinning) uses it.
 
         Returns
         -------
@@ -210,8 +209,8 @@ class Recalibrator(FittedModel, ABC):
         self._fit(checked_pairs(q, y, sample_weight, documents))
         return self
 
-    def predict(self, q: npt.ArrayLike) -> FloatArray:
-        """Recalibrate predictions: float64 (n,) in [0, 1], never NaN, for (n,) in [0, 1]; refused before `fit`."""
+    def predict(self, q: npt.ArrayLike) -> Floats:
+        """Recalibrate predictions (n,) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
         self._require_fit()
         return self._predict(predictions("q", q))
 
@@ -219,29 +218,11 @@ class Recalibrator(FittedModel, ABC):
     def _fit(self, pairs: Pairs) -> None: ...
 
     @abstractmethod
-    def _predict(self, q: FloatArray) -> FloatArray: ...
+    def _predict(self, q: Floats) -> Floats: ...
 
 
-def fixed(values: npt.ArrayLike) -> FloatArray:
-    """A float64 array that cannot be written to."""
+def fixed(values: npt.ArrayLike) -> Floats:
+    """Return a read-only float64 array."""
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array
-
-
-def require_curve(model: str, positions: FloatArray, values: FloatArray, *, extra: int) -> None:
-    """Refuse what is not a rising array in [0, 1] with `extra` more entries than an array of values in [0, 1]."""
-    for array in (positions, values):
-        if predictions(f"fitted of {model}", array).shape[0] == 0:
-            raise ParameterError(f"fitted of {model} must hold numbers, got none")
-    if positions.shape[0] != values.shape[0] + extra:
-        raise ParameterError(f"fitted of {model} must be of one length, got {positions.shape[0]} and {values.shape[0]}")
-    if (np.diff(positions) < 0.0).any():
-        raise ParameterError(f"fitted of {model} must rise, got {_checks.shown(positions.tolist())}")
-
-
-def require_finite(model: str, *values: object) -> None:
-    """Refuse what are not finite numbers."""
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise ParameterError(f"fitted of {model} must be finite numbers, got {_checks.shown(value)}")

@@ -1,25 +1,23 @@
-"""Recalibrators that give a few values: histogram binning and scaling-binning."""
+"""Recalibrators with few distinct values: histogram binning and scaling-binning."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import STRATEGIES, FloatArray, Pairs, Strategy, pooled
-from corefsample.calibration.recalibrators._base import Recalibrator, fixed, require_curve
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample.calibration.binning import STRATEGIES, Pairs, Strategy, generator, pooled
+from corefsample.calibration.recalibrators._base import Recalibrator, fixed
 from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
 from corefsample.errors import ParameterError
-
-__all__ = ["HistogramBinning", "ScalingBinning"]
 
 Scaler = Literal["isotonic", "platt"]
 SCALERS: tuple[Scaler, ...] = ("isotonic", "platt")
 
 
-def equal_mass_edges(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
+def equal_mass_edges(values: Floats, weights: Floats, n_bins: int) -> Floats:
     """Edges 0 <= ... <= 1 of bins [lo, hi), the last closed, of nearly equal weight.
 
     Parameters
@@ -27,8 +25,8 @@ def equal_mass_edges(values: FloatArray, weights: FloatArray, n_bins: int) -> Fl
     values, weights
         float64 (n_values,): distinct values ascending, and the weight of each.
     n_bins
-        Bins asked for. Bin b closes with the first value at or below which (b + 1) / n_bins of the weight lies; one
-        value that fills several bins closes them all, so that there may be fewer.
+        Requested number of bins. Bin b closes with the first value at or below which (b + 1) / n_bins of the weight
+        lies; one value that fills several bins closes them all, so there may be fewer.
     """
     below = np.cumsum(weights)
     closing = np.searchsorted(below * n_bins, np.arange(1, n_bins) * below[-1])
@@ -36,34 +34,34 @@ def equal_mass_edges(values: FloatArray, weights: FloatArray, n_bins: int) -> Fl
     return np.concatenate([[0.0], values[starts[starts < values.shape[0]]], [1.0]])
 
 
-def bin_index(edges: FloatArray, values: FloatArray) -> npt.NDArray[np.int64]:
+def bin_index(edges: Floats, values: Floats) -> Ints:
     """Bin of each value in [0, 1] among bins [lo, hi), the last closed."""
     return np.asarray(np.searchsorted(edges[1:-1], values, side="right"), np.int64)
 
 
 def checked_n_bins(n_bins: object, n: int) -> int:
-    """Return the number of bins, or refuse what is none or more than there are pairs."""
+    """Return the number of bins, or raise if it is more than the number of pairs."""
     bins = _checks.whole("n_bins", n_bins, 1)
     if bins > n:
-        raise ParameterError(f"n_bins must be at most the number of pairs ({n}), got {bins}")
+        raise ParameterError(f"must be at most the number of pairs ({n}), got {bins}", parameter="n_bins")
     return bins
 
 
 class HistogramBinning(Recalibrator):
-    """The share of positive labels among the fitted pairs of the bin that a prediction falls into.
+    """The share of positive labels among the fitted pairs of a prediction's bin.
 
     Parameters
     ----------
     n_bins
-        Bins asked for, at most one a pair.
+        Requested number of bins, at most the number of pairs.
     strategy
-        "adaptive": bins of nearly equal weight, pairs of equal prediction never parted, so that there may be fewer.
-        "uniform": bins of equal width; one without a pair joins the one below it (the lowest: the one above).
+        "adaptive": bins of nearly equal weight; pairs of equal prediction share a bin, so there may be fewer.
+        "uniform": bins of equal width; an empty bin joins the one below it (the lowest: the one above).
 
     Attributes
     ----------
     edges_
-        float64 (n_bins + 1,), from 0 to 1: bin b takes [edges_[b], edges_[b + 1]), the last one 1 too.
+        float64 (n_bins + 1,), from 0 to 1: bin b is [edges_[b], edges_[b + 1]), and the last one includes 1.
     values_
         float64 (n_bins,) in [0, 1]: weighted share of positive labels.
 
@@ -80,8 +78,8 @@ class HistogramBinning(Recalibrator):
 
     _fitted: ClassVar[tuple[str, ...]] = ("edges_", "values_")
 
-    edges_: FloatArray
-    values_: FloatArray
+    edges_: Floats
+    values_: Floats
 
     def __init__(self, *, n_bins: int = 10, strategy: Strategy = "adaptive") -> None:
         self.n_bins = n_bins
@@ -101,32 +99,31 @@ class HistogramBinning(Recalibrator):
         self.edges_ = fixed(edges)
         self.values_ = fixed(np.minimum(np.bincount(place, ties.positives) / np.bincount(place, ties.weights), 1.0))
 
-    def _predict(self, q: FloatArray) -> FloatArray:
+    def _predict(self, q: Floats) -> Floats:
         return self.values_[bin_index(self.edges_, q)]
 
     def _check_fit(self) -> None:
-        require_curve("HistogramBinning", self.edges_, self.values_, extra=1)
+        self._require_curve("edges_", extra=1)
 
 
 class ScalingBinning(Recalibrator):
     """A scaling function fitted to one part of the pairs, averaged within equal-mass bins of the other part.
 
     The scaling function is fitted with the labels of the first part. The predictions of the second part are scaled and
-    binned by what comes out; a bin's value is the mean of the scaled values that fell into it, so that the labels of
-    the second part are not used, and neither are the predictions to be recalibrated: what is predicted for one pair
-    depends on the fit alone. (The code of Kranzlein, Liu & Schneider averages over the pairs it recalibrates, and
-    parts the others by position.)
+    binned by their scaled values; the value of a bin is the mean of its scaled values. So the labels of the second part
+    are not used, and the prediction for one pair depends on the fit alone. (The code of Kranzlein, Liu & Schneider
+    averages over the pairs that it recalibrates, and splits the others by position.)
 
     Parameters
     ----------
     scaler
         "isotonic" or "platt".
     n_bins
-        Bins asked for; where scaled values tie there may be fewer.
+        Requested number of bins; if scaled values tie there may be fewer.
     share
-        Part, between 0 and 1, of the documents (without documents: of the pairs) that fits the scaling function.
+        Share, between 0 and 1, of the documents (without documents: of the pairs) for fitting the scaling function.
     seed
-        The split: documents, or pairs where none are named in `fit`, are drawn at random, never taken by position.
+        Of the split: documents, or pairs if `fit` gets no documents, are drawn at random, never by position.
 
     Attributes
     ----------
@@ -135,20 +132,20 @@ class ScalingBinning(Recalibrator):
     edges_
         float64 (n_bins + 1,), from 0 to 1, of scaled values: [lo, hi), the last one closed.
     values_
-        float64 (n_bins,) in [0, 1], rising: mean scaled value.
+        float64 (n_bins,) in [0, 1], increasing: mean scaled value.
     n_scaled_, n_binned_
-        int: pairs of positive weight that went into each part.
+        int: number of pairs of positive weight in each part.
 
     References
     ----------
-    Kumar, Liang & Ma (2019), "Verified uncertainty calibration", with the second part both binning and averaging.
+    Kumar, Liang & Ma (2019), "Verified uncertainty calibration", here with the second part for binning and averaging.
     """
 
     _fitted: ClassVar[tuple[str, ...]] = ("scaler_", "edges_", "values_", "n_scaled_", "n_binned_")
 
     scaler_: Recalibrator
-    edges_: FloatArray
-    values_: FloatArray
+    edges_: Floats
+    values_: Floats
     n_scaled_: int
     n_binned_: int
 
@@ -161,8 +158,8 @@ class ScalingBinning(Recalibrator):
     def _fit(self, pairs: Pairs) -> None:
         _checks.choice("scaler", self.scaler, SCALERS)
         share = _checks.probability("share", self.share, below_one=True, above_zero=True)
-        chosen = _split(pairs, share, _checks.seed(self.seed))
-        first, second = pairs.taken(chosen), pairs.taken(~chosen)
+        chosen = _split(pairs, share, self.seed)
+        first, second = pairs.subset(chosen), pairs.subset(~chosen)
         n_bins = checked_n_bins(self.n_bins, second.n)
         self.scaler_ = IsotonicRecalibration() if self.scaler == "isotonic" else PlattScaling()
         self.scaler_._fit(first)
@@ -174,26 +171,24 @@ class ScalingBinning(Recalibrator):
         self.edges_ = fixed(edges)
         self.values_ = fixed(np.clip(means, 0.0, 1.0))
 
-    def _predict(self, q: FloatArray) -> FloatArray:
+    def _predict(self, q: Floats) -> Floats:
         return self.values_[bin_index(self.edges_, self.scaler_._predict(q))]
 
     def _check_fit(self) -> None:
-        require_curve("ScalingBinning", self.edges_, self.values_, extra=1)
-        if not isinstance(self.scaler_, Recalibrator):
-            raise ParameterError(f"fitted of ScalingBinning must hold its scaler, got {_checks.shown(self.scaler_)}")
+        self._require_curve("edges_", extra=1)
 
 
-def _split(pairs: Pairs, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Choose about a share of the documents, or of the pairs where there are none; at least one on each side."""
+def _split(pairs: Pairs, share: float, seed: int) -> Bools:
+    """Choose a share of the documents, or of the pairs without documents; at least one on each side."""
     if pairs.documents is None:
-        place, n, what = np.arange(pairs.n), pairs.n, "q must hold at least two pairs to be split"
+        place, n, name = np.arange(pairs.n), pairs.n, "q"
     else:
-        # Numbers that a weight of 0 has emptied are no documents.
+        # Numbers that only pairs of weight 0 had are not counted.
         ids, place = np.unique(pairs.documents, return_inverse=True)
-        n, what = ids.shape[0], "documents must be at least two to be split"
+        n, name = ids.shape[0], "documents"
     if n < 2:
-        raise ParameterError(f"{what}, got {n}")
+        raise ParameterError(f"must hold at least two to be split, got {n}", parameter=name)
     n_first = min(max(round(share * n), 1), n - 1)
     chosen = np.zeros(n, np.bool_)
-    chosen[np.random.Generator(np.random.Philox(seed)).permutation(n)[:n_first]] = True
+    chosen[generator(seed).permutation(n)[:n_first]] = True
     return chosen[place]

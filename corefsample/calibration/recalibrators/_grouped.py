@@ -1,21 +1,19 @@
-"""A recalibrator of its own for each group of pairs."""
+"""A separate recalibrator for each group of pairs."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import FloatArray, _rows, checked_pairs, predictions, sample_weights
+from corefsample._arrays import Floats
+from corefsample.calibration.binning import checked_pairs, coded, predictions, sample_weights
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.errors import ParameterError
 
-__all__ = ["GroupedRecalibrator"]
-
-Unknown = Literal["shared", "refuse"]
-UNKNOWN: tuple[Unknown, ...] = ("shared", "refuse")
+Unknown = Literal["shared", "raise"]
 
 
 class GroupedRecalibrator(FittedModel):
@@ -27,20 +25,20 @@ class GroupedRecalibrator(FittedModel):
     Parameters
     ----------
     base
-        The recalibrator to fit, which itself stays as it is.
+        The recalibrator to fit; it is copied and itself not changed.
     unknown
-        What becomes of a group met in `predict` that `fit` did not see: "shared", the fit to all pairs, or "refuse".
+        How `predict` treats a group that `fit` did not see: "shared" uses the fit to all pairs, "raise" raises.
     min_pairs
-        A group of fewer pairs gets the fit to all pairs.
+        A group of fewer pairs uses the fit to all pairs.
 
     Attributes
     ----------
     shared_
         The fit to all pairs.
     groups_
-        Names (text or int) of the groups seen, ascending.
+        Names (text or int) of the fitted groups, ascending.
     recalibrators_
-        The fit of each; None where the group had fewer than `min_pairs` pairs.
+        The fit of each group; None if it had fewer than `min_pairs` pairs.
 
     References
     ----------
@@ -91,47 +89,41 @@ class GroupedRecalibrator(FittedModel):
         Raises
         ------
         ParameterError
-            As `Recalibrator.fit`; what the fit of one group refuses is told with the group's name.
+            As `Recalibrator.fit`; an error in the fit of one group names the group.
         """
         if not isinstance(self.base, Recalibrator):
-            raise ParameterError(f"base must be a recalibrator, got {_checks.shown(self.base)}")
-        _checks.choice("unknown", self.unknown, UNKNOWN)
+            raise ParameterError(f"must be a recalibrator, got {_checks.shown(self.base)}", parameter="base")
+        _checks.choice("unknown", self.unknown, get_args(Unknown))
         min_pairs = _checks.whole("min_pairs", self.min_pairs, 1)
         pairs = checked_pairs(q, y, sample_weight, documents)
-        weights = sample_weights(sample_weight, np.size(q))
-        codes, found = _rows.coded("groups", groups, weights)
-        codes = codes[weights > 0.0]  # as the pairs of no weight went
-        shared = self.base._unfitted_copy()
-        shared._fit(pairs)
-        present = np.unique(codes).tolist()
-        fits: list[Recalibrator | None] = []
-        for code in present:
-            name, part = found[code], pairs.taken(codes == code)
+        codes, names = coded("groups", groups, np.size(q))
+        codes = codes[sample_weights(sample_weight, np.size(q)) > 0.0]  # `pairs` leaves out those of weight 0 as well
+        self.shared_ = self.base._unfitted_copy()
+        self.shared_._fit(pairs)
+        self.groups_, self.recalibrators_ = [], []
+        for code in np.unique(codes).tolist():
+            part = pairs.subset(codes == code)
             model = self.base._unfitted_copy() if part.n >= min_pairs else None
             if model is not None:
                 try:
                     model._fit(part)
                 except ParameterError as error:
-                    raise ParameterError(f"group {name!r}: {error}") from error
-            fits.append(model)
-        self.shared_, self.groups_, self.recalibrators_ = shared, [found[code] for code in present], fits
+                    raise error.at(f"group {names[code]!r}") from error
+            self.groups_.append(names[code])
+            self.recalibrators_.append(model)
         return self
 
-    def predict(self, q: npt.ArrayLike, groups: npt.ArrayLike) -> FloatArray:
-        """Recalibrate predictions (n,) in [0, 1] of groups (n,): float64 (n,) in [0, 1]; refused before `fit`."""
+    def predict(self, q: npt.ArrayLike, groups: npt.ArrayLike) -> Floats:
+        """Recalibrate predictions (n,) in [0, 1] of groups (n,): float64 (n,) in [0, 1]; raise before `fit`."""
         self._require_fit()
         values = predictions("q", q)
-        codes, found = _rows.coded("groups", groups, values)
+        codes, names = coded("groups", groups, values.shape[0])
         models: dict[Any, Recalibrator | None] = dict(zip(self.groups_, self.recalibrators_, strict=True))
         result = np.empty_like(values)
-        for code, name in enumerate(found):
-            if name not in models and self.unknown == "refuse":
+        for code, name in enumerate(names):
+            if name not in models and self.unknown == "raise":
                 known = _checks.shown(self.groups_)
-                raise ParameterError(f"groups must be among those of the fit {known}, got {name!r}")
+                raise ParameterError(f"must be among those of the fit {known}, got {name!r}", parameter="groups")
             chosen = codes == code
             result[chosen] = (models.get(name) or self.shared_)._predict(values[chosen])
         return result
-
-    def _check_fit(self) -> None:
-        if len(self.groups_) != len(self.recalibrators_) or not isinstance(self.shared_, Recalibrator):
-            raise ParameterError(f"fitted of GroupedRecalibrator must fit together, got {_checks.shown(self.groups_)}")

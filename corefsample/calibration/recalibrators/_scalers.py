@@ -1,4 +1,4 @@
-"""Recalibrators that give a continuous range: isotonic regression and Platt scaling."""
+"""Recalibrators with a continuous range: isotonic regression and Platt scaling."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from corefsample.calibration.binning import FloatArray, Pairs, isotonic_blocks, pooled
-from corefsample.calibration.recalibrators._base import Recalibrator, fixed, require_curve, require_finite
-
-__all__ = ["IsotonicRecalibration", "PlattScaling"]
+from corefsample import _checks
+from corefsample._arrays import Floats
+from corefsample.calibration.binning import Pairs, isotonic_blocks, pooled
+from corefsample.calibration.recalibrators._base import Recalibrator, fixed
 
 
 class IsotonicRecalibration(Recalibrator):
     """The non-decreasing function of the prediction with the least squared error, interpolated linearly.
 
-    Pairs of equal prediction are pooled, so the order of rows cannot matter. Between two fitted predictions the value
-    is interpolated linearly (as Kranzlein, Liu & Schneider do; CORP's own curve is a step); below the least and above
-    the largest it is that of the end, so there is never a NaN.
+    Pairs of equal prediction are pooled, so the order of rows cannot change the result. Between two fitted predictions
+    the value is interpolated linearly (as by Kranzlein, Liu & Schneider; CORP's own curve is a step function); outside
+    them it is that of the nearest one, never NaN.
 
     Attributes
     ----------
     q_
         float64 (n_knots,), ascending: the first and the last fitted prediction of each block of constant value.
     values_
-        float64 (n_knots,) in [0, 1], never falling: the value there.
+        float64 (n_knots,) in [0, 1], non-decreasing: the values there.
 
     References
     ----------
@@ -38,8 +38,8 @@ class IsotonicRecalibration(Recalibrator):
 
     _fitted: ClassVar[tuple[str, ...]] = ("q_", "values_")
 
-    q_: FloatArray
-    values_: FloatArray
+    q_: Floats
+    values_: Floats
 
     def _fit(self, pairs: Pairs) -> None:
         ties = pooled(pairs.q, pairs.y, pairs.weights)
@@ -49,24 +49,24 @@ class IsotonicRecalibration(Recalibrator):
         self.q_ = fixed(ties.q[knots])
         self.values_ = fixed(np.repeat(means, 2)[first])
 
-    def _predict(self, q: FloatArray) -> FloatArray:
+    def _predict(self, q: Floats) -> Floats:
         return np.asarray(np.interp(q, self.q_, self.values_))
 
     def _check_fit(self) -> None:
-        require_curve("IsotonicRecalibration", self.q_, self.values_, extra=0)
+        self._require_curve("q_", extra=0)
 
 
 class PlattScaling(Recalibrator):
     """A logistic curve: the log odds of the prediction, times a slope, plus an intercept; by maximum likelihood.
 
-    Labels are smoothed as Platt does, (N1 + 1) / (N1 + 2) for a positive one and 1 / (N0 + 2) for a negative one with
-    N1 and N0 the weight of each kind, so that pairs which a threshold separates, or of one label, still have a finite
-    fit. Predictions nearer to 0 or 1 than 1e-12 are taken as that near: log odds are finite.
+    Labels are smoothed as by Platt, (N1 + 1) / (N1 + 2) for a positive one and 1 / (N0 + 2) for a negative one with
+    N1 and N0 the weight of each kind, so that pairs that a threshold separates, or of one label only, still have a
+    finite fit. Predictions are clipped to [1e-12, 1 - 1e-12], so that log odds are finite.
 
     Attributes
     ----------
     slope_, intercept_
-        float: 1 and 0 leave predictions as they are; a slope below 1 answers overconfidence.
+        float: 1 and 0 leave predictions unchanged; a slope below 1 corrects overconfidence.
 
     References
     ----------
@@ -91,28 +91,29 @@ class PlattScaling(Recalibrator):
         odds = _log_odds(ties.q)
         design = np.stack([odds, np.ones_like(odds)])
 
-        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        def loss(theta: Floats) -> tuple[float, Floats]:
             scores = theta @ design
             gradient = design @ (weights * (expit(scores) - share))
             return float(weights @ (np.logaddexp(0.0, scores) - share * scores)), gradient
 
-        def curvature(theta: FloatArray) -> FloatArray:
+        def curvature(theta: Floats) -> Floats:
             p = expit(theta @ design)
             return np.asarray((design * (weights * p * (1.0 - p))) @ design.T)
 
         found = minimize(loss, np.array([1.0, 0.0]), jac=True, hess=curvature, method="trust-exact", tol=1e-10)
         self.slope_, self.intercept_ = (float(value) for value in found.x)
 
-    def _predict(self, q: FloatArray) -> FloatArray:
+    def _predict(self, q: Floats) -> Floats:
         from scipy.special import expit
 
         return np.asarray(expit(self.slope_ * _log_odds(q) + self.intercept_))
 
     def _check_fit(self) -> None:
-        require_finite("PlattScaling", self.slope_, self.intercept_)
+        _checks.finite("slope_", self.slope_)
+        _checks.finite("intercept_", self.intercept_)
 
 
-def _log_odds(q: FloatArray) -> FloatArray:
+def _log_odds(q: Floats) -> Floats:
     from scipy.special import logit
 
     return np.asarray(logit(np.clip(q, 1e-12, 1.0 - 1e-12)))

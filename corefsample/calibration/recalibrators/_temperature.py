@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import FloatArray, require_as_many, sample_weights
-from corefsample.calibration.recalibrators._base import FittedModel, require_finite
+from corefsample._arrays import Floats, Ints
+from corefsample.calibration.binning import require_all, require_length, sample_weights
+from corefsample.calibration.recalibrators._base import FittedModel
 from corefsample.errors import ParameterError
-
-__all__ = ["TemperatureScaling"]
 
 
 class TemperatureScaling(FittedModel):
     """Softmax of scores divided by one temperature, chosen by the likelihood of the gold classes.
 
-    The mean log-likelihood is concave in 1/temperature; its slope, the gold score less the expected score, falls
-    steadily, so the root of the slope is the maximum. A temperature above 1 answers overconfidence; it never changes
+    The mean log-likelihood is concave in 1/temperature; its slope, the gold score minus the expected score, is
+    decreasing, so the root of the slope is the maximum. A temperature above 1 corrects overconfidence; it never changes
     which class scores best.
 
     Parameters
     ----------
     lowest, highest
-        Where the temperature is sought. Scores whose best class is always the gold one want a temperature of 0,
-        useless ones want infinity: they end at these bounds, and `at_bound_` says so.
+        Bounds of the temperature. The best temperature is 0 for scores whose best class is always the gold one, and
+        infinite for uninformative ones: the fit is then at a bound, and `at_bound_` is true.
 
     Attributes
     ----------
     temperature_
-        float in [lowest, highest]; 1 where every row scores its classes alike, so that nothing depends on it.
+        float in [lowest, highest]; 1 if the temperature has no effect, as the classes of every row have equal scores.
     at_bound_
-        bool: whether the likelihood would still rise beyond the bound that was returned.
+        bool: whether the likelihood is still increasing at the bound that was returned.
 
     References
     ----------
@@ -64,12 +62,12 @@ class TemperatureScaling(FittedModel):
         Parameters
         ----------
         logits
-            (n, n_classes): natural-log scores, up to a constant a row (log probabilities will do); -inf rules a class
-            out.
+            (n, n_classes): natural-log scores, up to a constant per row (log probabilities are fine); -inf excludes
+            a class.
         gold
-            int (n,) in 0..n_classes - 1: the class that came true, never one ruled out.
+            int (n,) in 0..n_classes - 1: the true class, never an excluded one.
         sample_weight
-            (n,), at least 0 and not all 0: what each row counts for.
+            (n,), at least 0 and not all 0: weight of each row.
 
         Returns
         -------
@@ -81,49 +79,41 @@ class TemperatureScaling(FittedModel):
         ParameterError
             If there is no row, if lengths differ, or if a value or a parameter breaks its rule.
         """
-        self._require_bounds()
+        lowest, highest = (_checks.above_zero(name, getattr(self, name)) for name in ("lowest", "highest"))
+        if not lowest < highest:
+            raise ParameterError(f"must be above lowest ({lowest!r}), got {highest!r}", parameter="highest")
         scores = _checked_logits(logits)
         classes = _checked_gold(gold, scores)
         weights = sample_weights(sample_weight, scores.shape[0], "logits")
-        counted = weights > 0.0
-        scores, classes, weights = scores[counted], classes[counted], weights[counted]
+        positive = weights > 0.0
+        scores, classes, weights = scores[positive], classes[positive], weights[positive]
         scores -= scores.max(axis=1, keepdims=True)
-        self.temperature_, self.at_bound_ = _best_temperature(
-            scores, classes, weights, float(self.lowest), float(self.highest)
-        )
+        self.temperature_, self.at_bound_ = _best_temperature(scores, classes, weights, lowest, highest)
         return self
 
-    def predict(self, logits: npt.ArrayLike) -> FloatArray:
-        """Probabilities of scores: float64 (n, n_classes), rows summing to 1; refused before `fit`."""
+    def predict(self, logits: npt.ArrayLike) -> Floats:
+        """Probabilities of scores: float64 (n, n_classes), rows summing to 1; raise before `fit`."""
         self._require_fit()
         scores = _checked_logits(logits)
         scores -= scores.max(axis=1, keepdims=True)
-        return _softmax(scores, 1.0 / self.temperature_)
-
-    def _require_bounds(self) -> None:
-        for name in ("lowest", "highest"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) < math.inf:
-                raise ParameterError(f"{name} must be finite and above 0, got {value!r}")
-        if not self.lowest < self.highest:
-            raise ParameterError(f"highest must be above lowest ({self.lowest!r}), got {self.highest!r}")
+        probs = np.exp(scores * (1.0 / self.temperature_))
+        probs /= probs.sum(axis=1, keepdims=True)
+        return np.asarray(probs)
 
     def _check_fit(self) -> None:
-        require_finite("TemperatureScaling", self.temperature_)
-        if not self.temperature_ > 0.0 or not isinstance(self.at_bound_, bool):
-            raise ParameterError(f"fitted of TemperatureScaling must be above 0, got {self.temperature_!r}")
+        _checks.above_zero("temperature_", self.temperature_)
+        if not isinstance(self.at_bound_, bool):
+            raise ParameterError(f"must be true or false, got {self.at_bound_!r}", parameter="at_bound_")
 
 
-def _best_temperature(
-    scores: FloatArray, gold: npt.NDArray[np.int64], weights: FloatArray, lowest: float, highest: float
-) -> tuple[float, bool]:
-    """Temperature of the greatest likelihood for scores whose rows have a maximum of 0, and whether it is a bound."""
+def _best_temperature(scores: Floats, gold: Ints, weights: Floats, lowest: float, highest: float) -> tuple[float, bool]:
+    """Most likely temperature for scores whose rows have a maximum of 0, and whether it is at a bound."""
     from scipy.optimize import brentq
 
-    allowed = np.where(np.isneginf(scores), 0.0, scores)  # a class ruled out has no part in an expected score
+    allowed = np.where(np.isneginf(scores), 0.0, scores)  # an excluded class does not contribute to an expected score
     if not allowed.any():
         return min(max(1.0, lowest), highest), False
-    reached = float(weights @ scores[np.arange(gold.shape[0]), gold])
+    gold_score = float(weights @ scores[np.arange(gold.shape[0]), gold])
 
     raised = np.empty_like(scores)
 
@@ -131,7 +121,7 @@ def _best_temperature(
         np.multiply(scores, math.exp(log_inverse), out=raised)
         np.exp(raised, out=raised)
         expected = np.einsum("nc,nc->n", raised, allowed) / raised.sum(axis=1)
-        return reached - float(weights @ expected)
+        return gold_score - float(weights @ expected)
 
     ends = -math.log(highest), -math.log(lowest)
     if slope(ends[0]) <= 0.0:
@@ -141,37 +131,32 @@ def _best_temperature(
     return math.exp(-brentq(slope, *ends, xtol=1e-12)), False
 
 
-def _softmax(scores: FloatArray, inverse: float) -> FloatArray:
-    raised = np.exp(scores * inverse)
-    raised /= raised.sum(axis=1, keepdims=True)
-    return raised
-
-
-def _checked_logits(logits: npt.ArrayLike) -> FloatArray:
+def _checked_logits(logits: npt.ArrayLike) -> Floats:
     array = np.asarray(logits)
     if array.ndim != 2 or array.dtype.kind not in "iuf" or array.shape[1] == 0:
-        raise ParameterError(f"logits must be numbers in (n, n_classes), got shape {array.shape} of {array.dtype}")
+        found = f"shape {array.shape} of {array.dtype}"
+        raise ParameterError(f"must be numbers in (n, n_classes), got {found}", parameter="logits")
     scores = array.astype(np.float64)
     bad = np.argwhere(np.isnan(scores) | np.isposinf(scores))
     if bad.size:
         row, column = bad[0]
-        raise ParameterError(f"logits must be finite or -inf, got {scores[row, column]} at [{row}, {column}]")
-    lost = np.flatnonzero(np.isneginf(scores).all(axis=1))
-    if lost.size:
-        raise ParameterError(f"logits must leave each row a class, got a row of -inf at {lost[0]}")
+        value = scores[row, column]
+        raise ParameterError(f"must be finite or -inf, got {value} at [{row}, {column}]", parameter="logits")
+    excluded = np.flatnonzero(np.isneginf(scores).all(axis=1))
+    if excluded.size:
+        raise ParameterError(
+            f"must have a finite score in each row, got only -inf at {excluded[0]}", parameter="logits"
+        )
     return scores
 
 
-def _checked_gold(gold: npt.ArrayLike, scores: FloatArray) -> npt.NDArray[np.int64]:
+def _checked_gold(gold: npt.ArrayLike, scores: Floats) -> Ints:
     classes = _checks.integers("gold", gold)
-    require_as_many("gold", classes, scores.shape[0], "logits")
-    if classes.shape[0] == 0:
-        raise ParameterError("logits must hold at least one row, got none")
-    outside = np.flatnonzero((classes < 0) | (classes >= scores.shape[1]))
-    if outside.size:
-        k = int(outside[0])
-        raise ParameterError(f"gold must be a class from 0 to {scores.shape[1] - 1}, got {classes[k]} at index {k}")
-    impossible = np.flatnonzero(np.isneginf(scores[np.arange(classes.shape[0]), classes]))
-    if impossible.size:
-        raise ParameterError(f"gold must be a class of finite score, got one of -inf at index {impossible[0]}")
+    n, n_classes = scores.shape
+    require_length("gold", classes, n, "logits")
+    if n == 0:
+        raise ParameterError("must hold at least one row, got none", parameter="logits")
+    require_all("gold", classes, (classes >= 0) & (classes < n_classes), f"be a class from 0 to {n_classes - 1}")
+    finite = ~np.isneginf(scores[np.arange(n), classes])
+    require_all("gold", classes, finite, "be a class of finite score")
     return classes

@@ -9,27 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import Codes, Floats, in_order, require_length
+from corefsample._arrays import Ints32
+from corefsample.calibration.binning import in_order, require_all, require_length
 from corefsample.calibration.tables._fine_sums import FineSums
 from corefsample.calibration.tables._grids import Grid, require_grid
-from corefsample.calibration.tables._table import CalibrationTable
+from corefsample.calibration.tables._table import CalibrationTable, table_of_rows
 from corefsample.errors import ParameterError
-
-__all__ = ["TableBuilder"]
 
 
 class TableBuilder:
-    """Builds a CalibrationTable of a stream of blocks, one block's pairs at a time.
+    """Builds a CalibrationTable from a stream of blocks, one block's pairs at a time.
 
-    Work and memory of a block go with its pairs, not with the grid; what is kept is a row for each fine bin that a
-    block holds.
+    Time and memory of a block are proportional to its pairs, not to the grid: each fine bin with a pair of the block
+    becomes a row.
 
     Parameters
     ----------
     grid
-        Fine bins; FloatGrid() where it is not given.
+        Fine bins; by default FloatGrid().
     groups
-        Names of the groups that codes stand for; one group "" where they are not given.
+        Names of the groups that codes stand for; by default one group "".
 
     Examples
     --------
@@ -43,7 +42,8 @@ class TableBuilder:
         self._grid = require_grid(grid)
         self._groups = tuple(groups)
         if len(set(self._groups)) != len(self._groups) or not self._groups:
-            raise ParameterError(f"groups must be distinct names, at least one, got {_checks.shown(self._groups)}")
+            found = _checks.shown(self._groups)
+            raise ParameterError(f"must be distinct names, at least one, got {found}", parameter="groups")
         in_order("groups", self._groups)
         self._blocks: dict[Any, int] = {}
         self._sums = FineSums(len(self._groups), self._grid.n_cells)
@@ -51,7 +51,7 @@ class TableBuilder:
     def add(
         self, q: npt.ArrayLike, y: npt.ArrayLike, *, block: object = "", groups: npt.ArrayLike | None = None
     ) -> None:
-        """Add the pairs of a block; a block may come in several parts, and one without a pair leaves no trace.
+        """Add the pairs of a block; a block may come in several parts, and one without a pair is ignored.
 
         Parameters
         ----------
@@ -60,35 +60,33 @@ class TableBuilder:
         block
             Name of the block.
         groups
-            Code of each pair's group, from 0, (n_pairs,); needed where there are several groups.
+            Code of each pair's group, from 0, (n_pairs,); required if there are several groups.
 
         Raises
         ------
         ParameterError
-            If a value breaks its rule, or lengths differ; nothing is then added.
+            If a value breaks its rule, or lengths differ; no pair is then added.
         """
         if block is None or block != block:
-            raise ParameterError(f"block must be a name, got {block!r}")
+            raise ParameterError(f"must be a name, got {block!r}", parameter="block")
         if np.size(q) == 0 and np.size(y) == 0:
             return
         cells, predictions, labels = self._grid.cell_pairs(q, y)
-        codes = self._group_codes(groups, predictions)
+        codes = self._group_codes(groups, predictions.shape[0])
         self._sums.add(self._blocks.setdefault(block, len(self._blocks)), cells, predictions, labels, codes)
 
-    def _group_codes(self, groups: npt.ArrayLike | None, predictions: Floats) -> Codes:
+    def _group_codes(self, groups: npt.ArrayLike | None, n: int) -> Ints32:
+        n_groups = len(self._groups)
         if groups is None:
-            if len(self._groups) > 1:
-                raise ParameterError(f"groups must be one code a pair, of {len(self._groups)} groups, got None")
+            if n_groups > 1:
+                raise ParameterError(f"must be one code a pair, of {n_groups} groups, got None", parameter="groups")
             return np.empty(0, np.int32)
         codes = _checks.integers_32("groups", groups)
-        require_length("groups", codes, predictions)
-        outside = np.flatnonzero((codes < 0) | (codes >= len(self._groups)))
-        if outside.size:
-            last = len(self._groups) - 1
-            raise ParameterError(f"groups[{outside[0]}] must lie in 0 to {last}, got {codes[outside[0]]}")
+        require_length("groups", codes, n)
+        require_all("groups", codes, (codes >= 0) & (codes < n_groups), f"lie in 0 to {n_groups - 1}")
         return codes
 
     def table(self) -> CalibrationTable:
         """Table of all pairs so far; more can be added afterwards."""
         in_order("blocks", self._blocks)
-        return CalibrationTable(self._grid, *self._sums.rows(self._groups, tuple(self._blocks)))
+        return table_of_rows(self._grid, self._groups, tuple(self._blocks), *self._sums.rows())

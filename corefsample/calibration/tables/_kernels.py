@@ -10,29 +10,23 @@ A cell of the float grid is a stretch of x on which the leading bits are the sam
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inlined, kernel
-
-Codes = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[Any]  # uint8, int64 or float64: each compiled on its own
+from corefsample.calibration.binning._kernels import Labels
 
 U52 = np.uint64(52)
 MANTISSA = np.uint64((1 << 52) - 1)
 HALF = 1022  # exponent field of 0.5, the largest x there is
 
-# Bits of the mantissa that tell cells apart, by exponent field: an octave is 2 ** LEADING_BITS cells. Fine where
-# pairs are many, coarse below 2 ** -64, where a difference no longer shows in any error.
+# Leading bits of the mantissa that define a cell, by exponent field: an octave has 2 ** LEADING_BITS cells. Cells are
+# fine where pairs are frequent, and coarse below 2 ** -64, where a difference cannot affect any error.
 EXPONENTS = np.arange(HALF + 1)
 LEADING_BITS = np.select([EXPONENTS >= HALF - 15, EXPONENTS >= HALF - 63, EXPONENTS >= 1], [10, 8, 3], 0)
 SHIFTS = np.where(EXPONENTS >= 1, 52 - LEADING_BITS, 63).astype(np.uint64)
 OCTAVE_CELLS = np.where(EXPONENTS >= 1, 1 << LEADING_BITS, 1)
-FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of an octave; 0 itself goes before them all
+FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of each octave; 0 itself comes before them all
 MIDDLE = int(FIRST_CELLS[HALF]) + 1  # the cell of 0.5, alone in its octave
 N_CELLS = 2 * MIDDLE + 1
 
@@ -50,7 +44,7 @@ def fine_bin(q):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def float_cells(q: Floats, y: Labels, cells: Codes) -> bool:
+def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
     """Cell of each pair in the float grid; False if a q or a y breaks its rule."""
     good = True
     for i in range(q.shape[0]):
@@ -63,33 +57,8 @@ def float_cells(q: Floats, y: Labels, cells: Codes) -> bool:
 
 
 @kernel
-def level_cells(q: Floats, y: Labels, n_samples: float, tolerance: float, cells: Codes) -> bool:
-    """Level of each pair; False if a q or a y breaks its rule."""
-    good = True
-    for i in range(q.shape[0]):
-        p, label = q[i], y[i]
-        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
-        k = np.int64(p * n_samples + 0.5) if fine else 0
-        good &= fine & (abs(p - k / n_samples) <= tolerance)
-        cells[i] = k
-    return good
-
-
-@kernel
-def whole_level_cells(levels: Ints, y: Labels, n_samples: int, cells: Codes) -> bool:
-    """Level of each pair, given as a whole number; False if a level or a y breaks its rule."""
-    good = True
-    for i in range(levels.shape[0]):
-        k, label = levels[i], y[i]
-        fine = (k >= 0) & (k <= n_samples) & ((label == 0) | (label == 1))
-        good &= fine
-        cells[i] = k if fine else 0
-    return good
-
-
-@kernel
-def accumulate(q: Floats, y: Labels, cells: Codes, groups: Codes, n_cells: int, sums: Floats, touched: Ints) -> int:
-    """Add pairs to sums[a, :], note in `touched` each cell that was empty, and return how many those are.
+def accumulate(q: Floats, y: Labels, cells: Ints32, groups: Ints32, n_cells: int, sums: Floats, touched: Ints) -> int:
+    """Add pairs to sums[a, :], list in `touched` each cell that was empty, and return the number of those.
 
     `groups` is one code a pair, or empty where all pairs are of group 0.
     """
@@ -113,7 +82,7 @@ def accumulate(q: Floats, y: Labels, cells: Codes, groups: Codes, n_cells: int, 
 
 @kernel
 def take_out(sums: Floats, touched: Ints, rows: Floats) -> None:
-    """Move sums[touched] to `rows`, and leave zeros."""
+    """Move sums[touched] to `rows`, and reset them to zero."""
     for r in range(touched.shape[0]):
         for s in range(SUMS):
             rows[s, r] = sums[touched[r], s]

@@ -1,8 +1,8 @@
-"""One table of sufficient statistics, from which every binned error comes: built block by block, and added up."""
+"""A table of sufficient statistics, from which every binned error can be computed; tables add up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,41 +10,40 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.calibration.binning import (
     BinRule,
     BlockBins,
-    Codes,
-    Floats,
-    Ints,
     ReliabilityBins,
+    Result,
     Strategy,
     bin_rule,
     bins_of_cells,
-    cell_ends,
     coded,
     in_order,
+    require_all,
+    sums_by_block,
 )
-from corefsample.calibration.tables._fine_sums import FineSums, collected
+from corefsample.calibration.tables._fine_sums import FineSums
 from corefsample.calibration.tables._grids import Grid, require_grid
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CalibrationTable"]
-
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
-KEYS = ("group_code", "block_code", "cell")
+
+Names = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrationTable:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CalibrationTable(Result):
     """Sums of prediction-label pairs by group, block (a document) and fine bin; arrays read-only.
 
-    Only the fine bins that hold a pair have a row, and rows are sorted by group, block and fine bin. Tables of one
-    grid add up: `a + b` is the table of all pairs of both, groups and blocks of one name being one. Numbers of pairs
-    and positive labels are exact (to 2^53, some 10^16); the other sums are float64, so that the order of rows or of
-    additions can change their last digits: by some 1e-16 times the square root of the pairs in a fine bin.
+    Only fine bins with a pair have a row, and rows are sorted by group, block and fine bin. Tables of one grid add up:
+    `a + b` is the table of the pairs of both; groups and blocks of the same name are united. Numbers of pairs and of
+    positive labels are exact (to 2^53, about 10^16); the other sums are float64, so the order of rows or of additions
+    can change their last digits, by about 1e-16 times the square root of the pairs in a fine bin.
 
     Attributes
     ----------
@@ -69,20 +68,16 @@ class CalibrationTable:
     """
 
     grid: Grid
-    groups: tuple[Any, ...]
-    blocks: tuple[Any, ...]
-    group_code: Codes
-    block_code: Codes
-    cell: Codes
+    groups: Names
+    blocks: Names
+    group_code: Ints32
+    block_code: Ints32
+    cell: Ints32
     n: Ints
     sum_q: Floats
     sum_q2: Floats
     sum_y: Floats
     sum_qy: Floats
-
-    def __post_init__(self) -> None:
-        for name in (*KEYS, *SUMS):
-            getattr(self, name).flags.writeable = False
 
     @property
     def n_pairs(self) -> int:
@@ -106,16 +101,16 @@ class CalibrationTable:
         blocks: npt.ArrayLike | None = None,
         grid: Grid | None = None,
     ) -> CalibrationTable:
-        """Table of pairs that are all at hand; for a stream of blocks see `TableBuilder`.
+        """Table of pairs that are all in memory; for a stream of blocks see `TableBuilder`.
 
         Parameters
         ----------
         q, y
             Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
         groups, blocks
-            Id of each pair's group and block, (n_pairs,): numbers or text; without them all pairs are of one, "".
+            Id of each pair's group and block, (n_pairs,): numbers or text; by default all pairs belong to one, "".
         grid
-            Fine bins; FloatGrid() where it is not given.
+            Fine bins; by default FloatGrid().
 
         Raises
         ------
@@ -124,27 +119,21 @@ class CalibrationTable:
         """
         fine = require_grid(grid)
         cells, predictions, labels = fine.cell_pairs(q, y)
-        group_codes, group_names = _coded_or_one("groups", groups, predictions)
-        block_codes, block_names = _coded_or_one("blocks", blocks, predictions)
-        sums = FineSums(len(group_names), fine.n_cells)
-        together = bool((np.diff(block_codes) >= 0).all())
-        if not together:
+        group_codes, group_names = _coded_or_one("groups", groups, predictions.shape[0])
+        block_codes, block_names = _coded_or_one("blocks", blocks, predictions.shape[0])
+        columns: list[npt.NDArray[Any]] = [cells, predictions, labels, group_codes]
+        if (np.diff(block_codes) < 0).any():
             order = np.argsort(block_codes, kind="stable")
-            cells, predictions, labels, group_codes = (
-                cells[order],
-                predictions[order],
-                labels[order],
-                group_codes[order],
-            )
+            columns = [column[order] for column in columns]
+        sums = FineSums(len(group_names), fine.n_cells)
         ends = np.cumsum(np.bincount(block_codes, minlength=len(block_names))).tolist()
         for block, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-            rows = slice(begin, end)
-            sums.add(block, cells[rows], predictions[rows], labels[rows], group_codes[rows])
-        return cls(fine, *sums.rows(group_names, block_names))
+            sums.add(block, *(column[begin:end] for column in columns))
+        return table_of_rows(fine, group_names, block_names, *sums.rows())
 
     @classmethod
     def merged(cls, tables: Iterable[CalibrationTable]) -> CalibrationTable:
-        """Table of all pairs of several tables of one grid, which is what `+` gives for two.
+        """Table of all pairs of several tables of one grid, as `+` gives for two.
 
         Raises
         ------
@@ -153,15 +142,15 @@ class CalibrationTable:
         """
         parts = list(tables)
         if not parts:
-            raise ParameterError("tables must hold at least one table, got none")
+            raise ParameterError("must hold at least one table, got none", parameter="tables")
         for part in parts:
             if part.grid != parts[0].grid:
-                raise ParameterError(f"tables must share one grid, {parts[0].grid}, got {part.grid}")
+                raise ParameterError(f"must share one grid, {parts[0].grid}, got {part.grid}", parameter="tables")
         groups, group_code = _joined("groups", [(part.groups, part.group_code) for part in parts])
         blocks, block_code = _joined("blocks", [(part.blocks, part.block_code) for part in parts])
         keys = group_code, block_code, np.concatenate([part.cell for part in parts])
         sums = [np.concatenate([getattr(part, name) for part in parts]) for name in SUMS]
-        return cls(parts[0].grid, *collected(groups, blocks, keys, sums))
+        return table_of_rows(parts[0].grid, groups, blocks, keys, sums)
 
     def __add__(self, other: object) -> CalibrationTable:
         if not isinstance(other, CalibrationTable):
@@ -178,11 +167,11 @@ class CalibrationTable:
         """
         if name not in self.groups:
             known = _checks.shown(", ".join(map(str, self.groups)))
-            raise ParameterError(f"group must be one of {known}, got {_checks.shown(name)}")
+            raise ParameterError(f"must be one of {known}, got {_checks.shown(name)}", parameter="group")
         rows = np.flatnonzero(self.group_code == self.groups.index(name))
         keys = (self.group_code[rows], self.block_code[rows], self.cell[rows])
         sums = [getattr(self, name)[rows] for name in SUMS]
-        return CalibrationTable(self.grid, *collected(self.groups, self.blocks, keys, sums))
+        return table_of_rows(self.grid, self.groups, self.blocks, keys, sums)
 
     # --- bins --------------------------------------------------------------------------------------------------
 
@@ -191,9 +180,9 @@ class CalibrationTable:
     ) -> ReliabilityBins:
         """Sums by bin, over all groups and blocks, as `bin_pairs` makes them of pairs.
 
-        The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and an edge of equal width gives
-        a fine bin that it cuts to the side on which its mean prediction lies. Where every fine bin holds one distinct
-        prediction, as it does for q = k / n_samples, the bins are those of `bin_pairs`.
+        The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
+        equal width crosses goes to the side of its mean prediction. If every fine bin holds one distinct prediction,
+        as for q = k / n_samples, the bins are those of `bin_pairs`.
 
         Raises
         ------
@@ -213,26 +202,23 @@ class CalibrationTable:
             If an option breaks its rule, or the table is empty.
         """
         bins, bin_of = self._bins(bin_rule(bin_size, n_bins, strategy))
-        shape = len(self.blocks), bins.n_bins
-        places = self.block_code.astype(np.int64) * bins.n_bins + bin_of[self.cell]
+        places, shape = bin_of[self.cell], (len(self.blocks), bins.n_bins)
+        sums = (sums_by_block(self.block_code, places, shape, each) for each in (self.n, self.sum_q, self.sum_y))
+        return BlockBins(bins, *sums)
 
-        def summed(values: npt.NDArray[Any]) -> Floats:
-            return np.bincount(places, values, shape[0] * shape[1]).astype(np.float64).reshape(shape)
-
-        return BlockBins(bins, summed(self.n), summed(self.sum_q), summed(self.sum_y))
-
-    def _bins(self, rule: BinRule) -> tuple[ReliabilityBins, Codes]:
+    def _bins(self, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
         """Bins, and the bin of each fine bin."""
         if self.n_rows == 0:
-            raise ParameterError("table must hold at least one pair, got none")
+            raise ParameterError("must hold at least one pair, got none", parameter="table")
         by_cell = [np.bincount(self.cell, getattr(self, name), self.grid.n_cells).astype(np.float64) for name in SUMS]
         cells = np.flatnonzero(by_cell[0])
         n, sum_q, sum_q2, sum_y, sum_qy = (each[cells] for each in by_cell)
         pairs = n.astype(np.int64)
-        ends = cell_ends(pairs, rule, self.grid.centres(cells, sum_q / n))
-        bins = bins_of_cells((pairs, sum_q, sum_q2, sum_y, sum_qy), *self.grid.bounds(cells), ends, rule)
+        centres = self.grid.centres(cells, sum_q / n)
         bin_of = np.zeros(self.grid.n_cells, np.int32)
-        bin_of[cells] = np.repeat(np.arange(bins.n_bins, dtype=np.int32), np.diff(ends, prepend=0))
+        bins, bin_of[cells] = bins_of_cells(
+            (pairs, sum_q, sum_q2, sum_y, sum_qy), *self.grid.bounds(cells), centres, rule
+        )
         return bins, bin_of
 
     # --- saving ------------------------------------------------------------------------------------------------
@@ -245,49 +231,82 @@ class CalibrationTable:
         import pandas as pd
 
         names = {
-            "group": pd.Categorical.from_codes(self.group_code, pd.Index(self.groups)),
-            "block": pd.Categorical.from_codes(self.block_code, pd.Index(self.blocks)),
+            "group": pd.Categorical.from_codes(self.group_code, pd.Index(list(self.groups))),
+            "block": pd.Categorical.from_codes(self.block_code, pd.Index(list(self.blocks))),
         }
         return pd.DataFrame({**names, "cell": self.cell, **{name: getattr(self, name) for name in SUMS}})
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, grid: Grid | None = None) -> CalibrationTable:
-        """Table of what `to_frame` gave; rows may come in any order, and those of one fine bin are added.
+        """Table from the result of `to_frame`; rows may come in any order, and those of one fine bin are added.
 
         Raises
         ------
         ParameterError
-            If a column is missing, a fine bin is not of the grid, or a sum cannot be one.
+            If a column is missing, a fine bin is not of the grid, or a sum breaks its rule.
         """
         fine = require_grid(grid)
         for name in ("group", "block", "cell", *SUMS):
             if name not in frame.columns:
-                raise ParameterError(f"frame must have a column {name}, got {_checks.shown(list(frame.columns))}")
+                columns = _checks.shown(list(frame.columns))
+                raise ParameterError(f"must have a column {name}, got {columns}", parameter="frame")
         cell = _checks.integers_32("cell", frame["cell"].to_numpy())
-        outside = np.flatnonzero((cell < 0) | (cell >= fine.n_cells))
-        if outside.size:
-            raise ParameterError(f"cell must lie in 0 to {fine.n_cells - 1} of {fine}, got {cell[outside[0]]}")
-        group_code, groups = coded("group", frame["group"].to_numpy(), cell)
-        block_code, blocks = coded("block", frame["block"].to_numpy(), cell)
+        require_all("cell", cell, (cell >= 0) & (cell < fine.n_cells), f"lie in 0 to {fine.n_cells - 1} of {fine}")
+        group_code, groups = coded("group", frame["group"].to_numpy(), cell.shape[0])
+        block_code, blocks = coded("block", frame["block"].to_numpy(), cell.shape[0])
         sums = [_checks.floats(name, frame[name].to_numpy()) for name in SUMS]
         for name, values in zip(SUMS, sums, strict=True):
-            if not np.isfinite(values).all():
-                raise ParameterError(f"{name} must be finite, got {values[~np.isfinite(values)][0]}")
-        if (sums[0] < 1).any():
-            raise ParameterError(f"n must be at least 1, got {sums[0].min():g}")
-        return cls(fine, *collected(groups, blocks, (group_code, block_code, cell), sums))
+            require_all(name, values, np.isfinite(values), "be finite")
+        require_all("n", sums[0], sums[0] >= 1, "be at least 1")
+        return table_of_rows(fine, groups, blocks, (group_code, block_code, cell), sums)
 
 
-def _coded_or_one(name: str, ids: npt.ArrayLike | None, predictions: Floats) -> tuple[Codes, tuple[Any, ...]]:
-    """Codes and names of ids, or of one id "" where none are given."""
-    if ids is None:
-        return np.zeros(predictions.shape[0], np.int32), ("",)
-    return coded(name, ids, predictions)
+def table_of_rows(
+    grid: Grid,
+    groups: Names,
+    blocks: Names,
+    keys: Sequence[npt.NDArray[Any]],
+    sums: Sequence[npt.NDArray[Any]] | npt.NDArray[Any],
+) -> CalibrationTable:
+    """Sort rows by the names of their groups and blocks and by fine bin, add those of one key, and drop unused names.
+
+    `keys` are the codes of group and block, and the fine bin, of each row; `sums` are in the order of `SUMS`.
+    """
+    (group_code, groups), (block_code, blocks) = _used(keys[0], groups), _used(keys[1], blocks)
+    cell = keys[2].astype(np.int64)
+    n_cells = int(cell.max(initial=0)) + 1
+    key = (group_code * len(blocks) + block_code) * n_cells + cell
+    n = sums[0].astype(np.int64)
+    others = [each.astype(np.float64) for each in sums[1:]]
+    if (np.diff(key) <= 0).any():
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        starts = np.flatnonzero(np.diff(key, prepend=-1))
+        n = np.add.reduceat(n[order], starts)
+        others = [np.add.reduceat(each[order], starts) for each in others]
+        key = key[starts]
+    rest, cell = np.divmod(key, n_cells)
+    group_code, block_code = np.divmod(rest, max(len(blocks), 1))
+    codes = group_code.astype(np.int32), block_code.astype(np.int32), cell.astype(np.int32)
+    return CalibrationTable(grid, groups, blocks, *codes, n, *others)
 
 
-def _joined(name: str, parts: list[tuple[tuple[Any, ...], Codes]]) -> tuple[tuple[Any, ...], Codes]:
+def _used(codes: npt.NDArray[Any], names: Names) -> tuple[Ints, Names]:
+    """Keep the names that are used, in ascending order, and renumber the codes."""
+    used = np.flatnonzero(np.bincount(codes, minlength=len(names))).tolist()
+    used.sort(key=names.__getitem__)
+    places = np.zeros(len(names), np.int64)
+    places[used] = np.arange(len(used))
+    return places[codes], tuple(names[code] for code in used)
+
+
+def _coded_or_one(name: str, ids: npt.ArrayLike | None, n: int) -> tuple[Ints32, Names]:
+    """Codes and names of ids; one id "" by default."""
+    return (np.zeros(n, np.int32), ("",)) if ids is None else coded(name, ids, n)
+
+
+def _joined(name: str, parts: list[tuple[Names, Ints32]]) -> tuple[Names, Ints32]:
     """All names of several tables, and the codes of their rows among them."""
-    names = in_order(name, {each for found, _ in parts for each in found})
+    names = in_order(name, {each for own, _ in parts for each in own})
     place = {each: code for code, each in enumerate(names)}
-    codes = [np.array([place[each] for each in found], np.int32)[rows] for found, rows in parts]
-    return names, np.concatenate(codes)
+    return names, np.concatenate([np.array([place[each] for each in own], np.int32)[rows] for own, rows in parts])

@@ -1,10 +1,10 @@
-from ._functions import Convention as Convention
-from ._functions import GroupErrors as GroupErrors
-from ._functions import SharedError as SharedError
-from ._functions import TagErrors as TagErrors
-from ._functions import TagGroups as TagGroups
-from ._functions import TagScores as TagScores
+from ._errors import GroupErrors as GroupErrors
+from ._errors import TagErrors as TagErrors
 from ._functions import grouped_calibration_errors as grouped_calibration_errors
 from ._functions import shared_calibration_error as shared_calibration_error
 from ._functions import tag_calibration_errors as tag_calibration_errors
-from ._functions import tag_frequency_groups as tag_frequency_groups
+from ._groups import Convention as Convention
+from ._groups import TagGroups as TagGroups
+from ._groups import tag_frequency_groups as tag_frequency_groups
+from ._measure import SharedError as SharedError
+from ._scores import TagScores as TagScores

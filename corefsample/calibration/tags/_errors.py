@@ -5,58 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
-from corefsample.calibration.binning import FloatArray, ReliabilityBins
+from corefsample._arrays import Floats, Ints
+from corefsample.calibration.binning import ReliabilityBins, Result
+from corefsample.calibration.measures import IntervalKind
 from corefsample.calibration.tags._groups import Convention, require_group
-from corefsample.calibration.tags._measure import IntervalKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GroupErrors", "TagErrors"]
 
-Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupErrors:
-    """Grouped marginal calibration errors (GMCE), one row a frequency group; arrays read-only.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupErrors(Result):
+    """Grouped marginal calibration errors (GMCE), one row per frequency group; arrays read-only.
 
     Attributes
     ----------
     group
         int64 (n_groups,): 1 (the most frequent tags), 2, ...
     n_tags, n_tags_scored
-        int64 (n_groups,): tags of the group in training; tags, seen in training or not, of which a score is there.
+        int64 (n_groups,): tags of the group in training; tags with a score, in training or not.
     share_min, share_max
         float64 (n_groups,) in [0, 1]: shares in training of its rarest and of its most frequent tag.
     n
-        int64 (n_groups,): scores.
+        int64 (n_groups,): number of scores.
     error
-        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN of a group without a score (with "kranzlein2021":
+        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN for a group without a score (with "kranzlein2021":
         without one below 1).
     lower, upper
-        float64 (n_groups,) in [0, 1]: ends of its confidence interval; NaN where there is none, and where a bootstrap
-        found the scores of the group in one document.
+        float64 (n_groups,) in [0, 1]: ends of its confidence interval; NaN without an interval, and for a bootstrap
+        of scores from a single document.
     bins
         The group's bins, or None.
     level, interval, convention
-        As asked for.
+        The options.
     n_unseen_tags, n_unseen_scores
-        Tags that training did not have, which are in the last group, and their scores.
+        Number of tags that did not occur in training, which belong to the last group, and of their scores.
     """
 
     group: Ints
     n_tags: Ints
     n_tags_scored: Ints
-    share_min: FloatArray
-    share_max: FloatArray
+    share_min: Floats
+    share_max: Floats
     n: Ints
-    error: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    error: Floats
+    lower: Floats
+    upper: Floats
     bins: tuple[ReliabilityBins | None, ...]
     level: float
     interval: IntervalKind | None
@@ -64,12 +58,8 @@ class GroupErrors:
     n_unseen_tags: int
     n_unseen_scores: int
 
-    def __post_init__(self) -> None:
-        _freeze(self.group, self.n_tags, self.n_tags_scored, self.share_min, self.share_max)
-        _freeze(self.n, self.error, self.lower, self.upper)
-
     def of(self, group: int) -> float:
-        """Error of one group; a group that is not there is refused."""
+        """Error of one group; raise if there is no such group."""
         return float(self.error[require_group(group, self.group.shape[0]) - 1])
 
     def to_frame(self) -> pd.DataFrame:
@@ -77,61 +67,47 @@ class GroupErrors:
 
         Columns: group, n_tags, n_tags_scored, share_min, share_max, n, error, lower, upper.
         """
-        return _frame(
-            self, "group", "n_tags", "n_tags_scored", "share_min", "share_max", "n", "error", "lower", "upper"
+        return self._columns(
+            "group", "n_tags", "n_tags_scored", "share_min", "share_max", "n", "error", "lower", "upper"
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TagErrors:
-    """Calibration errors of single tags, one row a tag of which there is a score; arrays read-only.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TagErrors(Result):
+    """Calibration errors of single tags, one row per tag with a score; arrays read-only.
 
     Attributes
     ----------
     tags
         The tags, in the order of `TagScores.tag_names`.
     n, n_gold
-        int64 (n_tags,): scores, and how many of them are of a gold tag.
+        int64 (n_tags,): number of scores, and of those for the gold tag.
     mean_score, mean_label
-        float64 (n_tags,) in [0, 1]: a tag of greater mean score than mean label is predicted with too much confidence.
+        float64 (n_tags,) in [0, 1]: a tag whose mean score exceeds its mean label is overconfident.
     error
         float64 (n_tags,) in [0, 1]: RMS calibration error.
     lower, upper
-        float64 (n_tags,): ends of its interval, NaN where there is none (see `GroupErrors`).
+        float64 (n_tags,): ends of its interval, or NaN (see `GroupErrors`).
     n_bins
-        int64 (n_tags,): bins there are.
+        int64 (n_tags,): number of bins.
     level, interval
-        As asked for.
+        The options.
     """
 
     tags: tuple[Any, ...]
     n: Ints
     n_gold: Ints
-    mean_score: FloatArray
-    mean_label: FloatArray
-    error: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    mean_score: Floats
+    mean_label: Floats
+    error: Floats
+    lower: Floats
+    upper: Floats
     n_bins: Ints
     level: float
     interval: IntervalKind | None
 
-    def __post_init__(self) -> None:
-        _freeze(self.n, self.n_gold, self.mean_score, self.mean_label, self.error, self.lower, self.upper, self.n_bins)
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a tag: tag, n, n_gold, mean_score, mean_label, error, lower, upper, n_bins."""
-        table = _frame(self, "n", "n_gold", "mean_score", "mean_label", "error", "lower", "upper", "n_bins")
+        table = self._columns("n", "n_gold", "mean_score", "mean_label", "error", "lower", "upper", "n_bins")
         table.insert(0, "tag", list(self.tags))
         return table
-
-
-def _freeze(*arrays: npt.NDArray[Any]) -> None:
-    for array in arrays:
-        array.flags.writeable = False
-
-
-def _frame(result: object, *names: str) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({name: getattr(result, name) for name in names})

@@ -1,20 +1,21 @@
-"""Calibration error of tagsets too sparse to measure each tag by itself: of all tags, of frequency groups, of tags.
+"""Calibration error of tagsets too sparse to measure each tag separately: of all tags, of frequency groups, of tags.
 
 SMCE pools the scores of all tags (eq. 2 of the paper), GMCE those of one group of similar frequency (eq. 3). Both take
-`convention`: "default" bins as the rest of this package does; "kranzlein2021" does as the code published with the
-paper, to compare with its figures. Where they differ, and why:
+`convention`: "default" bins like the rest of this package; "kranzlein2021" bins like the code published with the paper,
+for comparison with its figures. The differences:
 
-- ties and odd sizes: equal scores share a bin under both. By default a bin ends with the score at or below which its
-  share of the scores lies, with all that equal it. There, a bin is [lo, hi) by value and begins with the score at place
-  int(i n / B) of the sorted ones, with all that equal it: a tie at an edge goes up where ours goes down, and of odd
-  numbers the lower bin is the smaller one where ours is the larger;
-- a score of 1: by default it belongs to the last bin. There, the last bin ends below 1, so that such a score is in no
-  bin and yet counted in n: a sure tag that is wrong costs nothing, and the error of the rest is diluted;
-- the last bin: by default bins may also be asked for by size, and a last one that is short joins the one before it.
-  There, they are asked for by number alone, and nothing is joined;
-- groups: see `tag_frequency_groups`;
-- the threshold is the same: scores at or above it are kept, once, before any recalibration;
-- intervals: by default; there, none.
+- Ties and odd sizes: equal scores share a bin under both. By default a bin ends with the score at or below which its
+  share of the scores lies, together with all equal scores. There, a bin is [lo, hi) by value and begins with the score
+  at position int(i n / B) of the sorted scores, together with all equal scores: a tie at an edge goes to the upper bin
+  instead of the lower one, and with odd numbers the lower bin is the smaller one instead of the larger.
+- A score of 1: by default it belongs to the last bin. There, the last bin ends below 1, so such a score is counted in n
+  but belongs to no bin: a certain and wrong tag costs nothing, and the error of the rest is diluted.
+- The last bin: by default bins may also be requested by size, and a short last bin joins the one before it. There, only
+  their number can be requested, and no bins are joined.
+- Groups: see `tag_frequency_groups`.
+- Intervals: by default yes; there, none.
+
+The threshold is the same: scores at or above it are used, and it is applied once, before any recalibration.
 
 References
 ----------
@@ -24,27 +25,13 @@ Kranzlein, Liu & Schneider (2021), "Making heads and tails of models with margin
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample.calibration.measures import IntervalKind
 from corefsample.calibration.tags._errors import GroupErrors, TagErrors
-from corefsample.calibration.tags._groups import Convention, TagGroups, tag_frequency_groups
-from corefsample.calibration.tags._measure import IntervalKind, SharedError, TagMeasure
+from corefsample.calibration.tags._groups import Convention, TagGroups
+from corefsample.calibration.tags._measure import SharedError, TagMeasure
 from corefsample.calibration.tags._scores import TagScores
-
-__all__ = [
-    "Convention",
-    "GroupErrors",
-    "SharedError",
-    "TagErrors",
-    "TagGroups",
-    "TagScores",
-    "grouped_calibration_errors",
-    "shared_calibration_error",
-    "tag_calibration_errors",
-    "tag_frequency_groups",
-]
-
-Ints = npt.NDArray[np.int64]
+from corefsample.errors import ParameterError
 
 
 def shared_calibration_error(
@@ -64,20 +51,20 @@ def shared_calibration_error(
     Parameters
     ----------
     tag_scores
-        Scores above the threshold, with documents where there are some.
+        Scores at or above the threshold, with or without documents.
     n_bins, bin_size
-        Adaptive bins, as of `bin_pairs`, at most one of the two; 10 bins where nothing is said.
+        Adaptive bins, as of `bin_pairs`, at most one of the two; by default 10 bins.
     convention
-        "default" or "kranzlein2021" (see above), which knows `n_bins` alone and no interval.
+        "default" or "kranzlein2021" (see above), which allows `n_bins` only and no interval.
     debiased
-        Take the sampling variance of the bins off.
+        Subtract the sampling variance of the bins.
     interval, level, n_resamples, seed
-        As of `calibration_error`: bootstrap by document where documents are given, else simulated.
+        As of `calibration_error`: bootstrap by document if there are documents, otherwise simulated.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, there are fewer scores than bins asked for, or ("kranzlein2021") no score is
+        If an option breaks its rule, there are fewer scores than requested bins, or ("kranzlein2021") no score is
         below 1.
 
     References
@@ -92,7 +79,11 @@ def shared_calibration_error(
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
     """
     measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
-    return measure.required(tag_scores.scores, tag_scores.labels, tag_scores.documents)
+    found = measure.error(tag_scores.scores, tag_scores.labels, tag_scores.documents)
+    if found is None:
+        rule = "must hold a score below 1 with convention='kranzlein2021'"
+        raise ParameterError(f"{rule}, got {tag_scores.n} of 1", parameter="tag_scores")
+    return found
 
 
 def grouped_calibration_errors(
@@ -113,16 +104,16 @@ def grouped_calibration_errors(
     Parameters
     ----------
     tag_scores
-        Scores above the threshold, with documents where there are some.
+        Scores at or above the threshold, with or without documents.
     groups
-        Of `tag_frequency_groups`. Tags that training did not have belong to the last group.
+        From `tag_frequency_groups`. Tags that did not occur in training belong to the last group.
     n_bins, bin_size, convention, debiased, interval, level, n_resamples, seed
         As of `shared_calibration_error`, for each group.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, a group has fewer scores than bins asked for, or no tag is known to the groups.
+        If an option breaks its rule, a group has fewer scores than requested bins, or no tag belongs to the groups.
 
     References
     ----------
@@ -131,30 +122,28 @@ def grouped_calibration_errors(
     Examples
     --------
     >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> from corefsample.calibration import tag_frequency_groups
     >>> groups = tag_frequency_groups({"N": 20, "V": 10}, n_groups=2)
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
     array([0.067, 0.067])
     """
     measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
-    place = tag_scores.groups(groups) - 1
+    group_of_tag = groups.of(tag_scores.tag_names) - 1
+    place = group_of_tag[tag_scores.codes]
     shares = groups.shares
     number = np.arange(1, groups.n_groups + 1)
-    firsts = np.searchsorted(groups.group, number)
-    lasts = np.searchsorted(groups.group, number, side="right") - 1
+    firsts, ends = (np.searchsorted(groups.group, number, side=side) for side in ("left", "right"))
     scored = np.unique(tag_scores.codes)
-    unseen = ~np.isin(np.arange(len(tag_scores.tag_names)), _known(tag_scores, groups))
+    unseen = ~groups.in_training(tag_scores.tag_names)
     rows = measure.rows(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}")
     return GroupErrors(
         group=number,
-        n_tags=lasts - firsts + 1,
-        n_tags_scored=np.bincount(groups._groups_of_names(tag_scores.tag_names)[scored] - 1, minlength=groups.n_groups),
-        share_min=shares[lasts],
+        n_tags=ends - firsts,
+        n_tags_scored=np.bincount(group_of_tag[scored], minlength=groups.n_groups),
+        share_min=shares[ends - 1],
         share_max=shares[firsts],
         n=np.bincount(place, minlength=groups.n_groups),
-        error=rows.error,
-        lower=rows.lower,
-        upper=rows.upper,
-        bins=rows.bins,
+        **rows._asdict(),
         level=level,
         interval=measure.kind(tag_scores.documents),
         convention=convention,
@@ -173,20 +162,20 @@ def tag_calibration_errors(
     n_resamples: int = 1_000,
     seed: int = 0,
 ) -> TagErrors:
-    """Calibration error of each tag by itself, for the tags that have the scores for it.
+    """Calibration error of each tag separately.
 
-    Bins are adaptive and of `bin_size` scores, so that a tag of fewer has one bin: its error is then the distance of
-    the mean score from the mean label. The root of the mean squared error over tags is the paper's MCE, in which a tag
-    of three scores weighs as much as one of thousands.
+    Bins are adaptive and of `bin_size` scores, so a tag with fewer has one bin: its error is then the distance of the
+    mean score from the mean label. The root of the mean squared error over tags is the paper's MCE, in which a tag with
+    three scores has the same weight as one with thousands.
 
     Parameters
     ----------
     tag_scores
-        Scores above the threshold, with documents where there are some.
+        Scores at or above the threshold, with or without documents.
     bin_size
-        Target size of bins; 200 is what Nguyen & O'Connor take for the least.
+        Target size of bins; 200 is the least that Nguyen & O'Connor recommend.
     debiased, interval, level, n_resamples, seed
-        As of `shared_calibration_error`, for each tag; with fewer resamples, for there are many tags.
+        As of `shared_calibration_error`, for each tag; with fewer resamples, as there are many tags.
 
     Raises
     ------
@@ -224,8 +213,3 @@ def tag_calibration_errors(
         level=level,
         interval=measure.kind(tag_scores.documents),
     )
-
-
-def _known(tag_scores: TagScores, groups: TagGroups) -> Ints:
-    training = set(groups.tags)
-    return np.array([code for code, name in enumerate(tag_scores.tag_names) if name in training], np.int64)

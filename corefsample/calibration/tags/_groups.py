@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import _rows
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample.calibration.binning import Result, coded, in_order
 from corefsample.calibration.tags import _kranzlein
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Convention", "TagGroups", "tag_frequency_groups"]
-
-Ints = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Convention = Literal["default", "kranzlein2021"]
-CONVENTIONS: tuple[Convention, ...] = ("default", "kranzlein2021")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TagGroups:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TagGroups(Result):
     """Tags grouped by their frequency in training; group 1 has the most frequent ones. Arrays read-only.
 
     Attributes
@@ -36,24 +31,20 @@ class TagGroups:
     tags
         The tags, by descending frequency.
     frequencies
-        float64 (n_tags,): what each was counted in training, never rising.
+        float64 (n_tags,): count of each in training, non-increasing.
     group
-        int64 (n_tags,): group of each, from 1 to n_groups, never falling.
-    asked_n_groups
-        The number of groups asked for.
+        int64 (n_tags,): group of each, from 1 to n_groups, non-decreasing.
+    requested_n_groups
+        The requested number of groups.
     convention
         "default" or "kranzlein2021".
     """
 
     tags: tuple[Any, ...]
-    frequencies: FloatArray
+    frequencies: Floats
     group: Ints
-    asked_n_groups: int
+    requested_n_groups: int
     convention: Convention
-
-    def __post_init__(self) -> None:
-        self.frequencies.flags.writeable = False
-        self.group.flags.writeable = False
 
     @property
     def n_groups(self) -> int:
@@ -61,38 +52,33 @@ class TagGroups:
         return int(self.group[-1])
 
     @property
-    def shares(self) -> FloatArray:
+    def shares(self) -> Floats:
         """Share of each tag in training: float64 (n_tags,) in [0, 1]."""
         return np.asarray(self.frequencies / self.frequencies.sum())
 
     def of(self, tags: npt.ArrayLike) -> Ints:
         """Group of each tag: int64 (n,) for (n,) names.
 
-        A tag that training did not have is as rare as can be, so it belongs to the last group. Names of which not one
-        is known are refused: they are then of another tagset.
+        A tag that did not occur in training belongs to the last group, that of the rarest. Raises if no name is known,
+        which means that the names belong to another tagset.
         """
-        names = np.asarray(tags)
-        codes, found = _rows.coded("tags", names, names)
-        return self._groups_of_names(found)[codes]
-
-    def seen(self, tags: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether training had each tag: bool (n,) for (n,) names."""
-        names = np.asarray(tags)
-        codes, found = _rows.coded("tags", names, names)
-        known = set(self.tags)
-        return np.array([name in known for name in found], np.bool_)[codes]
-
-    def _groups_of_names(self, names: tuple[Any, ...]) -> Ints:
+        codes, names = coded("tags", tags, np.size(tags))
         known = dict(zip(self.tags, self.group.tolist(), strict=True))
         if names and not any(name in known for name in names):
+            ours, theirs = _checks.shown(self.tags[0]), _checks.shown(names[0])
             raise ParameterError(
-                f"tags must share one with those of training ({_checks.shown(self.tags[0])}, ...), "
-                f"got {_checks.shown(names[0])}, ..."
+                f"must share one with those of training ({ours}, ...), got {theirs}, ...", parameter="tags"
             )
-        return np.array([known.get(name, self.n_groups) for name in names], np.int64)
+        return np.array([known.get(name, self.n_groups) for name in names], np.int64)[codes]
+
+    def in_training(self, tags: npt.ArrayLike) -> Bools:
+        """Whether each tag occurred in training: bool (n,) for (n,) names."""
+        codes, names = coded("tags", tags, np.size(tags))
+        known = set(self.tags)
+        return np.array([name in known for name in names], np.bool_)[codes]
 
     def tags_of(self, group: int) -> tuple[Any, ...]:
-        """The tags of one group, by descending frequency; a group that is not there is refused."""
+        """The tags of one group, by descending frequency; raise if there is no such group."""
         number = require_group(group, self.n_groups)
         return tuple(tag for tag, place in zip(self.tags, self.group.tolist(), strict=True) if place == number)
 
@@ -100,16 +86,15 @@ class TagGroups:
         """Tidy table, one row a tag: tag, group, frequency, share."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {"tag": list(self.tags), "group": self.group, "frequency": self.frequencies, "share": self.shares}
-        )
+        columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}
+        return pd.DataFrame({"tag": list(self.tags), **columns})
 
 
 def require_group(group: object, n_groups: int) -> int:
-    """Return the number of a group, or refuse it."""
-    if isinstance(group, bool) or not isinstance(group, numbers.Integral) or not 1 <= int(group) <= n_groups:
-        raise ParameterError(f"group must be one of 1 to {n_groups}, got {_checks.shown(group)}")
-    return int(group)
+    """Return the number of a group, or raise."""
+    number = _checks.whole("group", group, 1)
+    _checks.at_most("group", number, n_groups)
+    return number
 
 
 def tag_frequency_groups(
@@ -117,24 +102,24 @@ def tag_frequency_groups(
 ) -> TagGroups:
     """Group tags of similar frequency, so that rare ones have enough scores together to be measured and recalibrated.
 
-    Tags are taken by descending frequency, and a group closes with the tag that fills it.
+    Tags are ordered by descending frequency, and a group closes with the tag that fills it.
 
-    - "default": a group is full when it holds at least its equal share of the mass not yet in a closed group: what is
-      left, divided by the groups left. Tags of equal frequency are taken in the order of their names. There are then
-      always exactly `n_groups` groups, none empty, however heavy the first tags are, and the order of the mapping
-      cannot matter.
-    - "kranzlein2021": as the code of that paper does. A group is full when its share of all the mass is above
-      1 / n_groups (the paper says "at least"), and the next one starts again from 0, so that what a heavy tag has
-      taken beyond its share is missing from the later groups: the last ones may come out small or, being empty, be
-      left out. Tags of equal frequency keep the order of the mapping.
+    - "default": a group is full when it has at least its equal share of the remaining mass: the mass outside closed
+      groups, divided by the number of groups left. Tags of equal frequency are ordered by name. There are always
+      exactly `n_groups` groups, none empty, however frequent the first tags are, and the order of the mapping cannot
+      change them.
+    - "kranzlein2021": as in the code of that paper. A group is full when its share of the total mass is above
+      1 / n_groups (the paper says "at least"), and the next one starts again from 0, so the excess of a frequent tag
+      is missing from the later groups: the last ones may be small, or empty and left out. Tags of equal frequency keep
+      the order of the mapping.
 
     Parameters
     ----------
     frequencies
-        Gold counts of the tags in training, such as a `collections.Counter` of them; 0 for a tag that could be
-        predicted and never occurred, which goes to the last group.
+        Gold counts of the tags in training, such as a `collections.Counter` of them; 0 for a possible tag
+        that never occurred, which goes to the last group.
     n_groups
-        Number of groups; by default at most one a tag of positive frequency.
+        Number of groups; with the default convention at most the number of tags of positive frequency.
     convention
         "default" or "kranzlein2021".
 
@@ -145,8 +130,8 @@ def tag_frequency_groups(
     Raises
     ------
     ParameterError
-        If frequencies are not numbers of at least 0 with one above, tags are of several kinds, or there are more
-        groups than tags to fill them.
+        If frequencies are not numbers of at least 0, or are all 0, tags are of several kinds, or there are too few
+        tags for the groups.
 
     References
     ----------
@@ -161,46 +146,40 @@ def tag_frequency_groups(
     >>> [old.tags_of(group) for group in range(1, old.n_groups + 1)]  # the fourth would be empty
     [('N',), ('V', 'A', 'R'), ('X',)]
     """
-    _checks.choice("convention", convention, CONVENTIONS)
-    asked = _checks.whole("n_groups", n_groups, 1)
+    _checks.choice("convention", convention, get_args(Convention))
+    n_wanted = _checks.whole("n_groups", n_groups, 1)
     counts = _checked_frequencies(frequencies)
-    if convention == "kranzlein2021":
-        items = sorted(counts.items(), key=lambda item: -item[1])
-        group = _kranzlein.frequency_groups([count for _, count in items], asked)
-    else:
-        try:
-            items = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        except TypeError:
-            kinds = ", ".join(sorted({type(tag).__name__ for tag in counts}))
-            raise ParameterError(f"frequencies must be of tags of one kind, got {kinds}") from None
-        group = _groups_of_what_is_left([count for _, count in items], asked)
-    return TagGroups(tuple(tag for tag, _ in items), np.array([count for _, count in items]), group, asked, convention)
+    names: Iterable[Any] = counts if convention == "kranzlein2021" else in_order("frequencies", counts)
+    items = sorted(((tag, counts[tag]) for tag in names), key=lambda item: -item[1])  # stable
+    make_groups = _kranzlein.frequency_groups if convention == "kranzlein2021" else _groups_of_remaining_mass
+    values = [count for _, count in items]
+    return TagGroups(
+        tuple(tag for tag, _ in items), np.array(values), make_groups(values, n_wanted), n_wanted, convention
+    )
 
 
 def _checked_frequencies(frequencies: Mapping[Any, float]) -> dict[Any, float]:
     if not isinstance(frequencies, Mapping):
-        raise ParameterError(f"frequencies must be a mapping of tags to counts, got {_checks.shown(frequencies)}")
-    for tag, count in frequencies.items():
-        good = isinstance(count, numbers.Real) and not isinstance(count, bool) and 0.0 <= float(count) < math.inf
-        if not good:
-            raise ParameterError(f"frequencies[{tag!r}] must be a finite number of at least 0, got {count!r}")
-    counts = {tag: float(count) for tag, count in frequencies.items()}
+        found = _checks.shown(frequencies)
+        raise ParameterError(f"must be a mapping of tags to counts, got {found}", parameter="frequencies")
+    counts = {tag: _checks.at_least_zero(f"frequencies[{tag!r}]", count) for tag, count in frequencies.items()}
     if not any(counts.values()):
-        raise ParameterError(f"frequencies must hold one above 0, got {len(counts)} without")
+        raise ParameterError(f"must have one above 0, got {len(counts)} without", parameter="frequencies")
     return counts
 
 
-def _groups_of_what_is_left(counts: list[float], n_groups: int) -> Ints:
+def _groups_of_remaining_mass(counts: list[float], n_groups: int) -> Ints:
     n_positive = sum(count > 0.0 for count in counts)
     if n_groups > n_positive:
-        raise ParameterError(f"n_groups must be at most the tags of positive frequency ({n_positive}), got {n_groups}")
+        rule = f"must be at most the number of tags of positive frequency ({n_positive})"
+        raise ParameterError(f"{rule}, got {n_groups}", parameter="n_groups")
     group = np.empty(len(counts), np.int64)
-    number, held, left = 1, 0.0, math.fsum(counts)
+    number, mass, remaining = 1, 0.0, math.fsum(counts)
     for place, count in enumerate(counts):
         group[place] = number
-        held += count
-        if number < n_groups and held * (n_groups - number + 1) >= left:
-            left -= held
-            held = 0.0
+        mass += count
+        if number < n_groups and mass * (n_groups - number + 1) >= remaining:
+            remaining -= mass
+            mass = 0.0
             number += 1
     return group

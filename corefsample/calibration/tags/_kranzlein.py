@@ -1,6 +1,6 @@
 """Conventions of the code published with Kranzlein, Liu & Schneider (2021), where they differ from the paper or ours.
 
-Our own code for what that code does, to compare with its figures.
+This is an independent implementation, for comparison with the paper's figures.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning import ReliabilityBins
 
-FloatArray = npt.NDArray[np.float64]
 
-
-def frequency_groups(counts: Sequence[float], n_groups: int) -> npt.NDArray[np.int64]:
+def frequency_groups(counts: Sequence[float], n_groups: int) -> Ints:
     """Group, from 1, of each tag, given counts by descending frequency.
 
     A group closes when its share of the mass is above 1 / n_groups, in floating point as shares are added one by one,
@@ -34,11 +32,11 @@ def frequency_groups(counts: Sequence[float], n_groups: int) -> npt.NDArray[np.i
     return group
 
 
-def bins_by_value(q: FloatArray, y: FloatArray, n_bins: int) -> ReliabilityBins | None:
+def bins_by_value(q: Floats, y: Floats, n_bins: int) -> ReliabilityBins | None:
     """Bins [lo, hi) by value between edges sorted[0], sorted[int(n / n_bins)], sorted[int(2 n / n_bins)], ..., 1.
 
-    Scores of 1 fall in none of them, and neither does the last bin take what is left of the others. Bins that ties
-    have left empty are not there; None if all are empty.
+    Scores of 1 belong to no bin, and a short last bin does not join another. Bins that are empty because of ties are
+    left out; None if all are empty.
     """
     order = np.argsort(q, kind="stable")
     ordered = q[order]
@@ -51,20 +49,11 @@ def bins_by_value(q: FloatArray, y: FloatArray, n_bins: int) -> ReliabilityBins 
     if starts.shape[0] == 0:
         return None
     q, y = ordered[: ends[-1]], y[order][: ends[-1]]
-    return ReliabilityBins(
-        n=(ends - starts).astype(np.int64),
-        sum_q=np.add.reduceat(q, starts),
-        sum_q2=np.add.reduceat(q * q, starts),
-        sum_y=np.add.reduceat(y, starts),
-        sum_qy=np.add.reduceat(q * y, starts),
-        q_min=q[starts],
-        q_max=q[ends - 1],
-        strategy="adaptive",
-        asked_bin_size=None,
-        asked_n_bins=n_bins,
-    )
+    n = (ends - starts).astype(np.int64)
+    sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, starts) for each in (q, q * q, y, q * y))
+    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q[starts], q[ends - 1], "adaptive", None, n_bins)
 
 
 def root_mean_square(bins: ReliabilityBins, n: int) -> float:
-    """RMS error of bins, over all n scores: those in no bin count as if they had no error."""
+    """RMS error of bins, over all n scores: those in no bin count as if their error were 0."""
     return math.sqrt(float(bins.n @ (bins.mean_q - bins.mean_y) ** 2) / n)

@@ -1,4 +1,4 @@
-"""Scores of many tags as prediction-label pairs: one a token and tag, those below a threshold left out."""
+"""Scores of many tags as prediction-label pairs: one per token and tag, without those below a threshold."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import FloatArray, _rows, labelled, predictions, require_as_many
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample.calibration.binning import (
+    Result,
+    coded,
+    labelled,
+    predictions,
+    require_all,
+    require_length,
+)
 from corefsample.calibration.tags._groups import TagGroups
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TagScores"]
-
 THRESHOLD = 0.01
-Codes = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TagScores:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TagScores(Result):
     """Scores at or above a threshold, with their labels and tags, of all tokens and tags; arrays read-only.
 
-    With hundreds of tags nearly all scores are close to 0 and close to right; left in, they would wash out the error
-    of the tags that were in question. The threshold is applied once, to the scores of the model: `recalibrated` puts
-    better ones in their place and drops none. Scores of one token need not sum to 1.
+    With hundreds of tags nearly all scores are close to 0 and nearly correct; they would hide the error of the
+    plausible tags. The threshold is applied once, to the scores of the model: `recalibrated` replaces scores and drops
+    none. Scores of one token need not sum to 1.
 
     A recalibrator fitted to `scores` and `labels` of all tags together is shared class-wise binning (SCW).
 
@@ -41,35 +46,30 @@ class TagScores:
     codes
         int32 (n,): tag of each, an index into `tag_names`.
     tag_names
-        The tags, as many as there are columns; from flat arrays, those met, ascending.
+        The tags: those of the columns, or of flat arrays, ascending.
     documents
-        int32 (n,): number of the document of each score; None without documents.
+        int32 (n,): document of each score, numbered; None without documents.
     threshold
         Scores below it were dropped.
     n_dropped, n_positives_dropped
-        How many scores were dropped, and how many of them were of the gold tag.
+        Number of dropped scores, and of those of the gold tag.
     n_gold_outside
-        Tokens whose gold tag is none of the columns.
+        Number of tokens whose gold tag is none of the columns.
 
     References
     ----------
     Kranzlein, Liu & Schneider (2021), sections 3.1 and 3.2; Patel et al. (2021) for SCW.
     """
 
-    scores: FloatArray
-    labels: FloatArray
-    codes: Codes
+    scores: Floats
+    labels: Floats
+    codes: Ints32
     tag_names: tuple[Any, ...]
-    documents: Codes | None
+    documents: Ints32 | None
     threshold: float
     n_dropped: int
     n_positives_dropped: int
     n_gold_outside: int
-
-    def __post_init__(self) -> None:
-        for array in (self.scores, self.labels, self.codes, self.documents):
-            if array is not None:
-                array.flags.writeable = False
 
     @classmethod
     def from_arrays(
@@ -81,7 +81,7 @@ class TagScores:
         threshold: float = THRESHOLD,
         documents: npt.ArrayLike | None = None,
     ) -> TagScores:
-        """Take scores in [0, 1], labels 0 or 1, tags and documents (names), each (n,).
+        """Tag scores from scores in [0, 1], labels 0 or 1, tags and documents (names), each (n,).
 
         Raises
         ------
@@ -89,23 +89,20 @@ class TagScores:
             If a value breaks its rule, lengths differ, or no score reaches the threshold.
         """
         limit = _checks.probability("threshold", threshold)
-        given = np.asarray(scores)
-        values, answers = labelled(given, labels, names=("scores", "labels"))
-        require_as_many("tags", tags, values.shape[0], "scores")
-        kept = _reached(given, limit)
-        _require_some(kept, limit)
-        codes, names = _rows.coded("tags", tags, values)
-        blocks = _document_codes(documents, values.shape[0], "scores")
-        n_kept, n_positive = int(kept.sum()), int(answers[~kept].sum())
+        values, answers = labelled(scores, labels, names=("scores", "labels"))
+        n = values.shape[0]
+        codes, names = coded("tags", tags, n, "scores")
+        chosen = _reaching(np.asarray(scores), limit)
+        blocks = None if documents is None else coded("documents", documents, n, "scores")[0][chosen]
         return cls(
-            scores=values[kept],
-            labels=answers[kept],
-            codes=codes[kept],
+            scores=values[chosen],
+            labels=answers[chosen],
+            codes=codes[chosen],
             tag_names=names,
-            documents=None if blocks is None else blocks[kept],
+            documents=blocks,
             threshold=limit,
-            n_dropped=kept.shape[0] - n_kept,
-            n_positives_dropped=n_positive,
+            n_dropped=n - int(chosen.sum()),
+            n_positives_dropped=int(answers[~chosen].sum()),
             n_gold_outside=0,
         )
 
@@ -119,14 +116,14 @@ class TagScores:
         threshold: float = THRESHOLD,
         documents: npt.ArrayLike | None = None,
     ) -> TagScores:
-        """Take the scores of every token and tag.
+        """Tag scores from the scores of every token and tag.
 
         Parameters
         ----------
         probs
             (n_tokens, n_tags) in [0, 1].
         gold
-            int (n_tokens,): column of each token's gold tag, or -1 where it is none of them: all labels of the token
+            int (n_tokens,): column of each token's gold tag, or -1 if it is none of them: all labels of the token
             are then 0, and the token is counted in `n_gold_outside`.
         tags
             (n_tags,): distinct names of the columns; None: 0, 1, ...
@@ -143,25 +140,22 @@ class TagScores:
         limit = _checks.probability("threshold", threshold)
         matrix = _checked_matrix(probs)
         n_tokens, n_tags = matrix.shape
-        right = _checked_gold(gold, n_tokens, n_tags)
+        gold_columns = _checked_gold(gold, n_tokens, n_tags)
         names = _column_names(tags, n_tags)
-        kept = _reached(matrix, limit)
-        _require_some(kept, limit)
-        token, column = np.nonzero(kept)
+        token, column = np.nonzero(_reaching(matrix, limit))
         values = matrix[token, column].astype(np.float64) + 0.0
-        answers = (right[token] == column).astype(np.float64)
-        blocks = _document_codes(documents, n_tokens, "rows of probs")
-        n_outside = int((right < 0).sum())
-        lost = n_tokens - n_outside - int(answers.sum())
+        answers = (gold_columns[token] == column).astype(np.float64)
+        blocks = None if documents is None else coded("documents", documents, n_tokens, "rows of probs")[0][token]
+        n_outside = int((gold_columns < 0).sum())
         return cls(
             scores=values,
             labels=answers,
             codes=column.astype(np.int32),
             tag_names=names,
-            documents=None if blocks is None else blocks[token],
+            documents=blocks,
             threshold=limit,
             n_dropped=matrix.size - values.size,
-            n_positives_dropped=lost,
+            n_positives_dropped=n_tokens - n_outside - int(answers.sum()),
             n_gold_outside=n_outside,
         )
 
@@ -171,14 +165,14 @@ class TagScores:
         return int(self.scores.shape[0])
 
     def recalibrated(self, scores: npt.ArrayLike) -> TagScores:
-        """The same labels and tags with other scores (n,) in [0, 1]; none is dropped, however low."""
+        """The same labels and tags with new scores (n,) in [0, 1]; none is dropped, however low."""
         values = predictions("scores", scores) + 0.0
-        require_as_many("scores", values, self.n, "those they replace")
+        require_length("scores", values, self.n, "those they replace")
         return replace(self, scores=values)
 
-    def groups(self, tag_groups: TagGroups) -> npt.NDArray[np.int64]:
+    def groups(self, tag_groups: TagGroups) -> Ints:
         """Frequency group of each score's tag: int64 (n,), from 1; tags unseen in training are in the last group."""
-        return tag_groups._groups_of_names(self.tag_names)[self.codes]
+        return tag_groups.of(self.tag_names)[self.codes]
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a score: tag, score, label."""
@@ -188,53 +182,42 @@ class TagScores:
         return pd.DataFrame({"tag": tag, "score": self.scores, "label": self.labels.astype(np.int64)})
 
 
-def _reached(values: npt.NDArray[Any], threshold: float) -> npt.NDArray[np.bool_]:
-    """Whether values reach the threshold, in their own precision: 0.01 as float32 is below 0.01 as float64."""
+def _reaching(values: npt.NDArray[Any], threshold: float) -> Bools:
+    """Mask of values that reach the threshold, in their own precision: 0.01 as float32 is below 0.01 as float64."""
     limit = np.asarray(threshold, values.dtype) if values.dtype.kind == "f" else threshold
-    return np.asarray(values >= limit)
-
-
-def _document_codes(documents: npt.ArrayLike | None, n: int, other: str) -> Codes | None:
-    if documents is None:
-        return None
-    require_as_many("documents", documents, n, other)
-    return _rows.coded("documents", documents, np.empty(n))[0]
-
-
-def _require_some(kept: npt.NDArray[np.bool_], threshold: float) -> None:
-    if not kept.any():
-        raise ParameterError(f"threshold must be reached by a score, got {threshold!r} and {kept.size} scores below")
+    chosen = np.asarray(values >= limit)
+    if not chosen.any():
+        found = f"{threshold!r} and {values.size} scores below"
+        raise ParameterError(f"must be reached by a score, got {found}", parameter="threshold")
+    return chosen
 
 
 def _checked_matrix(probs: npt.ArrayLike) -> npt.NDArray[Any]:
     matrix = np.asarray(probs)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iuf" or matrix.size == 0:
-        raise ParameterError(f"probs must be numbers in (n_tokens, n_tags), got {matrix.shape} of {matrix.dtype}")
+        found = f"{matrix.shape} of {matrix.dtype}"
+        raise ParameterError(f"must be numbers in (n_tokens, n_tags), got {found}", parameter="probs")
     inside = (matrix >= 0.0) & (matrix <= 1.0)
     if not inside.all():
         row, column = divmod(int(np.argmin(inside)), matrix.shape[1])
-        raise ParameterError(f"probs[{row}, {column}] must lie in [0, 1], got {matrix[row, column]}")
+        value = matrix[row, column]
+        raise ParameterError(f"must lie in [0, 1], got {value} at [{row}, {column}]", parameter="probs")
     return matrix
 
 
-def _checked_gold(gold: npt.ArrayLike, n_tokens: int, n_tags: int) -> npt.NDArray[np.int64]:
+def _checked_gold(gold: npt.ArrayLike, n_tokens: int, n_tags: int) -> Ints:
     columns = _checks.integers("gold", gold)
-    require_as_many("gold", columns, n_tokens, "rows of probs")
-    outside = np.flatnonzero((columns < -1) | (columns >= n_tags))
-    if outside.size:
-        k = int(outside[0])
-        raise ParameterError(f"gold[{k}] must be a column from 0 to {n_tags - 1}, or -1 for none, got {columns[k]}")
+    require_length("gold", columns, n_tokens, "rows of probs")
+    rule = f"be a column from 0 to {n_tags - 1}, or -1 for none"
+    require_all("gold", columns, (columns >= -1) & (columns < n_tags), rule)
     return columns
 
 
 def _column_names(tags: npt.ArrayLike | None, n_tags: int) -> tuple[Any, ...]:
     if tags is None:
         return tuple(range(n_tags))
-    names = np.asarray(tags)
-    if names.ndim != 1 or names.shape[0] != n_tags:
-        raise ParameterError(f"tags must be as many as columns of probs ({n_tags}), got shape {names.shape}")
-    codes, found = _rows.coded("tags", names, names)
-    if len(found) < n_tags:
-        twice = found[int(np.argmax(np.bincount(codes)))]
-        raise ParameterError(f"tags must be distinct, got {_checks.shown(twice)} twice")
-    return tuple(found[code] for code in codes.tolist())
+    codes, names = coded("tags", tags, n_tags, "columns of probs")
+    if len(names) < n_tags:
+        twice = names[int(np.argmax(np.bincount(codes)))]
+        raise ParameterError(f"must be distinct, got {_checks.shown(twice)} twice", parameter="tags")
+    return tuple(names[code] for code in codes.tolist())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
 from corefsample.calibration.binning import _kernels as kernels
 from corefsample.errors import ParameterError
 
@@ -63,7 +63,7 @@ def test_bins_by_number_are_those_of_the_plain_loop(pairs: list[Pair], data: st.
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.data())
-def test_without_ties_there_are_as_many_bins_as_asked_for_of_even_size(q: list[float], data: st.DataObject) -> None:
+def test_without_ties_the_requested_number_of_bins_has_even_sizes(q: list[float], data: st.DataObject) -> None:
     n_bins = data.draw(st.integers(1, len(q)))
     bins = bin_pairs(q, np.zeros(len(q)), n_bins=n_bins)
     assert bins.n_bins == n_bins
@@ -84,19 +84,19 @@ def test_a_tie_over_several_shares_closes_one_bin() -> None:
     # Shares of 8 pairs in 4 bins end at 2, 4, 6, 8. Six pairs of 0 reach three of them at once; the last ends at 8.
     bins = bin_pairs([0, 0, 0, 0, 0, 0, 0.5, 0.7], [0, 0, 0, 0, 0, 1, 1, 1], n_bins=4)
     assert bins.n.tolist() == [6, 2]
-    assert (bins.asked_n_bins, bins.n_bins) == (4, 2)
+    assert (bins.requested_n_bins, bins.n_bins) == (4, 2)
 
 
-def test_bins_of_one_size_say_what_was_asked_for() -> None:
+def test_bins_record_the_requested_options() -> None:
     bins = bin_pairs([0.1, 0.9], [0, 1], bin_size=7)
-    assert (bins.asked_bin_size, bins.asked_n_bins, bins.strategy) == (7, None, "adaptive")
+    assert (bins.requested_bin_size, bins.requested_n_bins, bins.strategy) == (7, None, "adaptive")
     assert bins.n.tolist() == [2]
 
 
 def test_five_thousand_pairs_a_bin_are_the_default() -> None:
     q = np.linspace(0.0, 1.0, 14_999)
     bins = bin_pairs(q, q > 0.5)
-    assert bins.asked_bin_size == 5000
+    assert bins.requested_bin_size == 5000
     assert bins.n.tolist() == [5000, 9999]
 
 
@@ -133,7 +133,7 @@ def test_one_belongs_to_the_last_bin_and_empty_bins_are_left_out() -> None:
 
 def test_fifteen_uniform_bins_are_the_default_even_for_fewer_pairs() -> None:
     bins = bin_pairs([0.0, 1.0], [0, 1], strategy="uniform")
-    assert (bins.asked_n_bins, bins.asked_bin_size, bins.n_bins) == (15, None, 2)
+    assert (bins.requested_n_bins, bins.requested_bin_size, bins.n_bins) == (15, None, 2)
 
 
 # --- order, types ------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ RULES: list[dict[str, Any]] = [{"bin_size": 3}, {"n_bins": 4}, {"n_bins": 4, "st
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @settings(max_examples=40)
 @given(pairs=st.lists(st.tuples(predictions, st.integers(0, 1)), min_size=4, max_size=60), data=st.data())
-def test_the_order_of_the_rows_changes_nothing_not_even_in_the_last_bit(
+def test_the_order_of_the_rows_does_not_change_even_the_last_bit(
     rule: dict[str, Any], pairs: list[Pair], data: st.DataObject
 ) -> None:
     one, other = bin_pairs(*columns(pairs), **rule), bin_pairs(*columns(data.draw(st.permutations(pairs))), **rule)
@@ -159,7 +159,7 @@ def test_labels_may_be_of_any_kind(kind: Any) -> None:
     assert bins.sum_y.tolist() == [0.0, 1.0, 1.0]
 
 
-def test_arrays_may_be_views_and_stay_as_they_were() -> None:
+def test_arrays_may_be_views_and_are_not_modified() -> None:
     q, y = np.linspace(0.0, 1.0, 10)[::-2], np.array([1, 0] * 5, bool)[::2]
     before = q.copy(), y.copy()
     assert bin_pairs(q, y, n_bins=5).q_min.tolist() == sorted(q.tolist())
@@ -240,7 +240,7 @@ def require_same_blocks(found: BlockBins, q: Any, y: Any, blocks: list[Any]) -> 
     rows=st.lists(st.tuples(predictions, st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
     data=st.data(),
 )
-def test_blocks_hold_the_sums_of_their_own_pairs(
+def test_blocks_contain_the_sums_of_their_own_pairs(
     rule: dict[str, Any], rows: list[tuple[float, int, str]], data: st.DataObject
 ) -> None:
     q, y = columns([(p, label) for p, label, _ in rows])
@@ -259,7 +259,7 @@ def test_blocks_hold_the_sums_of_their_own_pairs(
 @settings(max_examples=30)
 @given(rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.integers(-3, 3)), min_size=4, max_size=60))
 @pytest.mark.kernels
-def test_blocks_of_levels_hold_the_sums_of_their_own_pairs(
+def test_blocks_of_levels_contain_the_sums_of_their_own_pairs(
     rule: dict[str, Any], rows: list[tuple[int, int, int]]
 ) -> None:
     k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
@@ -282,16 +282,16 @@ def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
 
 NAN, ABOVE_ONE = float("nan"), math.nextafter(1.0, 2.0)
 BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
-    ([0.1, 1.5], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got 1.5"),
-    ([-0.1, 0.5], [0, 1], {}, r"q\[0\] must lie in \[0, 1\], got -0.1"),
-    ([0.1, ABOVE_ONE], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got 1.0000000000000002"),
-    ([0.1, ABOVE_ONE], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got 1.0000000000000002"),
-    ([0.1, -5e-324], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got -5e-324"),
-    ([0.1, NAN], [0, 1], {}, r"q\[1\] must lie in \[0, 1\], got nan"),
-    ([0.1, 0.2], [0, 2], {}, r"y\[1\] must be 0 or 1, got 2"),
-    ([0.1, 0.2], [0, -1], {}, r"y\[1\] must be 0 or 1, got -1"),
-    ([0.1, 0.2], [0, 0.5], {}, r"y\[1\] must be 0 or 1, got 0.5"),
-    ([0.1, 0.2], [NAN, 0.0], {}, r"y\[0\] must be 0 or 1, got nan"),
+    ([0.1, 1.5], [0, 1], {}, r"q must lie in \[0, 1\], got 1.5 at index 1"),
+    ([-0.1, 0.5], [0, 1], {}, r"q must lie in \[0, 1\], got -0.1 at index 0"),
+    ([0.1, ABOVE_ONE], [0, 1], {}, r"q must lie in \[0, 1\], got 1.0000000000000002 at index 1"),
+    ([0.1, ABOVE_ONE], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got 1.0000000000000002 at index 1"),
+    ([0.1, -5e-324], [0, 1], {}, r"q must lie in \[0, 1\], got -5e-324 at index 1"),
+    ([0.1, NAN], [0, 1], {}, r"q must lie in \[0, 1\], got nan at index 1"),
+    ([0.1, 0.2], [0, 2], {}, r"y must be 0 or 1, got 2 at index 1"),
+    ([0.1, 0.2], [0, -1], {}, r"y must be 0 or 1, got -1 at index 1"),
+    ([0.1, 0.2], [0, 0.5], {}, r"y must be 0 or 1, got 0.5 at index 1"),
+    ([0.1, 0.2], [NAN, 0.0], {}, r"y must be 0 or 1, got nan at index 0"),
     ([0.1, 0.2], [0], {}, r"y must be as many as q \(2\), got 1"),
     ([], [], {}, "q must hold at least one prediction, got none"),
     ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
@@ -306,20 +306,25 @@ BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
     ([0.1], [0], {"bin_size": 5, "strategy": "uniform"}, "bin_size must be left out where strategy='uniform' is given"),
     ([0.1], [0], {"strategy": "quantile"}, "strategy must be one of adaptive, uniform, got 'quantile'"),
     ([0.1], [0], {"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-    ([0.1, 0.15], [0, 1], {"n_samples": 10}, r"q\[1\] must be a whole multiple of 1/n_samples \(1/10\), got 0.15"),
-    ([0.1, NAN], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got nan"),
-    ([0.1, 1.1], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in \[0, 1\], got 1.1"),
-    ([0.1, 0.2], [0, 3], {"n_samples": 10}, r"y\[1\] must be 0 or 1, got 3"),
-    ([1, 11], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in 0 to n_samples \(10\), got 11"),
-    ([1, -1], [0, 1], {"n_samples": 10}, r"q\[1\] must lie in 0 to n_samples \(10\), got -1"),
-    ([1, 2], [0, 3], {"n_samples": 10}, r"y\[1\] must be 0 or 1, got 3"),
+    (
+        [0.1, 0.15],
+        [0, 1],
+        {"n_samples": 10},
+        r"q must be a whole multiple of 1/n_samples \(1/10\), got 0.15 at index 1",
+    ),
+    ([0.1, NAN], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got nan at index 1"),
+    ([0.1, 1.1], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got 1.1 at index 1"),
+    ([0.1, 0.2], [0, 3], {"n_samples": 10}, r"y must be 0 or 1, got 3 at index 1"),
+    ([1, 11], [0, 1], {"n_samples": 10}, r"q must lie in 0 to n_samples \(10\), got 11 at index 1"),
+    ([1, -1], [0, 1], {"n_samples": 10}, r"q must lie in 0 to n_samples \(10\), got -1 at index 1"),
+    ([1, 2], [0, 3], {"n_samples": 10}, r"y must be 0 or 1, got 3 at index 1"),
     ([1, 2, 3], [0, 1], {"n_samples": 10}, r"y must be as many as q \(3\), got 2"),
 ]
 
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("q", "y", "options", "message"), BAD, ids=[message for *_, message in BAD])
-def test_bad_pairs_and_options_are_refused_in_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
+def test_bad_pairs_and_options_raise_errors_of_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
         bin_pairs(q, y, **options)
     assert "\n" not in str(caught.value)
@@ -330,14 +335,14 @@ def test_bad_pairs_and_options_are_refused_in_one_line(q: Any, y: Any, options: 
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        (["a"], r"blocks must be as many as q \(2\), got 1"),
-        (["a", None], r"blocks\[1\] must be an id, got None"),
-        ([1.0, NAN], r"blocks\[1\] must be an id, got"),
-        (np.array(["a", 1], object), "blocks must be ids of one kind, got int, str"),
-        ([["a"], ["b"]], "blocks must be ids in one dimension, got 2 dimensions"),
+        (["a"], r"documents must be as many as q \(2\), got 1"),
+        (["a", None], r"documents must be ids, got None at index 1"),
+        ([1.0, NAN], r"documents must be ids, got"),
+        (np.array(["a", 1], object), "documents must be ids of one kind, got int, str"),
+        ([["a"], ["b"]], "documents must be ids in one dimension, got 2 dimensions"),
     ],
 )
-def test_bad_ids_of_blocks_are_refused(ids: Any, message: str) -> None:
+def test_bad_ids_of_blocks_raise(ids: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         block_bin_pairs([0.1, 0.2], [0, 1], ids)
     with pytest.raises(ParameterError, match=message):

@@ -81,7 +81,7 @@ def test_the_log_score_derived_by_hand() -> None:
 
 
 def test_ties_are_pooled_before_the_fit() -> None:
-    # A sort that kept 1 before 0 within the tie would fit a perfect curve.
+    # A sort that placed 1 before 0 within the tie would fit a perfect curve.
     found = corp_decomposition([0.5, 0.5], [0, 1])
     assert (found.discrimination, found.recalibrated.tolist(), found.n.tolist()) == (0.0, [0.5], [2])
 
@@ -125,7 +125,7 @@ def test_rounding_makes_no_part_negative() -> None:
 
 @pytest.mark.parametrize("label", [0, 1])
 @pytest.mark.parametrize("scoring", ["brier", "log"])
-def test_one_label_leaves_nothing_to_discriminate(label: int, scoring: str) -> None:
+def test_with_one_label_only_discrimination_is_zero(label: int, scoring: str) -> None:
     found = corp_decomposition([0.25, 0.75], [label, label], score=scoring)  # type: ignore[arg-type]
     assert (found.discrimination, found.uncertainty) == (0.0, 0.0)
     assert found.miscalibration == found.score > 0
@@ -148,25 +148,25 @@ def test_results_are_read_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("q", "y", "said"),
+    ("q", "y", "message"),
     [
-        ([1.5], [1], r"q\[0\] must lie in \[0, 1\], got 1.5"),
-        ([0.5, math.nan], [1, 1], r"q\[1\] must lie in \[0, 1\], got nan"),
-        ([0.5], [2], r"y\[0\] must be 0 or 1, got 2"),
-        ([0.5], [math.nan], r"y\[0\] must be 0 or 1, got nan"),
+        ([1.5], [1], r"q must lie in \[0, 1\], got 1.5 at index 0"),
+        ([0.5, math.nan], [1, 1], r"q must lie in \[0, 1\], got nan at index 1"),
+        ([0.5], [2], r"y must be 0 or 1, got 2 at index 0"),
+        ([0.5], [math.nan], r"y must be 0 or 1, got nan at index 0"),
         ([0.5], [1, 0], r"y must be as many as q \(1\), got 2"),
         ([], [], "q must hold at least one prediction, got none"),
         ([[0.5]], [1], "q must be numbers in one dimension"),
         (["a"], [1], "q must be numbers in one dimension"),
     ],
 )
-def test_bad_pairs_are_refused(q: object, y: object, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_pairs_raise(q: object, y: object, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         corp_decomposition(q, y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("q", "y"), [(0.0, 1), (1.0, 0)])
-def test_an_infinite_log_score_is_refused_in_words(q: float, y: int) -> None:
+def test_an_infinite_log_score_raises(q: float, y: int) -> None:
     with pytest.raises(ParameterError, match=rf"log score to be finite, got 1 such, the first q = {q:g} at index 1"):
         corp_decomposition([0.5, q], [1, y], score="log")
     assert corp_decomposition([0.5, q], [1, y]).score == 0.625  # (.25 + 1) / 2: the Brier score knows no infinity
@@ -176,7 +176,7 @@ def test_certainties_that_come_true_have_a_log_score() -> None:
     assert corp_decomposition([0.0, 1.0], [0, 1], score="log").score == 0.0
 
 
-def test_an_unknown_score_is_refused() -> None:
+def test_an_unknown_score_raises() -> None:
     with pytest.raises(ParameterError, match="score must be one of brier, log, got 'crps'"):
         corp_decomposition([0.5], [1], score="crps")  # type: ignore[arg-type]
 

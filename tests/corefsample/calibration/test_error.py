@@ -13,16 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import (
-    CalibrationTable,
-    bin_pairs,
-    binned_error,
-    block_bin_pairs,
-    bootstrap_interval,
-    calibration_error,
-    calibration_error_from_table,
-    simulated_interval,
-)
+from corefsample import calibration
+from corefsample.calibration import CalibrationTable, bin_pairs, calibration_error, calibration_error_from_table
+from corefsample.calibration.binning import block_bin_pairs
+from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration.measures import binned_error
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")
@@ -55,7 +50,7 @@ def test_the_debiased_mse_may_be_negative_and_the_debiased_rms_is_then_zero() ->
     assert binned_error(bins, debiased=True) == 0.0
 
 
-def test_nothing_is_taken_off_a_bin_of_one_pair() -> None:
+def test_nothing_is_subtracted_for_a_bin_of_one_pair() -> None:
     bins = bin_pairs(Q, Y, n_bins=4)
     assert binned_error(bins, norm="mse", debiased=True) == binned_error(bins, norm="mse")
 
@@ -155,11 +150,11 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
     assert str(error.interval).startswith("bootstrap")
 
 
-def test_with_documents_the_simulated_interval_can_be_asked_for() -> None:
+def test_the_simulated_interval_can_be_requested_with_documents() -> None:
     q, y = made_pairs(2)
     plain = calibration_error(q, y, **FEW)  # type: ignore[arg-type]
-    asked = calibration_error(q, y, documents=np.arange(len(q)) // 100, interval="simulated", **FEW)  # type: ignore[arg-type]
-    assert (asked.lower, asked.upper) == (plain.lower, plain.upper)
+    simulated = calibration_error(q, y, documents=np.arange(len(q)) // 100, interval="simulated", **FEW)  # type: ignore[arg-type]
+    assert (simulated.lower, simulated.upper) == (plain.lower, plain.upper)
 
 
 def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
@@ -171,19 +166,22 @@ def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
     assert error.lower <= error.estimate <= error.upper
 
 
-def test_no_interval_is_an_answer_too() -> None:
+def test_the_interval_can_be_left_out() -> None:
     error = calibration_error(Q, Y, n_bins=2, interval=None)
     assert (error.lower, error.upper, error.interval) == (None, None, None)
-    assert error.to_frame().loc[0, "n_bins"] == 2
+    assert (error.n_bins, error.n_pairs) == (2, 4)
 
 
-def test_the_table_of_an_error_has_one_row() -> None:
+def test_the_repr_of_a_result_gives_the_shapes_of_arrays_only() -> None:
+    error = calibration_error(Q, Y, n_bins=2, interval=None)
+    assert repr(error) == (
+        f"CalibrationError(estimate={error.estimate!r}, lower=None, upper=None, level=0.95, interval=None, "
+        "norm='rms',\n    debiased=False, bins=<ReliabilityBins>)"
+    )
     q, y = made_pairs(1)
-    frame = calibration_error(q, y, **FEW).to_frame()  # type: ignore[arg-type]
-    assert list(frame) == [
-        "estimate", "lower", "upper", "level", "interval", "norm", "debiased", "n_pairs", "n_bins",
-    ]  # fmt: skip
-    assert (len(frame), frame.loc[0, "n_pairs"], frame.loc[0, "n_bins"]) == (1, 4000, 20)
+    text = repr(calibration_error(q, y, interval=None).bins)
+    assert text.startswith("ReliabilityBins(n=int64[1], sum_q=float64[1], ")
+    assert len(text.splitlines()) <= 5
 
 
 def test_counted_samples_give_the_error_of_sorted_ones() -> None:
@@ -232,7 +230,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"documents": [0, 1]}, r"documents must be as many as q \(4\), got 2"),
     ({"documents": [0, 1], "interval": None}, r"documents must be as many as q \(4\), got 2"),
     ({"documents": [0, 0, 0, 0]}, "documents must be at least 2 for a bootstrap, got 1"),
-    ({"documents": ["a", None, "a", "b"]}, r"documents\[1\] must be an id, got None"),
+    ({"documents": ["a", None, "a", "b"]}, r"documents must be ids, got None at index 1"),
     ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
     ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
     ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
@@ -241,7 +239,20 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_options_are_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+def test_bad_options_raise_errors_of_one_line(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
         calibration_error(Q, Y, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_the_top_face_has_the_main_names_and_all_subpackages() -> None:
+    subpackages = {"binning", "intervals", "measures", "recalibrators", "studies", "tables", "tags"}
+    assert subpackages < set(dir(calibration))
+    assert len(set(dir(calibration)) - subpackages) == 26
+    assert all(hasattr(calibration, name) for name in dir(calibration))
+
+
+def test_errors_name_the_parameter() -> None:
+    with pytest.raises(ParameterError) as caught:
+        calibration_error([0.5, 1.5], [0, 1])
+    assert (caught.value.parameter, caught.value.message) == ("q", "must lie in [0, 1], got 1.5 at index 1")

@@ -24,11 +24,9 @@ from corefsample.calibration.intervals import (
     _draws,
     bin_intervals,
     bootstrap_draws,
-    bootstrap_errors,
     bootstrap_interval,
     calibration_test,
     simulated_draws,
-    simulated_errors,
     simulated_interval,
 )
 from corefsample.calibration.studies import Design, synthetic_pairs
@@ -36,6 +34,19 @@ from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")
 Floats = npt.NDArray[np.float64]
+
+
+def on_scale(errors: Floats, norm: str) -> Floats:
+    """Errors on the scale of their norm."""
+    return np.sqrt(errors) if norm == "rms" else errors
+
+
+def simulated_errors(bins: ReliabilityBins, *, norm: Any = "rms", **options: int) -> Floats:
+    return on_scale(simulated_draws(bins, norm=norm, **options).errors, norm)
+
+
+def bootstrap_errors(blocks: BlockBins, *, norm: Any = "rms", **options: int) -> Floats:
+    return on_scale(bootstrap_draws(blocks, norm=norm, **options).errors, norm)
 
 
 def block_bins(bins: list[references.Bin]) -> BlockBins:
@@ -102,7 +113,7 @@ def test_simulated_errors_are_those_of_the_plain_algorithm(bins: list[references
     np.testing.assert_allclose(drawn, expected, rtol=1e-12)
 
 
-def test_simulated_squares_have_the_mean_that_the_normal_law_gives() -> None:
+def test_simulated_squares_have_the_mean_of_the_normal_distribution() -> None:
     # Far from 0 and 1 nothing is clipped: E[(gap + se z)^2] = gap^2 + se^2 in each bin.
     bins = synthetic_blocks(20_000, 1000, seed=5, alpha=20.0, beta=20.0)[0].bins
     gap, se = bins.mean_y - bins.mean_q, np.sqrt(bins.mean_y * (1 - bins.mean_y) / bins.n)
@@ -122,7 +133,7 @@ def test_shares_drawn_outside_0_and_1_are_clipped() -> None:
     assert (drawn == 0.0).any()
 
 
-def test_bins_of_one_label_stay_where_they_are() -> None:
+def test_bins_of_one_label_do_not_vary() -> None:
     bins = block_bins([[(0.25, 0, 0)] * 3, [(0.75, 1, 0)] * 3]).bins
     np.testing.assert_array_equal(simulated_errors(bins, n_draws=20), np.full(20, 0.25))
 
@@ -152,12 +163,12 @@ def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() ->
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("n_documents", [2, 3])
-def test_bootstrap_errors_follow_the_law_of_resampled_documents(n_documents: int, norm: Any) -> None:
+def test_bootstrap_errors_have_the_distribution_of_resampled_documents(n_documents: int, norm: Any) -> None:
     bins = references.adaptive_bins(drawn_pairs(14, n_documents, seed=6), 4)
-    law = references.bootstrap_law(bins, norm)
+    pmf = references.bootstrap_distribution(bins, norm)
     drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_draws=20_000, seed=1), 12)
     expected: Counter[float] = Counter()
-    for error, _, probability in law:
+    for error, _, probability in pmf:
         expected[round(error, 12)] += probability
     values = sorted(expected)
     np.testing.assert_allclose(np.unique(drawn), values, atol=2e-12)
@@ -168,9 +179,12 @@ def test_bootstrap_errors_follow_the_law_of_resampled_documents(n_documents: int
 @pytest.mark.parametrize("norm", NORMS[1:])
 def test_the_noise_of_a_resample_is_how_far_it_moves_its_bins(norm: Any) -> None:
     bins = references.adaptive_bins(drawn_pairs(14, 3, seed=6), 4)
-    expected = {(round(error, 10), round(noise, 10)) for error, noise, _ in references.bootstrap_law(bins, norm)}
-    drawn = bootstrap_draws(block_bins(bins), norm, 2000, 1)
-    assert set(zip(*(np.round(each, 10).tolist() for each in drawn), strict=True)) == expected
+    expected = {
+        (round(error, 10), round(noise, 10)) for error, noise, _ in references.bootstrap_distribution(bins, norm)
+    }
+    draws = bootstrap_draws(block_bins(bins), norm=norm, n_draws=2000, seed=1)
+    pairs = zip(*(np.round(each, 10).tolist() for each in (draws.errors, draws.noise)), strict=True)
+    assert set(pairs) == expected
 
 
 def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() -> None:
@@ -179,10 +193,10 @@ def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() ->
     moving = variances > 0.0
     normals = np.random.Generator(np.random.Philox(3)).standard_normal((50, moving.sum()))
     expected = normals**2 @ (variances * bins.n / bins.n_pairs)[moving]
-    np.testing.assert_allclose(simulated_draws(bins, "mse", 50, 3)[1], expected)
+    np.testing.assert_allclose(simulated_draws(bins, norm="mse", n_draws=50, seed=3).noise, expected)
 
 
-def test_bins_that_a_resample_leaves_empty_count_for_nothing() -> None:
+def test_bins_that_are_empty_in_a_resample_have_no_weight() -> None:
     # Document 0 holds bin 0 alone, document 1 bin 1: gaps .5 and .25. Resamples: both, or one of them twice.
     blocks = block_bins([[(0.5, 0, 0)], [(0.75, 1, 1)]])
     drawn = np.unique(np.round(bootstrap_errors(blocks, norm="mse", n_draws=500), 12))
@@ -208,15 +222,17 @@ def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
 
 @pytest.mark.parametrize("off", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("simulated", [False, True])
-def test_the_inverted_interval_holds_the_errors_that_the_estimate_does_not_contradict(
+def test_the_inverted_interval_contains_the_errors_that_the_estimate_does_not_contradict(
     simulated: bool, off: float
 ) -> None:
     blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=4, off=off), 50))
     estimate = calibration_test(blocks, n_draws=2, norm="mse").statistic
-    errors, noise = simulated_draws(blocks.bins, "mse", 999, 4) if simulated else bootstrap_draws(blocks, "mse", 999, 4)
+    mse: dict[str, Any] = {"norm": "mse", "n_draws": 999, "seed": 4}
+    draws = simulated_draws(blocks.bins, **mse) if simulated else bootstrap_draws(blocks, **mse)
+    errors, noise = draws.errors, draws.noise
     ends = *np.quantile(noise, [0.05, 0.95]), *np.quantile(errors, [0.05, 0.95])
     expected = references.inverted_interval(estimate, errors.tolist(), noise.tolist(), ends)
-    options: dict[str, Any] = {"norm": "mse", "level": 0.9, "n_draws": 999, "seed": 4}
+    options: dict[str, Any] = {**mse, "level": 0.9}
     interval = (
         simulated_interval(blocks.bins, method="inverted", **options)
         if simulated
@@ -227,7 +243,7 @@ def test_the_inverted_interval_holds_the_errors_that_the_estimate_does_not_contr
     assert interval.lower <= max(0.0, estimate - noise.mean()) <= interval.upper
 
 
-def test_the_upper_end_stays_above_0_where_the_debiased_error_is_negative() -> None:
+def test_the_upper_end_is_above_0_if_the_debiased_error_is_negative() -> None:
     # As many documents of ones as of zeros: the estimate is 0, that of most resamples is not.
     bins = [[(0.5, document % 2, document) for document in range(10) for _ in range(2)]]
     blocks = block_bins(bins)
@@ -330,19 +346,11 @@ def test_the_seed_alone_decides() -> None:
     np.testing.assert_equal(np.random.get_state(legacy=False), state)  # noqa: NPY002
 
 
-def test_an_interval_is_a_table_of_one_row() -> None:
-    interval = bootstrap_interval(block_bins(SMALL), n_draws=50)
-    frame = interval.to_frame()
-    assert frame.shape[0] == 1
-    assert frame["lower"].item() == interval.lower
-    assert list(frame) == ["lower", "upper", "level", "method", "norm", "mean", "sd", "n_draws"]
+# --- coverage ----------------------------------------------------------------------------------------------
 
 
-# --- do they hold? -----------------------------------------------------------------------------------------
-
-
-def held(n_sets: int, intervals: Callable[[BlockBins], list[Any]], **design: Any) -> list[int]:
-    """Of so many sets of pairs, how many intervals of each kind hold the true error."""
+def n_covering(n_sets: int, intervals: Callable[[BlockBins], list[Any]], **design: Any) -> list[int]:
+    """Number of intervals of each kind that contain the true error, over `n_sets` sets of pairs."""
     counts: list[int] = []
     for seed in range(n_sets):
         blocks, truth = synthetic_blocks(2000, 100, seed, n_documents=50, **design)
@@ -362,9 +370,9 @@ def all_intervals(blocks: BlockBins) -> list[Any]:
 
 @pytest.mark.parametrize("dependence", [0.0, 0.2])
 @pytest.mark.parametrize("shift", [0.0, 0.1])
-def test_the_default_interval_by_document_holds_its_level(shift: float, dependence: float) -> None:
+def test_the_default_interval_by_document_keeps_its_level(shift: float, dependence: float) -> None:
     # The coverage study finds 93% to 100%; a count that 93% would hardly give is a failure.
-    by_document, simulated, paper = held(120, all_intervals, shift=shift, dependence=dependence)
+    by_document, simulated, paper = n_covering(120, all_intervals, shift=shift, dependence=dependence)
     assert by_document >= scipy.stats.binom.ppf(1e-6, 120, 0.93)
     if dependence == 0.0:
         assert simulated >= scipy.stats.binom.ppf(1e-6, 120, 0.93)
@@ -448,7 +456,7 @@ def test_a_bin_in_one_document_alone_may_have_any_share() -> None:
 
 
 @pytest.mark.parametrize("dependence", [0.0, 0.3])
-def test_the_interval_of_a_bin_by_document_holds_its_level(dependence: float) -> None:
+def test_the_interval_of_a_bin_by_document_keeps_its_level(dependence: float) -> None:
     caught = 0
     for seed in range(300):
         blocks, _ = synthetic_blocks(1000, 1000, seed, alpha=30.0, beta=70.0, dependence=dependence, n_documents=60)
@@ -472,18 +480,19 @@ def matched(probs: list[float], n_draws: int = 40_000) -> npt.NDArray[np.int64]:
 @pytest.mark.parametrize(
     "probs", [[0.3], [0.5, 0.5], [0.1, 0.9], [0.01, 0.4], [0.2] * 12, [1e-9, 0.5], [0.999, 0.9999], [1.0, 0.3]]
 )
-def test_sums_of_one_or_two_labels_or_of_equal_ones_have_their_exact_law(probs: list[float]) -> None:
-    # Mean and variance fix a law on three neighbouring whole numbers; equal probabilities make it binomial.
+def test_sums_of_one_or_two_labels_or_of_equal_ones_have_their_exact_distribution(probs: list[float]) -> None:
+    # Mean and variance determine a distribution on three neighbouring whole numbers; with equal probabilities it is
+    # binomial.
     sums = matched(probs)
-    law = poisson_binomial_pmf(probs)
+    pmf = poisson_binomial_pmf(probs)
     assert sums.min() >= 0
     assert sums.max() <= len(probs)
-    assert plausible_counts(np.bincount(sums, minlength=law.size), sums.size, law).all()
+    assert plausible_counts(np.bincount(sums, minlength=pmf.size), sums.size, pmf).all()
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=10))
-def test_sums_of_labels_have_mean_and_variance_of_their_law(probs: list[float]) -> None:
+def test_sums_of_labels_have_the_right_mean_and_variance(probs: list[float]) -> None:
     mean, variance = math.fsum(probs), math.fsum(p * (1 - p) for p in probs)
     if mean > len(probs) / 2:
         probs = [1.0 - p for p in probs]
@@ -499,17 +508,17 @@ def test_sums_of_labels_have_mean_and_variance_of_their_law(probs: list[float]) 
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_sums_of_unlike_labels_are_near_their_law(seed: int) -> None:
+def test_sums_of_unlike_labels_have_nearly_their_distribution(seed: int) -> None:
     rng = random.Random(seed)
     probs = [rng.betavariate(0.3, 1.0) for _ in range(14)]
     if math.fsum(probs) > 7:
         probs = [1.0 - p for p in probs]
     sums = matched(probs)
-    law = poisson_binomial_pmf(probs)
-    shares = np.bincount(sums, minlength=law.size)[: law.size] / sums.size
-    # Two moments do not fix the law. These probabilities, some near 0 and some near 1, are far more unlike than those
-    # of a bin; of it the distribution function is off by .04 at most, of which sampling gives up to .01.
-    assert np.abs(np.cumsum(shares) - np.cumsum(law)).max() < 0.05
+    pmf = poisson_binomial_pmf(probs)
+    shares = np.bincount(sums, minlength=pmf.size)[: pmf.size] / sums.size
+    # Two moments do not determine the distribution. These probabilities, some near 0 and some near 1, differ far more
+    # than those of a bin; the error of the distribution function is at most .04, of which sampling is up to .01.
+    assert np.abs(np.cumsum(shares) - np.cumsum(pmf)).max() < 0.05
 
 
 # --- the test ----------------------------------------------------------------------------------------------
@@ -517,7 +526,7 @@ def test_sums_of_unlike_labels_are_near_their_law(seed: int) -> None:
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("seed", range(3))
-def test_p_values_of_few_labels_are_exact_where_the_law_of_a_bin_is(seed: int, norm: Any) -> None:
+def test_p_values_of_few_labels_are_exact_if_the_distribution_of_a_bin_is(seed: int, norm: Any) -> None:
     rng = random.Random(seed)
     values = [0.05, 0.3, 0.6, 0.97]
     bins = [[(q, int(rng.random() < 0.5), 0)] * 1 + [(q, int(rng.random() < q), 0) for _ in range(2)] for q in values]
@@ -626,12 +635,6 @@ def test_certain_predictions_that_fail_are_not() -> None:
     assert test.p_value == 1 / 21
 
 
-def test_a_test_is_a_table_of_one_row() -> None:
-    frame = calibration_test(block_bins(SMALL), n_draws=20).to_frame()
-    assert list(frame) == ["statistic", "p_value", "null_mean", "method", "norm", "n_draws"]
-    assert frame.shape[0] == 1
-
-
 # --- bad input ---------------------------------------------------------------------------------------------
 
 BLOCKS = block_bins(SMALL)
@@ -654,7 +657,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "option"), BAD)
-def test_options_that_break_their_rule_are_refused(name: str, option: dict[str, Any]) -> None:
+def test_options_that_break_their_rule_raise(name: str, option: dict[str, Any]) -> None:
     function, bins = FUNCTIONS[name]
     (parameter, value), *_ = option.items()
     with pytest.raises(ParameterError, match=rf"^{parameter} must .*{value}"):
@@ -672,8 +675,8 @@ def test_norms_that_are_no_squares_have_no_inverted_interval(norm: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["bootstrap_errors", "bootstrap_interval", "calibration_test", "bin_intervals"])
-def test_one_block_is_refused(name: str) -> None:
-    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 that hold pairs, got 1$"):
+def test_one_block_raises(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 with pairs, got 1$"):
         FUNCTIONS[name][0](ONE_BLOCK)
 
 
@@ -686,11 +689,11 @@ def test_a_block_without_pairs_is_not_drawn() -> None:
     ]
     for function in of:
         assert function(block_bins(with_gap)) == function(BLOCKS)
-    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 that hold pairs, got 1$"):
+    with pytest.raises(ParameterError, match=r"^blocks must be at least 2 with pairs, got 1$"):
         bootstrap_errors(block_bins([[(0.2, 0, 5), (0.4, 1, 5)]]))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_is_no_bins_is_refused(name: str) -> None:
+def test_an_object_other_than_bins_raises(name: str) -> None:
     with pytest.raises(ParameterError, match=r"^(bins|blocks) must be (Reliability|Block)Bins, got \[0\.5\]$"):
         FUNCTIONS[name][0]([0.5])

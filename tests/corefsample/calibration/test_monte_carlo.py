@@ -108,7 +108,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.5), (0.1, 1.0)])
-def test_few_samples_make_perfect_predictions_look_miscalibrated_and_the_correction_mends_it(
+def test_few_samples_make_perfect_predictions_look_miscalibrated_without_the_correction(
     alpha: float, beta: float
 ) -> None:
     error, _ = measured(50_000, 10, seed=3, alpha=alpha, beta=beta)
@@ -203,18 +203,18 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
     [
         ({"n_samples": 9}, "n_samples must be even, got 9"),
         ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-        ({"hits_a": [0, 1, 2, 6]}, r"hits_a\[3\] must lie in 0 to n_samples / 2 \(5\), got 6"),
-        ({"hits_b": [0, -1, 3, 5]}, r"hits_b\[1\] must lie in 0 to n_samples / 2 \(5\), got -1"),
+        ({"hits_a": [0, 1, 2, 6]}, r"hits_a must lie in 0 to n_samples / 2 \(5\), got 6 at index 3"),
+        ({"hits_b": [0, -1, 3, 5]}, r"hits_b must lie in 0 to n_samples / 2 \(5\), got -1 at index 1"),
         ({"hits_a": [0.0, 0.2, 0.4, 1.0]}, "hits_a must be whole numbers in one dimension, got 1 dimension of float64"),
         ({"hits_b": [0, 1, 3]}, r"hits_b must be as many as hits_a \(4\), got 3"),
-        ({"y": [0, 1, 0]}, r"y must be as many as q \(4\), got 3"),
-        ({"y": [0, 1, 2, 0]}, r"y\[2\] must be 0 or 1, got 2"),
+        ({"y": [0, 1, 0]}, r"y must be as many as hits_a \(4\), got 3"),
+        ({"y": [0, 1, 2, 0]}, r"y must be 0 or 1, got 2 at index 2"),
         ({"hits_a": [1], "hits_b": [1], "y": [1]}, "hits_a must hold at least 2 counts, got 1"),
         ({"hits_a": [], "hits_b": [], "y": []}, "hits_a must hold at least 2 counts, got 0"),
         ({"documents": ["a"] * 4}, "documents must be at least 2, got 1"),
         ({"documents": ["a"] * 3}, r"documents must be as many as q \(4\), got 3"),
-        ({"documents": ["a", "b", None, "b"]}, r"documents\[2\] must be an id, got None"),
-        ({"norm": "l1"}, "norm must be one of rms, mse, got 'l1'"),
+        ({"documents": ["a", "b", None, "b"]}, r"documents must be ids, got None at index 2"),
+        ({"norm": "l1"}, "norm must be one of rms, mse for split samples, got 'l1'"),
         ({"level": 1.5}, r"level must lie in \(0, 1\), got 1.5"),
         ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
         ({"n_bins": 5}, r"n_bins must be at most the number of pairs \(4\), got 5"),
@@ -222,6 +222,6 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
         ({"n_draws": 1}, "n_draws must be a whole number of at least 2, got 1"),
     ],
 )
-def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
+def test_bad_input_raises(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=rf"^{message}$"):
         split_sample_error(**{**GOOD, **change})

@@ -35,7 +35,6 @@ from corefsample.calibration.recalibrators import (
     Recalibrator,
     ScalingBinning,
     TemperatureScaling,
-    recalibrator_from_json,
 )
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
@@ -166,7 +165,7 @@ def test_an_empty_bin_of_equal_width_joins_the_one_below() -> None:
     assert found.predict([0.0, 0.5, 0.79, 0.8]) == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1.0])
 
 
-def test_more_bins_than_pairs_are_refused() -> None:
+def test_more_bins_than_pairs_raise() -> None:
     with pytest.raises(ParameterError, match=r"n_bins must be at most the number of pairs \(2\), got 3"):
         HistogramBinning(n_bins=3).fit([0.1, 0.2], [0, 1])
 
@@ -252,11 +251,11 @@ def test_labels_of_the_binned_part_are_not_used() -> None:
 
 
 def test_a_split_needs_two_of_what_is_split() -> None:
-    with pytest.raises(ParameterError, match="documents must be at least two to be split, got 1"):
+    with pytest.raises(ParameterError, match="documents must hold at least two to be split, got 1"):
         ScalingBinning(n_bins=1).fit([0.1, 0.2], [0, 1], documents=["a", "a"])
-    with pytest.raises(ParameterError, match="q must hold at least two pairs to be split, got 1"):
+    with pytest.raises(ParameterError, match="q must hold at least two to be split, got 1"):
         ScalingBinning(n_bins=1).fit([0.1], [0])
-    with pytest.raises(ParameterError, match="documents must be at least two to be split, got 1"):  # a weighs nothing
+    with pytest.raises(ParameterError, match="documents must hold at least two to be split, got 1"):  # a weighs nothing
         ScalingBinning(n_bins=1).fit([0.1, 0.2, 0.3], [0, 1, 1], [0, 1, 1], documents=["a", "b", "b"])
 
 
@@ -343,7 +342,7 @@ def test_scores_that_do_not_differ_leave_the_temperature_at_1() -> None:
     assert (model.temperature_, model.at_bound_) == (1.0, False)
 
 
-def test_a_class_ruled_out_stays_so_and_changes_nothing() -> None:
+def test_an_excluded_class_has_no_effect() -> None:
     rng = np.random.default_rng(10)
     scores, gold = rng.normal(size=(50, 3)), rng.integers(0, 3, 50)
     with_mask = np.column_stack([scores, np.full(50, -math.inf)])
@@ -377,12 +376,12 @@ def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("logits", "gold", "said"),
+    ("logits", "gold", "message"),
     [
         ([[0.0, math.nan]], [0], r"logits must be finite or -inf, got nan at \[0, 1\]"),
         ([[0.0, math.inf]], [0], r"logits must be finite or -inf, got inf at \[0, 1\]"),
-        ([[-math.inf, -math.inf]], [0], "logits must leave each row a class, got a row of -inf at 0"),
-        ([[0.0, -math.inf]], [1], "gold must be a class of finite score, got one of -inf at index 0"),
+        ([[-math.inf, -math.inf]], [0], "logits must have a finite score in each row, got only -inf at 0"),
+        ([[0.0, -math.inf]], [1], "gold must be a class of finite score, got 1 at index 0"),
         ([[0.0, 1.0]], [2], "gold must be a class from 0 to 1, got 2 at index 0"),
         ([[0.0, 1.0]], [-1], "gold must be a class from 0 to 1, got -1 at index 0"),
         ([[0.0, 1.0]], [0, 1], r"gold must be as many as logits \(1\), got 2"),
@@ -391,13 +390,13 @@ def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
         ([[0.0, 1.0]], [0.5], "gold must be whole numbers"),
     ],
 )
-def test_bad_scores_are_refused(logits: Any, gold: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_scores_raise(logits: Any, gold: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         TemperatureScaling().fit(logits, gold)
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (0.1, math.inf), (math.nan, 1.0), (True, 2.0)])
-def test_bad_bounds_are_refused(bounds: tuple[float, float]) -> None:
+def test_bad_bounds_raise(bounds: tuple[float, float]) -> None:
     with pytest.raises(ParameterError, match=r"(lowest|highest) must be"):
         TemperatureScaling(lowest=bounds[0], highest=bounds[1]).fit([[0.0, 1.0]], [0])
 
@@ -454,42 +453,42 @@ def test_the_order_of_rows_changes_no_bit(make: Callable[[], Recalibrator]) -> N
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_predicting_before_the_fit_is_refused(make: Callable[[], Recalibrator]) -> None:
+def test_predicting_before_the_fit_raises(make: Callable[[], Recalibrator]) -> None:
     model = make()
-    with pytest.raises(ParameterError, match=f"{type(model).__name__} must be fitted before it predicts, got no fit"):
+    with pytest.raises(ParameterError, match=f"{type(model).__name__} must be fitted before it predicts"):
         model.predict([0.5])
 
 
 @pytest.mark.parametrize("make", EVERY)
 @pytest.mark.parametrize(
-    ("q", "y", "weights", "said"),
+    ("q", "y", "weights", "message"),
     [
-        ([1.1], [1], None, r"q\[0\] must lie in \[0, 1\], got 1.1"),
-        ([math.nan], [1], None, r"q\[0\] must lie in \[0, 1\], got nan"),
-        ([0.5], [0.5], None, r"y\[0\] must be 0 or 1, got 0.5"),
+        ([1.1], [1], None, r"q must lie in \[0, 1\], got 1.1 at index 0"),
+        ([math.nan], [1], None, r"q must lie in \[0, 1\], got nan at index 0"),
+        ([0.5], [0.5], None, r"y must be 0 or 1, got 0.5 at index 0"),
         ([0.5, 0.5], [1], None, r"y must be as many as q \(2\), got 1"),
         ([], [], None, "q must hold at least one prediction, got none"),
         ([0.5, 0.5], [0, 1], [1.0], r"sample_weight must be as many as q \(2\), got 1"),
-        ([0.5, 0.5], [0, 1], [1.0, -1.0], r"sample_weight\[1\] must be finite and at least 0, got -1.0"),
-        ([0.5, 0.5], [0, 1], [1.0, math.nan], r"sample_weight\[1\] must be finite and at least 0, got nan"),
-        ([0.5, 0.5], [0, 1], [math.inf, 1.0], r"sample_weight\[0\] must be finite and at least 0, got inf"),
+        ([0.5, 0.5], [0, 1], [1.0, -1.0], r"sample_weight must be finite and at least 0, got -1.0 at index 1"),
+        ([0.5, 0.5], [0, 1], [1.0, math.nan], r"sample_weight must be finite and at least 0, got nan at index 1"),
+        ([0.5, 0.5], [0, 1], [math.inf, 1.0], r"sample_weight must be finite and at least 0, got inf at index 0"),
         ([0.5, 0.5], [0, 1], [0.0, 0.0], "sample_weight must be above 0 somewhere, got 2 zeros"),
     ],
 )
-def test_bad_pairs_are_refused(make: Callable[[], Recalibrator], q: Any, y: Any, weights: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_pairs_raise(make: Callable[[], Recalibrator], q: Any, y: Any, weights: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         make().fit(q, y, weights)
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_bad_predictions_are_refused(make: Callable[[], Recalibrator]) -> None:
+def test_bad_predictions_raise(make: Callable[[], Recalibrator]) -> None:
     q, y, _ = some_pairs(20)
-    with pytest.raises(ParameterError, match=r"q\[1\] must lie in \[0, 1\], got -0.5"):
+    with pytest.raises(ParameterError, match=r"q must lie in \[0, 1\], got -0.5 at index 1"):
         make().fit(q, y).predict([0.5, -0.5])
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "message"),
     [
         (HistogramBinning(n_bins=0), "n_bins must be a whole number of at least 1, got 0"),
         (HistogramBinning(n_bins=2.0), "n_bins must be a whole number of at least 1, got 2.0"),  # type: ignore[arg-type]
@@ -500,8 +499,8 @@ def test_bad_predictions_are_refused(make: Callable[[], Recalibrator]) -> None:
         (ScalingBinning(n_bins=3), r"n_bins must be at most the number of pairs \(2\), got 3"),
     ],
 )
-def test_bad_parameters_are_refused_by_fit(model: Recalibrator, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_fit_raises_for_bad_parameters(model: Recalibrator, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         model.fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
 
 
@@ -532,7 +531,7 @@ def test_each_group_has_the_fit_of_its_own_pairs(rows: list[tuple[float, int, st
     model = GroupedRecalibrator(IsotonicRecalibration()).fit(q, y, g)
     for name in "abc":
         mine = g == name
-        own = (q[mine], y[mine]) if mine.any() else (q, y)  # a group never seen has the fit to all
+        own = (q[mine], y[mine]) if mine.any() else (q, y)  # a new group uses the fit to all pairs
         expected = IsotonicRecalibration().fit(*own).predict(grid)
         assert model.predict(grid, [name] * grid.size).tolist() == expected.tolist()
 
@@ -543,14 +542,14 @@ def test_groups_may_be_mixed_in_any_order() -> None:
     assert model.predict([0.1, 0.2, 0.3, 0.4], [7, 3, 9, 7]).tolist() == [0.5, 1.0, 0.75, 0.5]
 
 
-def test_an_unknown_group_is_refused_where_asked() -> None:
-    model = GroupedRecalibrator(IsotonicRecalibration(), unknown="refuse").fit([0.2, 0.8], [0, 1], ["a", "b"])
+def test_an_unknown_group_raises_if_requested() -> None:
+    model = GroupedRecalibrator(IsotonicRecalibration(), unknown="raise").fit([0.2, 0.8], [0, 1], ["a", "b"])
     with pytest.raises(ParameterError, match=r"groups must be among those of the fit \['a', 'b'\], got 'c'"):
         model.predict([0.5, 0.5], ["a", "c"])
 
 
 def test_a_group_of_few_pairs_shares_the_fit_to_all_and_is_not_unknown() -> None:
-    model = GroupedRecalibrator(HistogramBinning(n_bins=1), unknown="refuse", min_pairs=2)
+    model = GroupedRecalibrator(HistogramBinning(n_bins=1), unknown="raise", min_pairs=2)
     model.fit([0.5] * 3, [0, 0, 1], ["a", "a", "b"])
     assert model.recalibrators_[1] is None
     assert model.predict([0.5, 0.5], ["a", "b"]) == pytest.approx([0.0, 1 / 3])
@@ -578,7 +577,7 @@ def test_the_base_stays_unfitted() -> None:
 
 
 class Reversed(Recalibrator):
-    """A recalibrator of a user's own, which holds another one."""
+    """A user-defined recalibrator, which contains another one."""
 
     _fitted = ("done_",)
 
@@ -593,44 +592,44 @@ class Reversed(Recalibrator):
         return 1.0 - self.inner.predict(q)
 
 
-def test_a_recalibrator_that_holds_another_is_copied_whole_for_each_group() -> None:
+def test_a_nested_recalibrator_is_copied_for_each_group() -> None:
     base = Reversed(HistogramBinning(n_bins=1))
     model = GroupedRecalibrator(base).fit([0.5] * 4, [0, 0, 1, 1], ["a", "a", "b", "b"])
     assert model.predict([0.5, 0.5, 0.5], ["a", "b", "c"]).tolist() == [0.0, 1.0, 0.5]
-    again = recalibrator_from_json(model.to_json())
+    again = FittedModel.from_json(model.to_json())
     assert isinstance(again, GroupedRecalibrator)
     assert again.predict([0.5, 0.5, 0.5], ["a", "b", "c"]).tolist() == [0.0, 1.0, 0.5]
     with pytest.raises(ParameterError, match="must be fitted"):
         base.inner.predict([0.5])
 
 
-def test_what_a_group_refuses_is_told_with_its_name() -> None:
+def test_an_error_in_the_fit_of_a_group_names_it() -> None:
     model = GroupedRecalibrator(HistogramBinning(n_bins=2))
     with pytest.raises(ParameterError, match=r"group 'b': n_bins must be at most the number of pairs \(1\), got 2"):
         model.fit([0.1, 0.2, 0.3], [0, 1, 1], ["a", "a", "b"])
 
 
 @pytest.mark.parametrize(
-    ("model", "groups", "said"),
+    ("model", "groups", "message"),
     [
         (GroupedRecalibrator(IsotonicRecalibration()), ["a"], r"groups must be as many as q \(2\), got 1"),
-        (GroupedRecalibrator(IsotonicRecalibration()), ["a", None], r"groups\[1\] must be an id, got None"),
+        (GroupedRecalibrator(IsotonicRecalibration()), ["a", None], r"groups must be ids, got None at index 1"),
         (GroupedRecalibrator("isotonic"), ["a", "b"], "base must be a recalibrator, got 'isotonic'"),  # type: ignore[arg-type]
         (GroupedRecalibrator(IsotonicRecalibration(), unknown="drop"), ["a", "b"], "unknown must be one of"),  # type: ignore[arg-type]
         (GroupedRecalibrator(IsotonicRecalibration(), min_pairs=0), ["a", "b"], "min_pairs must be a whole number"),
     ],
 )
-def test_bad_groups_are_refused(model: GroupedRecalibrator, groups: Any, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_bad_groups_raise(model: GroupedRecalibrator, groups: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         model.fit([0.2, 0.8], [0, 1], groups)
 
 
-def test_grouped_prediction_before_the_fit_is_refused() -> None:
+def test_grouped_prediction_before_the_fit_raises() -> None:
     with pytest.raises(ParameterError, match="GroupedRecalibrator must be fitted before it predicts"):
         GroupedRecalibrator(IsotonicRecalibration()).predict([0.5], ["a"])
 
 
-# --- kept fits ---------------------------------------------------------------------------------------------
+# --- saved fits --------------------------------------------------------------------------------------------
 
 
 def fitted_groups(base: Recalibrator, **options: Any) -> GroupedRecalibrator:
@@ -648,10 +647,10 @@ FITTED: list[Callable[[], FittedModel]] = [
 
 
 @pytest.mark.parametrize("make", FITTED)
-def test_a_kept_fit_comes_back_exactly(make: Callable[[], FittedModel]) -> None:
+def test_a_saved_fit_is_restored_exactly(make: Callable[[], FittedModel]) -> None:
     model = make()
     text = model.to_json()
-    again = recalibrator_from_json(text)
+    again = FittedModel.from_json(text)
     assert type(again) is type(model)
     assert again.to_json() == text
     assert repr(again) == repr(model)
@@ -666,13 +665,13 @@ def test_a_kept_fit_comes_back_exactly(make: Callable[[], FittedModel]) -> None:
             assert again.predict(grid, groups).tolist() == model.predict(grid, groups).tolist()
 
 
-def test_an_unfitted_model_is_not_kept() -> None:
-    with pytest.raises(ParameterError, match="IsotonicRecalibration must be fitted before it is kept"):
+def test_an_unfitted_model_cannot_be_saved() -> None:
+    with pytest.raises(ParameterError, match="IsotonicRecalibration must be fitted before it is saved"):
         IsotonicRecalibration().to_json()
 
 
 def broken(path: list[Any], value: Any) -> str:
-    """A kept fit, as written by hand, with one entry changed."""
+    """A saved fit, as written by hand, with one entry changed."""
     content: dict[str, Any] = {
         "model": "HistogramBinning",
         "format": 1,
@@ -690,40 +689,42 @@ def broken(path: list[Any], value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "text must be JSON of a fitted model"),
-        ("[1]", "content must be of a fitted model"),
-        ("{}", "content must be of a fitted model"),
-        (broken(["format"], 2), "format must be 1, got 2"),
-        (broken(["model"], "os.system"), "model must be a FittedModel, got 'os.system'"),
-        (broken(["model"], ["x"]), "model must be a FittedModel"),
-        (broken(["parameters"], {}), "parameters of HistogramBinning must be n_bins, strategy"),
-        (broken(["fitted"], {}), "fitted of HistogramBinning must be edges_, values_"),
-        (broken(["fitted", "edges_", "array"], [0.0, 0.9]), "fitted of HistogramBinning must be of one length"),
-        (broken(["fitted", "edges_", "array"], [0.9, 0.0, 1.0]), "fitted of HistogramBinning must rise"),
-        (broken(["fitted", "values_", "array"], [0.0, 7.0]), r"fitted of HistogramBinning\[1\] must lie in \[0, 1\]"),
-        (broken(["fitted", "values_", "array"], ["a", "b"]), "content must be what to_dict gave"),
-        (broken(["fitted", "values_", "dtype"], "O"), "fitted of HistogramBinning must be numbers"),
-        (broken(["fitted", "values_"], None), "fitted of HistogramBinning must be numbers"),
+        ("[1]", "text must be JSON of a fitted FittedModel"),
+        ("{}", "text must be JSON of a fitted FittedModel"),
+        (broken(["format"], 2), "text must be of format 1, got 2"),
+        (broken(["model"], "os.system"), "text must be JSON of a fitted model"),
+        (broken(["model"], ["x"]), "text must be JSON of a fitted model"),
+        (broken(["parameters"], {"n": 2}), "HistogramBinning: must have n_bins, strategy"),
+        (broken(["fitted"], {"edges_": 1}), "HistogramBinning: must have edges_, values_"),
+        (broken(["fitted"], {}), "text must be JSON of a fitted FittedModel"),
+        (broken(["fitted", "edges_", "array"], [0.0, 0.9]), "HistogramBinning: edges_ must have 1 more entries"),
+        (broken(["fitted", "edges_", "array"], [0.9, 0.0, 1.0]), "HistogramBinning: edges_ must be increasing"),
+        (broken(["fitted", "values_", "array"], [0.0, 7.0]), r"HistogramBinning: values_ must lie in \[0, 1\]"),
+        (broken(["fitted", "values_", "array"], ["a", "b"]), "text must be JSON of a fitted model"),
+        (broken(["fitted", "values_"], None), "HistogramBinning: values_ must be numbers"),
     ],
 )
-def test_a_text_that_keeps_no_fit_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        recalibrator_from_json(text)
+def test_a_text_without_a_fit_raises(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        FittedModel.from_json(text)
 
 
-def test_a_fit_of_another_model_is_refused() -> None:
+def test_a_fit_of_another_model_raises() -> None:
     text = IsotonicRecalibration().fit([0.1, 0.9], [0, 1]).to_json()
-    with pytest.raises(ParameterError, match="model must be a HistogramBinning, got 'IsotonicRecalibration'"):
+    with pytest.raises(
+        ParameterError, match="text must be JSON of a fitted HistogramBinning, got IsotonicRecalibration"
+    ):
         HistogramBinning.from_json(text)
 
 
 def test_fitted_arrays_are_read_only() -> None:
     model = HistogramBinning(n_bins=1).fit([0.1], [1])
-    for kept in (model, HistogramBinning.from_json(model.to_json())):
+    for fitted in (model, HistogramBinning.from_json(model.to_json())):
         with pytest.raises(ValueError, match="read-only"):
-            kept.values_[0] = 0.5
+            fitted.values_[0] = 0.5
 
 
 # --- the manner of scikit-learn ----------------------------------------------------------------------------
@@ -733,15 +734,15 @@ def test_parameters_are_named_and_set() -> None:
     model = GroupedRecalibrator(HistogramBinning(n_bins=3), min_pairs=4)
     assert model.get_params()["base__n_bins"] == 3
     assert set(model.get_params(deep=False)) == {"base", "unknown", "min_pairs"}
-    assert model.set_params(base__n_bins=5, unknown="refuse") is model
-    assert (model.get_params()["base__n_bins"], model.unknown) == (5, "refuse")
+    assert model.set_params(base__n_bins=5, unknown="raise") is model
+    assert (model.get_params()["base__n_bins"], model.unknown) == (5, "raise")
     assert repr(model) == (
-        "GroupedRecalibrator(base=HistogramBinning(n_bins=5, strategy='adaptive'), unknown='refuse', min_pairs=4)"
+        "GroupedRecalibrator(base=HistogramBinning(n_bins=5, strategy='adaptive'), unknown='raise', min_pairs=4)"
     )
 
 
-def test_unknown_parameters_are_refused() -> None:
-    with pytest.raises(ParameterError, match="parameter of HistogramBinning must be one of n_bins, strategy"):
+def test_unknown_parameters_raise() -> None:
+    with pytest.raises(ParameterError, match="bin is no parameter of HistogramBinning, which has n_bins, strategy"):
         HistogramBinning().set_params(bin=3)
     with pytest.raises(ParameterError, match="n_bins must be a model to have a parameter 'x', got 10"):
         HistogramBinning().set_params(n_bins__x=3)
@@ -755,7 +756,7 @@ def test_scikit_learn_clones_without_the_fit(make: Callable[[], FittedModel]) ->
     assert copy is not model
     assert repr(copy) == repr(model)
     with pytest.raises(ParameterError, match="must be fitted"):
-        copy.to_dict()
+        copy.to_json()
 
 
 def test_the_fit_of_a_random_split_depends_on_the_seed_alone() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from corefsample import ParameterError
-from corefsample.calibration import bin_intervals, bin_pairs, block_bin_pairs
+from corefsample.calibration.binning import bin_pairs, block_bin_pairs
+from corefsample.calibration.intervals import bin_intervals
 from corefsample.calibration.measures import curve_of_bins, reliability_curve
 
 
@@ -44,6 +45,6 @@ def test_verdicts_follow_the_diagonal() -> None:
     assert frame["mean_y"].tolist() == [0.5, 0.5, 0.5]
 
 
-def test_bad_pairs_are_refused_as_by_the_bins() -> None:
+def test_bad_pairs_raise_as_in_the_bins() -> None:
     with pytest.raises(ParameterError):
         reliability_curve([1.5], [1])

@@ -11,14 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import (
-    CalibrationTable,
-    bin_pairs,
-    binned_error,
-    brier_decomposition,
-    brier_score,
-    log_loss,
-)
+from corefsample.calibration import CalibrationTable, bin_pairs, brier_decomposition, brier_score, log_loss
+from corefsample.calibration.measures import binned_error
 from corefsample.errors import ParameterError
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)
@@ -99,22 +93,21 @@ def test_parts_worked_out_by_hand() -> None:
     # Bins {.2, .4} with labels 0 0 and {.8, .8} with 1 0: means .3 and .8, shares 0 and 1/2.
     # calibration (.09 + .09) / 2; refinement (0 + 1/4) / 2; within: (.01 + .01) / 4 from .2 and .4; base rate 1/4.
     parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
-    frame = parts.to_frame()
-    assert list(frame) == ["brier", "calibration", "refinement", "within_bins", "uncertainty", "resolution"]
-    assert frame.iloc[0].tolist() == pytest.approx([0.22, 0.09, 0.125, 0.005, 0.1875, 0.0625], rel=1e-13)
+    figures = parts.brier, parts.calibration, parts.refinement, parts.within_bins, parts.uncertainty, parts.resolution
+    assert figures == pytest.approx([0.22, 0.09, 0.125, 0.005, 0.1875, 0.0625], rel=1e-13)
 
 
 @pytest.mark.parametrize("score", [brier_score, log_loss])
-def test_bad_pairs_are_refused(score: Any) -> None:
-    with pytest.raises(ParameterError, match=r"q\[0\] must lie in \[0, 1\], got nan"):
+def test_bad_pairs_raise(score: Any) -> None:
+    with pytest.raises(ParameterError, match=r"q must lie in \[0, 1\], got nan at index 0"):
         score([math.nan], [0])
-    with pytest.raises(ParameterError, match=r"y\[0\] must be 0 or 1, got 2"):
+    with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 0"):
         score([0.5], [2])
     with pytest.raises(ParameterError, match="q must hold at least one prediction, got none"):
         score([], [])
 
 
 @pytest.mark.parametrize("floor", [-0.1, 0.5, math.nan])
-def test_a_bad_floor_is_refused(floor: float) -> None:
+def test_a_bad_floor_raises(floor: float) -> None:
     with pytest.raises(ParameterError, match=r"floor must lie in \[0, "):
         log_loss([0.5], [1], floor=floor)

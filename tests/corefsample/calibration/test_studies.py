@@ -27,7 +27,7 @@ from corefsample.errors import ParameterError
 # --- pairs -------------------------------------------------------------------------------------------------
 
 
-def test_the_shift_moves_away_from_one_half_and_stays_in_0_to_1() -> None:
+def test_the_shift_moves_away_from_one_half_within_0_to_1() -> None:
     # The thesis prints min(0, p + k) above one half, which would be 0 there.
     np.testing.assert_allclose(shifted([0.0, 0.05, 0.5, 0.51, 0.95, 1.0], 0.1), [0.0, 0.0, 0.4, 0.61, 1.0, 1.0])
     np.testing.assert_array_equal(shifted([0.2, 0.7], 0.0), [0.2, 0.7])
@@ -52,7 +52,7 @@ def test_a_label_comes_true_with_its_probability(truth: dict[str, float], depend
         assert plausible_means(pairs.y[here].sum(), pairs.p[here].sum(), sd).all()
 
 
-def test_labels_of_one_document_depend_on_each_other_where_asked() -> None:
+def test_labels_of_one_document_are_dependent_if_requested() -> None:
     # Half of the predictions lie on either side of .5; the correlation of two labels at p = .5 is 2 / pi asin(r).
     for dependence in (0.0, 0.5):
         pairs = synthetic_pairs(40_000, Design(alpha=1e5, beta=1e5, dependence=dependence, n_documents=2000), seed=1)
@@ -63,7 +63,7 @@ def test_labels_of_one_document_depend_on_each_other_where_asked() -> None:
         assert plausible_means(ratio.mean(), 1.0, ratio.std() / math.sqrt(2000)).all()
 
 
-def test_documents_are_even_or_uneven_as_asked() -> None:
+def test_documents_are_even_or_uneven_as_requested() -> None:
     even = np.bincount(synthetic_pairs(50_000, Design(n_documents=20), seed=2).documents, minlength=20)
     assert plausible_counts(even, 50_000, np.full(20, 1 / 20)).all()
     uneven = np.bincount(synthetic_pairs(50_000, Design(n_documents=20, unevenness=1.0), seed=2).documents)
@@ -95,16 +95,16 @@ def test_true_gaps_are_means_over_the_bins() -> None:
     [
         ({"alpha": 0.0}, "alpha must be above 0, got 0.0"),
         ({"beta": -1}, "beta must be above 0, got -1"),
-        ({"alpha": math.nan}, "alpha must be above 0, got nan"),
-        ({"temperature": math.inf}, "temperature must be above 0, got inf"),
+        ({"alpha": math.nan}, "alpha must be a finite number, got nan"),
+        ({"temperature": math.inf}, "temperature must be a finite number, got inf"),
         ({"shift": 0.6}, r"shift must be in \[0, 0.5\], got 0.6"),
         ({"unevenness": -0.1}, "unevenness must be at least 0, got -0.1"),
         ({"dependence": 1.0}, r"dependence must lie in \[0, 1\), got 1.0"),
         ({"n_documents": 0}, "n_documents must be a whole number of at least 1, got 0"),
-        ({"shift": 0.1, "temperature": 2.0}, "temperature must be 1 where shift is not 0, got 2.0"),
+        ({"shift": 0.1, "temperature": 2.0}, "temperature must be 1 if shift is not 0, got 2.0"),
     ],
 )
-def test_a_design_that_cannot_be_is_refused(fields: dict[str, Any], message: str) -> None:
+def test_an_impossible_design_raises(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=rf"^{message}$"):
         Design(**fields)
 
@@ -152,11 +152,11 @@ def test_the_coverage_study_tells_good_intervals_from_bad() -> None:
     table = coverage_study(designs, n_pairs=2000, bin_sizes=[25], n_replications=30, n_draws=100)
     assert table["method"].tolist() == [*INTERVALS, *INTERVALS]
     assert table["true_error"].tolist()[0] == 0.0
-    held = table.set_index(["shift", "method"])["held"]
-    assert held[0.0, "simulated normal"] == held[0.0, "bootstrap percentile"] == 0.0
-    assert held[0.1, "simulated normal"] < 0.3
-    assert (held[:, "bootstrap inverted"] >= 0.75).all()
-    np.testing.assert_allclose(table["held"] + table["all_above"] + table["all_below"], 1.0)
+    coverage = table.set_index(["shift", "method"])["coverage"]
+    assert coverage[0.0, "simulated normal"] == coverage[0.0, "bootstrap percentile"] == 0.0
+    assert coverage[0.1, "simulated normal"] < 0.3
+    assert (coverage[:, "bootstrap inverted"] >= 0.75).all()
+    np.testing.assert_allclose(table["coverage"] + table["all_above"] + table["all_below"], 1.0)
     assert (table["mean_estimate"] > table["true_error"]).all()
     assert (table["mean_lower"] <= table["mean_upper"]).all()
 
@@ -173,7 +173,7 @@ def test_the_coverage_study_knows_the_other_norms(norm: Any) -> None:
     assert row["norm"].item() == norm
 
 
-def test_an_unknown_interval_is_refused() -> None:
+def test_an_unknown_interval_raises() -> None:
     with pytest.raises(ParameterError, match=r"^methods must be one of simulated normal, .*, got 'exact'$"):
         coverage_study([Design()], n_pairs=100, bin_sizes=[50], methods=["exact"], n_replications=1)
 
@@ -204,6 +204,6 @@ def test_the_noise_study_shows_what_few_samples_do() -> None:
 
 
 @pytest.mark.parametrize("study", [bin_size_study, coverage_study, rejection_study, noise_study])
-def test_no_replication_is_refused(study: Any) -> None:
+def test_no_replication_raises(study: Any) -> None:
     with pytest.raises(ParameterError, match=r"^n_replications must be a whole number of at least 1, got 0$"):
         study([Design()], n_replications=0)

@@ -1,4 +1,4 @@
-"""The table of sufficient statistics: what it holds, how tables add up, where it agrees with the pairs themselves."""
+"""The table of sufficient statistics: its sums, addition of tables, and agreement with the pairs themselves."""
 
 from __future__ import annotations
 
@@ -15,17 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import (
-    BlockBins,
-    CalibrationTable,
-    FloatGrid,
-    LevelGrid,
-    ReliabilityBins,
-    TableBuilder,
-    bin_pairs,
-    binned_error,
-    block_bin_pairs,
-)
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
+from corefsample.calibration.measures import binned_error
+from corefsample.calibration.tables import CalibrationTable, FloatGrid, LevelGrid, TableBuilder
 from corefsample.calibration.tables import _kernels as kernels
 from corefsample.errors import ParameterError
 
@@ -74,13 +66,13 @@ def require_same_blocks(one: BlockBins, other: BlockBins) -> None:
     np.testing.assert_allclose(one.sum_q, other.sum_q, rtol=1e-9)
 
 
-# --- what it holds -----------------------------------------------------------------------------------------
+# --- its sums ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.kernels
 @settings(max_examples=50)
 @given(row_lists)
-def test_a_table_holds_the_sums_of_the_plain_loop(rows: Rows) -> None:
+def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
     table = table_of(rows)
     expected = references.table([(group, block, (q, y)) for q, y, group, block in rows])
     assert table.n_rows == len(expected)
@@ -116,7 +108,7 @@ def test_the_order_of_the_rows_changes_no_table(rows: Rows, data: st.DataObject)
     assert same(table_of(rows), table_of(data.draw(st.permutations(rows))))
 
 
-def test_a_block_may_come_in_parts_and_leaves_nothing_behind_for_the_next() -> None:
+def test_a_block_may_come_in_parts_without_effect_on_the_next() -> None:
     builder = TableBuilder()
     builder.add([0.1, 0.9], [0, 1], block="a")
     builder.add([0.1], [1], block="b")
@@ -137,9 +129,9 @@ def test_a_table_can_be_looked_at_while_it_grows() -> None:
     assert (first.n_pairs, builder.table().n_pairs, builder.table().n.tolist()) == (1, 2, [2])
 
 
-def test_a_refused_block_adds_nothing() -> None:
+def test_a_rejected_block_adds_nothing() -> None:
     builder = TableBuilder()
-    with pytest.raises(ParameterError, match=r"y\[1\] must be 0 or 1, got 2"):
+    with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 1"):
         builder.add([0.5, 0.5], [1, 2])
     builder.add([0.5], [1])
     assert builder.table().n_pairs == 1
@@ -245,7 +237,7 @@ def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth
     assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
 
 
-def test_skewed_pairs_come_out_in_bins_near_the_size_asked_for() -> None:
+def test_bins_of_skewed_pairs_have_nearly_the_requested_size() -> None:
     """As many pairs to a fine bin and a bin as bins of 5,000 have among ten million."""
     q = np.random.default_rng(9).beta(0.1, 1.0, 1_000_000)
     bins = CalibrationTable.from_pairs(q, np.zeros(1_000_000)).bins(bin_size=500)
@@ -256,7 +248,7 @@ def test_skewed_pairs_come_out_in_bins_near_the_size_asked_for() -> None:
 
 @settings(max_examples=40)
 @given(row_lists.filter(len))
-def test_the_ends_of_a_bin_hold_its_predictions(rows: Rows) -> None:
+def test_the_ends_of_a_bin_contain_its_predictions(rows: Rows) -> None:
     q, y, *_ = zip(*rows, strict=True)
     bins = CalibrationTable.from_pairs(q, y).bins(bin_size=3)
     exact = sorted(q)
@@ -291,7 +283,7 @@ def test_fine_bins_ascend_with_the_prediction_and_are_those_of_the_plain_rule(q:
     assert ((lower <= ordered) & (ordered <= upper)).all()
 
 
-def test_every_fine_bin_holds_its_own_ends_and_none_between_two_is_missing() -> None:
+def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
     cells = np.arange(FloatGrid().n_cells)
     lower, upper = FloatGrid().bounds(cells)
     used = lower <= upper  # just below 1 there are fewer floats than fine bins
@@ -349,22 +341,25 @@ def one_row() -> CalibrationTable:
 
 
 BAD: list[tuple[Any, str]] = [
-    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q\[1\] must lie in \[0, 1\], got nan"),
-    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q\[1\] must lie in \[0, 1\], got 1.5"),
-    (lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]), r"q\[0\] must lie in \[0, 1\], got 1.00"),
-    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q\[0\] must lie in \[0, 1\], got -5e-324"),
-    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q must lie in \[0, 1\], got nan at index 1"),
+    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q must lie in \[0, 1\], got 1.5 at index 1"),
+    (
+        lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]),
+        r"q must lie in \[0, 1\], got 1.00.* at index 0",
+    ),
+    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q must lie in \[0, 1\], got -5e-324 at index 0"),
+    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
     (lambda: CalibrationTable.from_pairs([], []), "q must hold at least one prediction, got none"),
     (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
     (
         lambda: CalibrationTable.from_pairs([0.5], [1], groups=np.array([None], object)),
-        r"groups\[0\] must be an id, got None",
+        r"groups must be ids, got None at index 0",
     ),
     (lambda: CalibrationTable.from_pairs([0.5], [1], grid=10), "grid must be FloatGrid or LevelGrid, got 10"),  # type: ignore[arg-type]
     (lambda: CalibrationTable.from_pairs([0.15], [1], grid=LevelGrid(10)), "must be a whole multiple of 1/n_samples"),
     (lambda: CalibrationTable.from_pairs([11], [1], grid=LevelGrid(10)), r"must lie in 0 to n_samples \(10\), got 11"),
-    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y\[0\] must be 0 or 1, got 2"),
+    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
     (lambda: CalibrationTable.merged([]), "tables must hold at least one table, got none"),
     (
@@ -383,8 +378,8 @@ BAD: list[tuple[Any, str]] = [
     (lambda: TableBuilder(groups=["a", "a"]), "groups must be distinct names, at least one"),
     (lambda: TableBuilder(groups=["a", 1]), "groups must be ids of one kind, got int, str"),
     (lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]), "groups must be one code a pair, of 2 groups, got None"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups\[0\] must lie in 0 to 0, got 1"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups\[0\] must lie in 0 to 0, got -1"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups must lie in 0 to 0, got 1 at index 0"),
+    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups must lie in 0 to 0, got -1 at index 0"),
     (lambda: TableBuilder().add([0.5], [1], groups=[0, 0]), r"groups must be as many as q \(1\), got 2"),
     (lambda: TableBuilder().add([], [1]), r"y must be as many as q \(0\), got 1"),
     (lambda: TableBuilder().add([0.5], [1], block=None), "block must be a name, got None"),
@@ -400,7 +395,7 @@ BAD: list[tuple[Any, str]] = [
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("work", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_input_is_refused_in_one_line(work: Any, message: str) -> None:
+def test_bad_input_raises_errors_of_one_line(work: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message) as caught:
         work()
     assert "\n" not in str(caught.value)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
-from corefsample.calibration import bin_pairs, binned_error
+from corefsample.calibration import bin_pairs
+from corefsample.calibration.measures import binned_error
 from corefsample.links import LinkCalibration, calibrate_links, link_pairs, link_tables
 
 N_DOCUMENTS, N_MENTIONS = 60, 12

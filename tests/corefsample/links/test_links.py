@@ -13,7 +13,7 @@ from places import GUM_SCORED
 from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals, read_documents
-from corefsample.calibration import binned_error
+from corefsample.calibration.measures import binned_error
 from corefsample.links import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
 from corefsample.links import _pairs as links
 

@@ -16,8 +16,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from corefsample import ParameterError
-from corefsample.calibration import GroupErrors, TagErrors, calibration_error
-from corefsample.calibration.measures import ReliabilityCurve, reliability_curve
+from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
+from corefsample.calibration.tags import GroupErrors, TagErrors
 from corefsample.plots import (
     COLOURS,
     LINE_STYLES,

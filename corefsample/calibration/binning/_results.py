@@ -1,0 +1,47 @@
+"""What all results of calibration share: read-only arrays, and a short repr."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import _checks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Result:
+    """Base of frozen dataclasses: its arrays are read-only, and its repr gives their type and shape only."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name in self._names():
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __repr__(self) -> str:
+        texts = [f"{name}={_described(getattr(self, name))}" for name in self._names()]
+        return textwrap.fill(f"{type(self).__name__}({', '.join(texts)})", 116, subsequent_indent="    ")
+
+    def _columns(self, *names: str) -> pd.DataFrame:
+        """Table with one column per attribute or property."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+    def _names(self) -> list[str]:
+        return [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+
+def _described(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, tuple) and len(value) > 3:
+        return f"<{len(value)}>"
+    return f"<{type(value).__name__}>" if isinstance(value, Result) else _checks.shown(value)

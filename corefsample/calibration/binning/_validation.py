@@ -1,0 +1,127 @@
+"""Checks of prediction-label pairs, and of the ids of their blocks and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample.calibration.binning._kernels import Labels
+from corefsample.errors import ParameterError
+
+LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
+MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
+
+
+def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """Return a contiguous array of one dimension, copied only where necessary, or raise."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ParameterError(f"must be numbers in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
+    return np.ascontiguousarray(array, dtype)
+
+
+def _labels(name: str, values: npt.ArrayLike) -> Labels:
+    """Return contiguous labels of a type that kernels read (uint8, int64, float64), copied only where necessary."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        found = f"{array.ndim} of {array.dtype}"
+        raise ParameterError(f"must be labels 0 or 1 in one dimension, got {found}", parameter=name)
+    if array.dtype.kind == "b":
+        return np.ascontiguousarray(array).view(np.uint8)
+    if array.dtype in (np.uint8, np.int64):
+        return np.ascontiguousarray(array)
+    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
+        return np.ascontiguousarray(np.minimum(array, 2), np.int64)
+    return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
+
+
+def pair_arrays(
+    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y"), dtype: npt.DTypeLike = np.float64
+) -> tuple[npt.NDArray[Any], Labels]:
+    """Return predictions and labels as arrays for kernels, which check the values; raise if the shapes are wrong."""
+    predictions, labels = numbers(names[0], q, dtype), _labels(names[1], y)
+    require_length(names[1], labels, predictions.shape[0], names[0])
+    if predictions.shape[0] == 0:
+        raise ParameterError("must hold at least one prediction, got none", parameter=names[0])
+    return predictions, labels
+
+
+def require_length(name: str, values: npt.ArrayLike, n: int, other: str = "q") -> None:
+    """Raise unless an array has `n` rows, as many as `other`."""
+    shape = np.shape(values)
+    if shape and shape[0] != n:
+        raise ParameterError(f"must be as many as {other} ({n}), got {shape[0]}", parameter=name)
+
+
+def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+    """Raise at the first value that breaks its rule."""
+    if not good.all():
+        k = int(np.argmin(good))
+        raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name)
+
+
+def require_inside(name: str, array: Floats) -> None:
+    """Raise at the first value outside [0, 1], or NaN."""
+    require_all(name, array, (array >= 0.0) & (array <= 1.0), "lie in [0, 1]")
+
+
+def require_pairs(q: Floats, y: Labels, names: tuple[str, str] = ("q", "y")) -> None:
+    """Raise at the first prediction or label that breaks its rule."""
+    require_inside(names[0], q)
+    require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1")
+
+
+def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
+    """Raise at the first level or label that breaks its rule."""
+    if q.dtype == np.int64:
+        require_all("q", q, (q >= 0) & (q <= n_samples), f"lie in 0 to n_samples ({n_samples})")
+        q = q / n_samples
+    require_pairs(np.asarray(q, np.float64), y)
+    near = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
+    require_all("q", q, near, f"be a whole multiple of 1/n_samples (1/{n_samples})")
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator (Philox) of a seed, or raise."""
+    return np.random.Generator(np.random.Philox(_checks.seed(seed)))
+
+
+def checked_n_samples(value: object) -> int:
+    """Return `n_samples`, or raise."""
+    number = _checks.whole("n_samples", value, 1)
+    _checks.at_most("n_samples", number, MAX_LEVELS)
+    return number
+
+
+def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
+    """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
+    import pandas as pd
+
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ParameterError(f"must be ids in one dimension, got {array.ndim} dimensions", parameter=name)
+    require_length(name, array, n, other)
+    places, distinct = pd.factorize(array)
+    missing = np.flatnonzero(places < 0)
+    if missing.size:
+        k = missing[0]
+        raise ParameterError(f"must be ids, got {_checks.shown(array[k])} at index {k}", parameter=name)
+    ids_as_met = distinct.tolist()
+    names = in_order(name, ids_as_met)
+    rank = {each: place for place, each in enumerate(names)}
+    return np.array([rank[each] for each in ids_as_met], np.int32)[places], names
+
+
+def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
+    """Return ids in ascending order, or raise if they have none."""
+    given = list(ids)
+    try:
+        return tuple(sorted(given))
+    except TypeError:
+        kinds = ", ".join(sorted({type(each).__name__ for each in given}))
+        raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
