@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from corefsample._checks import shown
 from corefsample.documents import (
+from corefsample.errors import ParameterHint
     SCHEMA,
     SPAN_COLUMNS,
     STRING_COLUMNS,
@@ -55,7 +56,7 @@ _NOT_LINES = "one object a line, no list around them"
 class _FaultError(Exception):
     """A line cannot become a document."""
 
-    def __init__(self, reason: str, doc_id: str = "", hint: str | None = None) -> None:
+    def __init__(self, reason: str, doc_id: str = "", hint: str | ParameterHint | None = None) -> None:
         super().__init__(reason)
         # Names of fields come from the file, and may contain line breaks.
         self.fault = Fault("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason), hint)

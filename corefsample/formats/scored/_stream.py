@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from corefsample._checks import choice, whole
-from corefsample.documents import DocumentBatch, Rejected, ScoredDocument, checked
+from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
 from corefsample.files import FileSeries, PathLike, SeenIds, input_paths
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
