@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from corefsample._checks import shown
 from corefsample.documents import (
-from corefsample.errors import ParameterHint
     SCHEMA,
     SPAN_COLUMNS,
     STRING_COLUMNS,
@@ -27,6 +26,7 @@ from corefsample.errors import ParameterHint
     missing_field,
     to_json,
 )
+from corefsample.errors import ParameterHint
 from corefsample.files import LineReader, open_output
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
