@@ -2,9 +2,9 @@
 
     python benchmarks/large_corpus.py FOLDER [--documents 193403] [--partitions 37] [--processes 2]
 
-193,403 documents over 1987 to 2007, with about 150 mentions each, 18 candidates per mention and 430 tokens; one document
-in ten can contain an event. Each file is simulated with a seed of its own, so a file depends on its number, its size and
-nothing else. Files that exist are kept, so an interrupted run continues.
+193,403 documents over 1987 to 2007, with about 150 mentions each, 18 candidates per mention and 430 tokens; one
+document in ten can contain an event. Each file is simulated with a seed of its own, so a file depends only on its
+number and its size. Files that exist are kept, so an interrupted run continues.
 """
 
 from __future__ import annotations

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Ints, Ints8, Ints32
 from corefsample.documents._check_kernels import (
     HEAD_OUTSIDE_SPAN,
-    OK,
     SENT_FALLS,
     SENT_NOT_FROM_ZERO,
     SPAN_EMPTY,

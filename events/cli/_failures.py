@@ -24,6 +24,11 @@ class Failure(click.ClickException):
         The error.
     context
         Of the command.
+
+    Attributes
+    ----------
+    status
+        Exit status.
     """
 
     def __init__(self, error: CorefsampleError, context: click.Context) -> None:
@@ -33,7 +38,7 @@ class Failure(click.ClickException):
             error = InputError(error.message, parameter=error.parameter, place=error.place, hint=step)
         super().__init__(error.described(lambda name: names.get(name, name)))
         status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
-        self.exit_code = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
+        self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the error as one line."""

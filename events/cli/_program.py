@@ -12,7 +12,7 @@ import click
 from corefsample import __version__
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
-from events.cli._failures import FAILURE, INTERRUPTED
+from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure
 from events.cli._files import convert, doctor
 from events.cli._modelling import score, train
 from events.cli._options import Program
@@ -68,7 +68,7 @@ def _status(arguments: Sequence[str] | None) -> int:
         return INTERRUPTED
     except click.ClickException as error:
         error.show()
-        return error.exit_code
+        return error.status if isinstance(error, Failure) else USAGE
     except BrokenPipeError:
         # The reader of a pipe has gone: redirect standard output, so that closing it fails silently.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

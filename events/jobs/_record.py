@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +53,9 @@ def run_record(
     }
 
 
-def json_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
     """Rows of a table for JSON: missing values are None."""
-    rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-    return rows
+    return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
 
 
 def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:

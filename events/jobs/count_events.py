@@ -6,16 +6,16 @@ import dataclasses
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample import _checks
 from corefsample._processors import processors
-from corefsample.documents import ON_ERROR, DocumentBatch, Fault, Rejected
+from corefsample.documents import ON_ERROR, DocumentBatch
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, path_list
+from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.syntax import scheme_names
 from events.counting import (

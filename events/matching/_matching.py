@@ -81,7 +81,7 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
     try:
         return document_schemes(labels, scheme)
     except ParameterError as error:
-        raise InputError(str(error)) from None
+        raise InputError(error.message, hint=error.hint) from None
 
 
 def match_document(

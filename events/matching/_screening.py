@@ -78,7 +78,7 @@ class Screen:
             By row: the matches of each document in which an event is possible, and why a document is rejected.
         """
         matches: dict[int, MentionMatches] = {}
-        reasons: dict[int, str] = {}
+        reasons: dict[int, Fault] = {}
         for row in np.flatnonzero(~self._readable(batch) | self._promising(batch)).tolist():
             try:
                 found = self._match(batch, row)

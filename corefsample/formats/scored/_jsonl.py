@@ -26,6 +26,7 @@ from corefsample.documents import (
     missing_field,
     to_json,
 )
+from corefsample.errors import ParameterHint
 from corefsample.files import LineReader, open_output
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
@@ -55,7 +56,7 @@ _NOT_LINES = "one object a line, no list around them"
 class _FaultError(Exception):
     """A line cannot become a document."""
 
-    def __init__(self, reason: str, doc_id: str = "", hint: str | None = None) -> None:
+    def __init__(self, reason: str, doc_id: str = "", hint: str | ParameterHint | None = None) -> None:
         super().__init__(reason)
         # Names of fields come from the file, and may contain line breaks.
         self.fault = Fault("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason), hint)

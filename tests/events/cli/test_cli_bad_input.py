@@ -365,7 +365,7 @@ HINT = ParameterHint("overwrite", "replaces it")
 def test_an_error_names_the_option_of_its_command(command: str, error: CorefsampleError, line: str) -> None:
     failure = Failure(error, click.Context(cli.commands[command]))
     assert failure.message.startswith(line)
-    assert failure.exit_code == (3 if isinstance(error, InputError) else 2)
+    assert failure.status == (3 if isinstance(error, InputError) else 2)
 
 
 def test_a_folder_in_use_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

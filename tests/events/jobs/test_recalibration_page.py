@@ -39,7 +39,8 @@ def test_commands_of_the_page_are_there_with_their_options() -> None:
         options = {option for parameter in cli.commands[name].params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options
     text = PAGE.read_text(encoding="utf-8")
-    known = {option for name in ("calibrate", "recalibrate") for p in cli.commands[name].params for option in p.opts}
+    parameters = [p for name in ("calibrate-queries", "recalibrate") for p in cli.commands[name].params]
+    known = {option for parameter in parameters for option in parameter.opts}
     assert set(re.findall(r"`(--[a-z-]+)", text)) <= known | {"--only"}
 
 
