@@ -52,14 +52,9 @@ def clustering_labels(content: Content, clustering: Any) -> Ints32:
             raise ParameterError(f"must be a sample from 0 to below {n_samples}, got {number}", parameter="clustering")
         sample: Ints32 = content.samples.labels[number]
         return sample
-    entities = _checks.integers("clustering", clustering)
-    n_mentions = content.distribution.n_mentions
-    if len(entities) != n_mentions:
-        raise ParameterError(
-            f"must have one label per mention ({n_mentions}), got {len(entities)}", parameter="clustering"
-        )
-    _, first, inverse = np.unique(entities, return_index=True, return_inverse=True)
-    labels = first[inverse].astype(np.int32)
+    from corefsample.coreference import canonical_labels
+
+    labels = canonical_labels(clustering, name="clustering", n_mentions=content.distribution.n_mentions)
     labels.flags.writeable = False
     return labels
 

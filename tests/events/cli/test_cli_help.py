@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from corefsample.calibration.measures import NORMS
+from corefsample.calibration.binning import NORMS
 from corefsample.links import UNANNOTATED
 from corefsample.mention_ranking import LARGEST_TABLE
 from corefsample.recalibration import MISSING

@@ -19,7 +19,7 @@ from references import recalibration as rr
 
 import events.jobs.recalibrate
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
-from corefsample.recalibration import LinkScore, Recalibration, cross_fit, fit_recalibration
+from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter, fit_recalibration
 from events.jobs.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrationRun, run_recalibrate
 from events.queries import QueryScore
 
@@ -101,7 +101,7 @@ def test_queries_are_the_target_where_nothing_is_said(gold: Path, target: Path, 
 
 def test_reported_scores_are_held_out(run: Run) -> None:
     done = run(seed=8)
-    expected = cross_fit(scored_lines(), 3, seed=8)
+    expected = RecalibrationFitter(scored_lines()).cross_fit(3, seed=8)
     summary = done.to_json()
     assert summary["score_before"] == pytest.approx(expected.score_before)
     assert summary["score_after"] == pytest.approx(expected.score_after)

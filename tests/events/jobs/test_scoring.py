@@ -357,7 +357,7 @@ def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     status, line = refused(capsys, *arguments, tmp_path / "blank")
     assert status == 2
     assert line.startswith("corefsample: --pipeline must parse text, got ")
-    assert line.endswith(": doc must have a parse, got none: the pipeline needs a parser")
+    assert line.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
     status, line = refused(capsys, *arguments, "nowhere_at_all")
     assert status == 2
     assert "--pipeline must be an installed spaCy pipeline or the folder of one, got 'nowhere_at_all'" in line

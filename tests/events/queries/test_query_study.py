@@ -233,7 +233,7 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
 def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
     bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines()[:3]]
     source = er.write_lines(tmp_path / "stories.jsonl", bare)
-    with pytest.raises(InputError, match="gold must be there for queries, got none in 3 documents"):
+    with pytest.raises(InputError, match="gold is required for queries, got none in 3 documents"):
         run_query_report(source, tmp_path / "out", QUICK)
 
 

@@ -260,7 +260,7 @@ def test_the_summary_for_programs_counts_what_is_left_out(
     left_out = summary["n_documents"] - 7
     assert f"{left_out} texts are left out; <code>--documents {summary['n_documents']}</code>" in out.read_text("utf-8")
     _, printed, _ = called(capsys, folder, "--out", out, "--documents", 7, "--overwrite")
-    assert f"{left_out} texts left out: --documents {summary['n_documents']} would hold them all." in printed
+    assert f"{left_out} texts left out; --documents {summary['n_documents']} includes them all." in printed
 
 
 def test_bad_usage_and_bad_input_have_their_status(
