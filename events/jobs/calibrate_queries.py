@@ -149,7 +149,6 @@ def run_query_report(
     overwrite: bool = False,
     pictures: bool = True,
     on_progress: Progress | None = None,
-    on_step: Callable[[int, int], None] | None = None,
 ) -> QueryReport:
     """Ask a corpus with gold queries of its own, before and after cross-validated recalibration.
 
@@ -167,8 +166,6 @@ def run_query_report(
         Whether to draw reliability curves and coverage.
     on_progress
         Called as documents are read, with bytes read, bytes in all, and documents.
-    on_step
-        Called with the number of finished recalibrations, and the number of all.
 
     Raises
     ------
@@ -192,7 +189,7 @@ def run_query_report(
             on_progress=on_progress,
         )
         documents = list(gold)
-        study = _study(documents, gold, options, on_step)
+        study = _study(documents, gold, options)
         report = QueryReport(
             study=study,
             out=None if out is None else os.fspath(out),
@@ -213,14 +210,13 @@ def _study(
     documents: Sequence[ScoredDocument],
     gold: GoldDocuments,
     options: QueryReportOptions,
-    on_step: Callable[[int, int], None] | None,
 ) -> QueryStudy:
     place = ", ".join(gold.stream.paths)
     if not documents:
         raise InputError(f"gold is required for queries, got none in {gold.n_without_gold} documents", place=place)
     chosen = {name: value for name, value in dataclasses.asdict(options).items() if name != "on_error"}
     try:
-        study = study_queries(documents, **chosen, on_step=on_step)
+        study = study_queries(documents, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files
         raise error.as_input_error(place) from None
     if study.table.n_pairs < N_BINS:

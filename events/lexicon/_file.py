@@ -7,11 +7,10 @@ import functools
 import re
 from collections.abc import Collection, Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from corefsample.errors import InputError
-from events._yaml_file import read_yaml, shown
+from events._yaml_file import file_bytes, read_yaml, shown
 from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, combined, without
 
 __all__ = ["SHIPPED", "lexicon_content", "read_content", "shipped_content"]
@@ -29,11 +28,7 @@ def lexicon_content(path: str) -> LexiconContent:
     InputError
         If it cannot be read, or breaks a rule of the format.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror}", place=path) from None
-    return read_content(path, data, shipped_content())
+    return read_content(path, file_bytes(path), shipped_content())
 
 
 @functools.cache

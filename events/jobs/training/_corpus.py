@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,10 @@ from corefsample.files import PathLike
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import MentionDocument, gold_entities
 from corefsample.syntax import neutral_parse
-from events.jobs import DocumentInputs, ReadDocument
+from events.jobs import DocumentInputs, Progress, ReadDocument
 from events.jobs.training._selection import Selection
 
 __all__ = ["Corpus", "annotated_inputs", "read_corpus"]
-
-Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from corefsample.files import PathLike, path_list, write_json
 from corefsample.formats import quarantine_file
 from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, save_model
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
-from events._yaml_file import read_yaml, typed
-from events.jobs import checksums, free_outputs, run_record
+from events._yaml_file import file_bytes, read_yaml, typed
+from events.jobs import Progress, checksums, free_outputs, run_record
 from events.jobs.training._corpus import annotated_inputs, read_corpus
 from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["TrainingRun", "load_templates", "run_train"]
 
 RECORD_SUFFIX = ".training.json"
-Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,12 +243,7 @@ def load_templates(path: PathLike) -> TemplateSet:
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
     name = os.fspath(path)
-    try:
-        with open(name, "rb") as stream:
-            content = read_yaml(name, stream.read())
-    except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror or error}", place=name) from None
-    lists = typed(name, content, dict[str, list[str]])
+    lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
     if set(lists) != {"pronoun", "phrase", "new"}:
         names = ", ".join(lists) or "nothing"
         raise InputError(f"templates must be in the lists pronoun, phrase and new, got {names}", place=name)
