@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from corefsample.plots import save_figure
+from events.jobs._pictures import save_pictures
 from events.jobs._run_folder import RunFolder
 from events.plots import country_comparison, event_bands
 
@@ -22,6 +22,4 @@ def draw_run(
     figures = {"bands": event_bands(counts, names=names)}
     if comparison is not None:
         figures["comparison"] = country_comparison(counts, comparison, names=names)
-    for name, figure in figures.items():
-        for kind in ("png", "svg"):
-            save_figure(figure, folder.file(f"{name}.{kind}"))
+    save_pictures(figures, folder.file)
