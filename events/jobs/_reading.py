@@ -58,7 +58,7 @@ def streamed(
 
 @dataclass(eq=False)
 class GoldDocuments:
-    """The documents with gold of scored files, one after another; iterate once.
+    """The documents with gold of scored files; read them once, with `required`.
 
     Parameters
     ----------
@@ -106,11 +106,13 @@ class GoldDocuments:
         InputError
             If there is none, or a document is bad.
         """
-        documents = list(self)
-        if not documents:
+        documents = list(streamed(self.stream, self.on_progress, self._faults))
+        with_gold = [document for document in documents if document.gold is not None]
+        self.n_without_gold = len(documents) - len(with_gold)
+        if not with_gold:
             rule = f"gold is required for {purpose}"
             raise InputError(f"{rule}, got none in {self.n_without_gold} documents", place=self.place)
-        return documents
+        return with_gold
 
     def _faults(self, batch: DocumentBatch) -> dict[int, Fault]:
         """Rows with gold for which no query can be matched, and why."""
@@ -123,10 +125,3 @@ class GoldDocuments:
             except CorefsampleError as error:
                 faults[row] = Fault(error.message, error.hint)
         return faults
-
-    def __iter__(self) -> Iterator[ScoredDocument]:
-        for document in streamed(self.stream, self.on_progress, self._faults):
-            if document.gold is None:
-                self.n_without_gold += 1
-            else:
-                yield document

@@ -11,13 +11,13 @@ from typing import Any
 
 from corefsample import _checks
 from corefsample.coreference import map_clustering, sample_clusterings
-from corefsample.documents import ON_ERROR, AnnotatedDocument, Rejected, ScoredDocument
+from corefsample.documents import ON_ERROR, AnnotatedDocument, ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import PathLike, path_list, require_free
 from corefsample.formats import QuarantineFile, quarantine_file
 from corefsample.formats import convert as convert_scored
 from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
-from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind
+from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind, reject
 from events.jobs._reading import Progress
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
@@ -192,14 +192,11 @@ class _Documents:
 
     def __iter__(self) -> Iterator[AnnotatedDocument]:
         n_documents = 0
-        for item in self.inputs:
-            if isinstance(item, Rejected):
-                self._reject(item)
-                continue
+        for item in self.inputs.accepted(self._on_rejected):
             try:
                 document = self._annotated(item)
             except ParameterError as error:
-                self._reject(item.rejected(error))
+                reject(item.rejected(error), self._on_rejected)
                 continue
             n_documents += 1
             yield document
@@ -233,8 +230,3 @@ class _Documents:
             labels = samples.labels[0]
         # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
         return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
-
-    def _reject(self, rejected: Rejected) -> None:
-        if self._on_rejected is None:
-            raise rejected.error()
-        self._on_rejected(rejected)

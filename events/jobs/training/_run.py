@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDoc
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.jobs import Progress, checksums, free_outputs, run_record
-from events.jobs.training._corpus import annotated_inputs, read_corpus
+from events.jobs.training._corpus import NO_CORPUS, annotated_inputs, read_corpus
 from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import Selection
@@ -165,12 +164,12 @@ def run_train(
         corpus_inputs = annotated_inputs(corpora, options.entity_fields)
         held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
         corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
-        others = None
+        others = NO_CORPUS
         if held_out_inputs is not None:
             others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
         documents, held_out_documents = split_documents(corpus, others, options)
         sources = checksums(corpus.paths)
-        held_out_sources = [] if others is None else checksums(others.paths)
+        held_out_sources = checksums(others.paths)
         fitted = fit_model(
             documents,
             held_out_documents,
@@ -190,10 +189,10 @@ def run_train(
             n_documents=fitted.model.provenance["n_documents"],
             n_mentions=fitted.model.provenance["n_mentions"],
             n_held_out=len(held_out_documents),
-            n_without_gold=corpus.n_without_gold + (others.n_without_gold if others else 0),
-            n_not_selected=corpus.n_not_selected + (others.n_not_selected if others else 0),
+            n_without_gold=corpus.n_without_gold + others.n_without_gold,
+            n_not_selected=corpus.n_not_selected + others.n_not_selected,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.skipped + (others.skipped if others else Counter())),
+            skipped=dict(corpus.skipped + others.skipped),
             seconds=round(time.time() - started, 3),
         )
         content = run_record(

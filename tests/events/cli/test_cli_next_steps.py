@@ -328,7 +328,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
         raise AssertionError("must not begin")
 
     monkeypatch.setattr("events.jobs.training._run.fit_model", work)
-    monkeypatch.setattr("events.jobs.GoldDocuments.__iter__", work)
+    monkeypatch.setattr("events.jobs.GoldDocuments.required", work)
     command = missing(scored.parent)[number]
     before = sorted(scored.parent.rglob("*"))
     status, out, err = called(capsys, *command)
