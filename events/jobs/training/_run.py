@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
 from corefsample.errors import InputError, ParameterError
@@ -22,9 +22,6 @@ from events.jobs.training._corpus import NO_CORPUS, annotated_inputs, read_corpu
 from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import Selection
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["TrainingRun", "load_templates", "run_train"]
 
@@ -78,13 +75,6 @@ class TrainingRun:
     def chosen(self) -> EpochReport:
         """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN if missing)."""
-        import pandas as pd
-
-        columns = ["l2", "epoch", "loss", "held_out_loss", "held_out_link_loss"]
-        return pd.DataFrame([_report_row(report) for report in self.reports], columns=columns)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name, with the figures on held-out documents and of all passes."""
