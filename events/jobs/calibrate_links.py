@@ -19,9 +19,9 @@ from corefsample.formats import DocumentStream
 from corefsample.links import UNANNOTATED, LinkCalibration, Unannotated, calibrate_links, link_tables
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
-from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress, streamed
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
+from events.jobs._run_pictures import picture_files, save_pictures
 
 __all__ = ["CalibrateOptions", "CalibrationFolder", "CalibrationRun", "run_calibrate"]
 

@@ -17,9 +17,9 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
-from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, GoldDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
+from events.jobs._run_pictures import picture_files, save_pictures
 from events.queries import N_BINS, OBJECTIVES, QueryStudy, study_queries
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]

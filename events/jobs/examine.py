@@ -161,10 +161,8 @@ def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
     dates = batch.dates[~np.isnat(batch.dates)]
     report.n_dated += len(dates)
     if len(dates):
-        first, last = str(dates.min()), str(dates.max())
-        report.dates = (
-            (first, last) if report.dates is None else (min(first, report.dates[0]), max(last, report.dates[1]))
-        )
+        every = sorted([*(report.dates or ()), str(dates.min()), str(dates.max())])
+        report.dates = every[0], every[-1]
 
 
 def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:

@@ -21,11 +21,11 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import Recalibration
 from corefsample.syntax import SCHEMES, ParseView, follow
-from events.matching import readable_schemes
+from events.matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 
 __all__ = ["MENTION_TYPES", "ROLES", "DocumentQueries", "match_queries", "mention_types"]
@@ -175,8 +175,7 @@ def match_queries(
     readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
-        rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}"
-        raise InputError(f"{rule}, which see different queries", hint=ParameterHint("scheme", "chooses"))
+        raise ambiguous_labels(names, "queries")
     types = mention_types(document.tokens, document.mentions)
     return _queries(document, types, instances, gold_codes(document, unannotated))
 

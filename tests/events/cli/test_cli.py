@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:

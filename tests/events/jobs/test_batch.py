@@ -51,7 +51,7 @@ def _without_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Leave drawing, most of a small run's time, to the tests that ask for it."""
     if "pictures" not in request.fixturenames:
         monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-        monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+        monkeypatch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -443,7 +443,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "events.jobs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.jobs._pictures.save_figure",
+        "events.jobs._run_pictures.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",
