@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import copy
 import datetime
+import os
 import re
 from typing import Any, TypeVar
 
 import msgspec
 
 from corefsample.errors import InputError
+from corefsample.files import PathLike, ReadProgress, open_bytes
 
-__all__ = ["read_yaml", "shown", "typed"]
+__all__ = ["file_bytes", "read_yaml", "shown", "typed"]
 
 T = TypeVar("T")
 Key = str | int
+
+
+def file_bytes(path: PathLike) -> bytes:
+    """Content of a file that a user names.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    with open_bytes(os.fspath(path), ReadProgress()) as stream:
+        content: bytes = stream.read()
+    return content
 
 
 def read_yaml(source: str, data: bytes) -> object:

@@ -30,7 +30,7 @@ from matplotlib.ticker import PercentFormatter
 
 from corefsample.plots import COLOURS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import true_events
+from events.counting import TrueEvents
 from events.plots import event_band
 
 # %% [markdown]
@@ -47,7 +47,8 @@ counter = EventCounter(rule, lexicon, seed=0)
 counter.update(documents.values())
 evidence = counter.evidence()
 
-truth = true_events(documents.values(), rule, lexicon)
+truth = TrueEvents(rule, lexicon)
+truth.update(documents.values())
 true = {(event.doc_id, event.country) for event in truth.events}
 evidence["true"] = [(row.doc_id, row.country) in true for row in evidence.itertuples()]
 evidence["wrong"] = evidence["one_best"] != evidence["true"]

@@ -9,14 +9,13 @@ import click
 from events.cli._options import (
     INSIDE_0_1,
     Command,
-    json_option,
-    on_error_option,
-    overwrite_option,
+    output_options,
+    print_result,
     scheme_option,
     seed_option,
     unannotated_option,
 )
-from events.cli._screen import print_counts, print_files, print_json, print_text, progress
+from events.cli._screen import print_counts, print_files, print_text, progress
 
 if TYPE_CHECKING:
     from events.jobs.calibrate_links import CalibrationRun
@@ -50,9 +49,7 @@ folder_option = click.option(
 )
 @unannotated_option
 @seed_option("Same seed, same intervals.")
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Can the link probabilities be trusted? Measure their calibration against gold entities.
 
@@ -69,10 +66,7 @@ def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json
     chosen = CalibrateOptions(**options)
     with progress("pairing", as_json) as on_progress:
         run = run_calibrate(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
-    if as_json:
-        print_json(run.to_json())
-    else:
-        _print_calibration(run)
+    print_result(run, as_json, _print_calibration)
 
 
 def _print_calibration(run: CalibrationRun) -> None:
@@ -125,9 +119,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 @scheme_option
 @unannotated_option
 @seed_option("Same seed, same folds and samples.")
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def calibrate_queries(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Ask a corpus with gold entity queries of its own, and check the intervals of their counts.
 
@@ -145,10 +137,7 @@ def calibrate_queries(inputs: tuple[str, ...], out: str | None, overwrite: bool,
     chosen = QueryReportOptions(**options)
     with progress("asking", as_json) as on_progress:
         report = run_query_report(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
-    if as_json:
-        print_json(report.to_json())
-    else:
-        _print_queries(report)
+    print_result(report, as_json, _print_queries)
 
 
 def _print_queries(report: QueryReport) -> None:
@@ -212,9 +201,7 @@ def _print_queries(report: QueryReport) -> None:
 @click.option("--shrink", is_flag=True, help="Shrink the fit towards no change, according to its uncertainty.")
 @scheme_option
 @seed_option("Same seed, same fit.")
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Correct probabilities: fit a temperature and a NEW bias to documents with gold, and apply them to others.
 
@@ -231,10 +218,7 @@ def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool,
     chosen = RecalibrateOptions(**options)
     with progress("recalibrating", as_json) as on_progress:
         run = run_recalibrate(gold, apply, out, chosen, overwrite=overwrite, on_progress=on_progress)
-    if as_json:
-        print_json(run.to_json())
-    else:
-        _print_recalibration(run)
+    print_result(run, as_json, _print_recalibration)
 
 
 def _print_recalibration(run: RecalibrationRun) -> None:

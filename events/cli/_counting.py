@@ -12,8 +12,9 @@ from events.cli._options import (
     INSIDE_0_1,
     Command,
     json_option,
-    on_error_option,
+    output_options,
     overwrite_option,
+    print_result,
     scheme_option,
     seed_option,
 )
@@ -62,9 +63,7 @@ __all__ = ["demo", "events", "report"]
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
 @click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG.")
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Count documents with an event, by country and period, with credible intervals.
 
@@ -82,10 +81,7 @@ def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, a
     chosen = EventsOptions(**{**options, "compare": options["compare"] or None})
     with progress("counting", as_json) as on_progress:
         summary = run_events(inputs, out, chosen, overwrite=overwrite, pictures=pictures, on_progress=on_progress)
-    if as_json:
-        print_json(summary.to_json())
-    else:
-        _print_run(summary)
+    print_result(summary, as_json, _print_run)
 
 
 @click.command(cls=Command, short_help="See it work: simulate news with known truth, and count.")

@@ -9,14 +9,7 @@ import click
 
 from corefsample.errors import InputError
 from events.cli._failures import BAD_INPUT
-from events.cli._options import (
-    Command,
-    entity_fields_option,
-    json_option,
-    on_error_option,
-    overwrite_option,
-    seed_option,
-)
+from events.cli._options import Command, entity_fields_option, json_option, output_options, seed_option
 from events.cli._screen import counted, mention_counts, print_error, print_json, print_pairs, progress
 
 __all__ = ["convert", "doctor"]
@@ -46,9 +39,7 @@ __all__ = ["convert", "doctor"]
     help="Reject a document with mentions that brackets cannot represent, or skip those mentions.",
 )
 @entity_fields_option
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool, **options: Any) -> None:
     """Copy documents to another file or format, checked.
 

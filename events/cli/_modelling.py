@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corefsample.errors import ParameterError
-from events.cli._options import (
-    Command,
-    entity_fields_option,
-    json_option,
-    on_error_option,
-    overwrite_option,
-    scheme_option,
-    seed_option,
-)
+from events.cli._options import Command, entity_fields_option, output_options, print_result, scheme_option, seed_option
 from events.cli._screen import (
     counted,
     mention_counts,
     print_counts,
     print_error,
-    print_json,
     print_text,
     progress,
     training_progress,
@@ -103,9 +94,7 @@ BELOW_1 = click.FloatRange(0.0, 1.0, max_open=True)
 )
 @seed_option("Same seed, same model.")
 @click.option("--threads", type=AT_LEAST_1, default=2, help="Threads; more than two are no faster.")
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def train(
     corpora: tuple[str, ...], out: str, held_out: tuple[str, ...], overwrite: bool, as_json: bool, **options: Any
 ) -> None:
@@ -133,10 +122,7 @@ def train(
             on_progress=on_progress,
             on_epoch=on_epoch,
         )
-    if as_json:
-        print_json(run.to_json())
-    else:
-        _print_training(run)
+    print_result(run, as_json, _print_training)
 
 
 def _print_training(run: TrainingRun) -> None:
@@ -204,9 +190,7 @@ def _print_training(run: TrainingRun) -> None:
 @click.option("--min-prob", type=BELOW_1, default=1e-4, help="Candidates below this probability are left out.")
 @scheme_option
 @entity_fields_option
-@on_error_option
-@overwrite_option
-@json_option
+@output_options
 def score(
     inputs: tuple[str, ...],
     out: str,
@@ -241,10 +225,7 @@ def score(
         if os.path.isdir(out + PARTS_SUFFIX) and not isinstance(error, ParameterError):
             print_error(f"finished parts are kept in {out}{PARTS_SUFFIX}; --resume continues from them")
         raise
-    if as_json:
-        print_json(run.to_json())
-    else:
-        _print_scoring(run)
+    print_result(run, as_json, _print_scoring)
 
 
 def _print_scoring(run: ScoringRun) -> None:

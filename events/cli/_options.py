@@ -9,6 +9,7 @@ import click
 
 from corefsample.errors import CorefsampleError
 from events.cli._failures import Failure
+from events.cli._screen import print_json
 
 __all__ = [
     "INSIDE_0_1",
@@ -16,8 +17,9 @@ __all__ = [
     "Program",
     "entity_fields_option",
     "json_option",
-    "on_error_option",
+    "output_options",
     "overwrite_option",
+    "print_result",
     "scheme_option",
     "seed_option",
     "unannotated_option",
@@ -82,12 +84,27 @@ def seed_option(text: str) -> Decorator:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a summary that programs can read.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the output of an earlier run.")
-on_error_option = click.option(
+_on_error_option = click.option(
     "--on-error",
     type=click.Choice(["stop", "quarantine"]),
     default="stop",
     help="Stop at the first bad document, or set it aside with the reason and continue.",
 )
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--on-error, --overwrite and --json, which all commands that read documents have."""
+    return _on_error_option(overwrite_option(json_option(command)))
+
+
+def print_result(result: Any, as_json: bool, print_words: Callable[[Any], None]) -> None:
+    """Print the result of a command for programs, or in words."""
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_words(result)
+
+
 scheme_option = click.option(
     "--scheme",
     type=click.Choice(["ud2", "ud1", "clearnlp"]),

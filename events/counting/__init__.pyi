@@ -34,4 +34,3 @@ from ._tables import arrow_schema as arrow_schema
 from ._tally import MOST_PERIODS as MOST_PERIODS
 from ._tally import CountTally as CountTally
 from ._truth import TrueEvents as TrueEvents
-from ._truth import true_events as true_events

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,6 @@ from corefsample.errors import ParameterError
 from events.counting import _kernels
 from events.counting._keys import EventKey, event_key, event_name
 from events.matching import MentionMatches
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "DocumentEvents",
@@ -112,22 +108,6 @@ class DocumentEvents:
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table of the possible events: doc_id, date, country, probability, mc_se, n_samples, one_best."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "doc_id": [self.doc_id] * len(self.keys),
-                "date": [self.date] * len(self.keys),
-                "country": list(map(event_name, self.keys)),
-                "probability": self.probabilities,
-                "mc_se": self.mc_errors,
-                "n_samples": self.n_samples,
-                "one_best": self.one_best,
-            }
-        )
 
 
 def evaluate_matches(

@@ -22,7 +22,7 @@ from events.rules import Rule
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TrueEvent", "TrueEvents", "true_events"]
+__all__ = ["TrueEvent", "TrueEvents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,14 @@ class TrueEvents:
     ------
     ParameterError
         If a parameter breaks its rule.
+
+    Examples
+    --------
+    >>> from events import TrueEvents, simulate_documents
+    >>> truth = TrueEvents()
+    >>> truth.update(each.document for each in simulate_documents(20, event_share=1.0))
+    >>> int(truth.counts()["true_count"].sum()) == len(truth.events)
+    True
     """
 
     def __init__(
@@ -168,42 +176,3 @@ class TrueEvents:
 
     def _true_counts(self) -> Counter[tuple[str, str]]:
         return Counter(zip((event.country for event in self._events), self._labels(), strict=True))
-
-
-def true_events(
-    documents: Iterable[ScoredDocument],
-    rule: Rule | None = None,
-    lexicon: Lexicon | None = None,
-    *,
-    scheme: str | None = None,
-    period: str = "quarter",
-) -> TrueEvents:
-    """Find the events of the annotated entities of documents.
-
-    Parameters
-    ----------
-    documents
-        With gold, a date and tokens, and different doc_ids.
-    rule, lexicon, scheme, period
-        As in `events.EventCounter`.
-
-    Returns
-    -------
-    TrueEvents
-        Its `counts` are by country and period, its `to_frame` by document.
-
-    Raises
-    ------
-    ParameterError, InputError
-        As in `TrueEvents` and its method `add`.
-
-    Examples
-    --------
-    >>> from events import simulate_documents
-    >>> truth = true_events(each.document for each in simulate_documents(20, event_share=1.0))
-    >>> int(truth.counts()["true_count"].sum()) == len(truth.events)
-    True
-    """
-    truth = TrueEvents(rule, lexicon, scheme=scheme, period=period)
-    truth.update(documents)
-    return truth

@@ -3,6 +3,7 @@ from ._document_inputs import DocumentInputs as DocumentInputs
 from ._document_inputs import ReadDocument as ReadDocument
 from ._document_inputs import named_kind as named_kind
 from ._document_inputs import output_kind as output_kind
+from ._document_inputs import reject as reject
 from ._output_folder import OutputFolder as OutputFolder
 from ._reading import GoldDocuments as GoldDocuments
 from ._reading import Progress as Progress

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
     from events.news import Article
 
-__all__ = ["ANNOTATED", "DocumentInputs", "Kind", "ReadDocument", "annotated_kind", "named_kind", "output_kind"]
+__all__ = [
+    "ANNOTATED",
+    "DocumentInputs",
+    "Kind",
+    "ReadDocument",
+    "annotated_kind",
+    "named_kind",
+    "output_kind",
+    "reject",
+]
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
 Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # place in the file, and document
@@ -110,6 +119,13 @@ def _has_mentions(path: str) -> bool | None:
     if _SCORED_KEYS.search(start):
         return True
     return False if _TEXT_KEY.search(start) else None
+
+
+def reject(rejected: Rejected, on_rejected: Callable[[Rejected], None] | None) -> None:
+    """Set a bad document aside, or raise its error if there is no place for it."""
+    if on_rejected is None:
+        raise rejected.error()
+    on_rejected(rejected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +238,14 @@ class DocumentInputs:
     def bytes_read(self) -> int:
         """Bytes of all files read so far."""
         return self._bytes_before + self._bytes_of()
+
+    def accepted(self, on_rejected: Callable[[Rejected], None] | None) -> Iterator[ReadDocument]:
+        """Yield the good documents; see `reject` for the bad ones."""
+        for item in self:
+            if isinstance(item, ReadDocument):
+                yield item
+            else:
+                reject(item, on_rejected)
 
     def __iter__(self) -> Iterator[ReadDocument | Rejected]:
         doc_ids = SeenIds()

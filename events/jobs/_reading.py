@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 
 from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
@@ -55,8 +56,9 @@ def streamed(
         raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
 
 
+@dataclass(eq=False)
 class GoldDocuments:
-    """The documents with gold of scored files, one after another; iterate once.
+    """The documents with gold of scored files; read them once, with `required`.
 
     Parameters
     ----------
@@ -79,37 +81,47 @@ class GoldDocuments:
         Documents left out so far because they have no gold.
     """
 
-    def __init__(
-        self,
-        inputs: PathLike | Iterable[PathLike],
-        *,
-        for_queries: bool,
-        role: str = "subject",
-        scheme: str | None = None,
-        on_rejected: Callable[[Rejected], None] | None = None,
-        on_progress: Progress | None = None,
-    ) -> None:
-        self.n_without_gold = 0
-        self._role, self._scheme = role, scheme
-        self._for_queries = for_queries
-        self._on_progress = on_progress
-        self.stream = DocumentStream(inputs, on_rejected=on_rejected)
+    inputs: PathLike | Iterable[PathLike]
+    _: KW_ONLY
+    for_queries: bool
+    role: str = "subject"
+    scheme: str | None = None
+    on_rejected: Callable[[Rejected], None] | None = None
+    on_progress: Progress | None = None
+    n_without_gold: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.stream = DocumentStream(self.inputs, on_rejected=self.on_rejected)
+
+    @property
+    def place(self) -> str:
+        """The files, for an error about all of them."""
+        return ", ".join(self.stream.paths)
+
+    def required(self, purpose: str) -> list[ScoredDocument]:
+        """All documents with gold.
+
+        Raises
+        ------
+        InputError
+            If there is none, or a document is bad.
+        """
+        documents = list(streamed(self.stream, self.on_progress, self._faults))
+        with_gold = [document for document in documents if document.gold is not None]
+        self.n_without_gold = len(documents) - len(with_gold)
+        if not with_gold:
+            rule = f"gold is required for {purpose}"
+            raise InputError(f"{rule}, got none in {self.n_without_gold} documents", place=self.place)
+        return with_gold
 
     def _faults(self, batch: DocumentBatch) -> dict[int, Fault]:
         """Rows with gold for which no query can be matched, and why."""
         faults: dict[int, Fault] = {}
-        if not self._for_queries:
+        if not self.for_queries:
             return faults
         for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
-                match_queries(batch.document(row), role=self._role, scheme=self._scheme)
+                match_queries(batch.document(row), role=self.role, scheme=self.scheme)
             except CorefsampleError as error:
                 faults[row] = Fault(error.message, error.hint)
         return faults
-
-    def __iter__(self) -> Iterator[ScoredDocument]:
-        for document in streamed(self.stream, self._on_progress, self._faults):
-            if document.gold is None:
-                self.n_without_gold += 1
-            else:
-                yield document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
 import platform
@@ -15,7 +16,7 @@ from corefsample.files import require_free, sha256
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["checksums", "free_outputs", "json_rows", "run_record"]
+__all__ = ["checksums", "free_outputs", "json_rows", "plain_fields", "run_record"]
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
@@ -51,6 +52,12 @@ def run_record(
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},
     }
+
+
+def plain_fields(result: Any) -> dict[str, Any]:
+    """Fields of a dataclass whose values are numbers, text or None."""
+    values = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    return {name: value for name, value in values.items() if value is None or isinstance(value, (str, int, float))}
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

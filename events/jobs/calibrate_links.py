@@ -17,10 +17,11 @@ from corefsample.errors import InputError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.links import UNANNOTATED, LinkCalibration, Unannotated, calibrate_links, link_tables
-from corefsample.plots import reliability_figure, save_figure
+from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
 from events.jobs._reading import BadDocuments, Progress, streamed
-from events.jobs._record import checksums, json_rows, run_record
+from events.jobs._record import checksums, json_rows, plain_fields, run_record
+from events.jobs._run_pictures import picture_files, save_pictures
 
 __all__ = ["CalibrateOptions", "CalibrationFolder", "CalibrationRun", "run_calibrate"]
 
@@ -29,18 +30,9 @@ class CalibrationFolder(OutputFolder):
     """Collects the files of a calibration: see `OutputFolder`."""
 
     RECORD: ClassVar[str] = "calibration.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [
-            "calibration.csv",
-            "calibration.parquet",
-            "reliability.csv",
-            "reliability.png",
-            "reliability.svg",
-            "reliability_by_kind.png",
-            "reliability_by_kind.svg",
-            "quarantine.jsonl",
-            RECORD,
-        ]
+    TABLES: ClassVar[frozenset[str]] = frozenset(["calibration.csv", "calibration.parquet", "reliability.csv"])
+    FILES: ClassVar[frozenset[str]] = TABLES.union(
+        picture_files("reliability", "reliability_by_kind"), ["quarantine.jsonl", RECORD]
     )
 
 
@@ -109,12 +101,10 @@ class CalibrationRun:
         """The rows of the table, and how many documents and mentions were left out."""
         tables = self.calibration.tables
         return {
-            "out": self.out,
+            **plain_fields(self),
             "n_documents": tables.n_documents,
             "n_without_gold": tables.n_without_gold,
             "n_unannotated": tables.n_unannotated,
-            "n_quarantined": self.n_quarantined,
-            "seconds": self.seconds,
             "groups": json_rows(self.calibration.to_frame()),
         }
 
@@ -171,15 +161,9 @@ def _measured(stream: DocumentStream, options: CalibrateOptions, on_progress: Pr
     place = ", ".join(stream.paths)
     if not tables.n_documents:
         raise InputError(f"gold is required to calibrate, got none in {tables.n_without_gold} documents", place=place)
+    names = ("bin_size", "norm", "level", "n_resamples", "seed")
     try:
-        return calibrate_links(
-            tables,
-            bin_size=options.bin_size,
-            norm=options.norm,
-            level=options.level,
-            n_resamples=options.n_resamples,
-            seed=options.seed,
-        )
+        return calibrate_links(tables, **{name: getattr(options, name) for name in names})
     except InputError as error:
         raise error.at(place) from None
 
@@ -195,6 +179,4 @@ def _write(folder: CalibrationFolder, calibration: LinkCalibration) -> None:
     kinds = {group.group: group.curve for group in calibration.groups if group.partition == "kind"}
     if kinds:
         pictures["reliability_by_kind"] = reliability_figure(kinds, title="Coreference links by kind of mentions")
-    for name, figure in pictures.items():
-        for ending in ("png", "svg"):
-            save_figure(figure, folder.file(f"{name}.{ending}"))
+    save_pictures(pictures, folder.file)

@@ -12,33 +12,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from corefsample import _checks
-from corefsample.documents import ON_ERROR, ScoredDocument
+from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
-from corefsample.links import UNANNOTATED, Unannotated
-from corefsample.recalibration import MISSING
-from corefsample.syntax import scheme_names
+from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
 from events.jobs._reading import BadDocuments, GoldDocuments, Progress
-from events.jobs._record import checksums, json_rows, run_record
-from events.queries import N_BINS, OBJECTIVES, ROLES, QueryStudy, study_queries
+from events.jobs._record import checksums, json_rows, plain_fields, run_record
+from events.jobs._run_pictures import picture_files, save_pictures
+from events.queries import N_BINS, OBJECTIVES, QueryStudy, study_queries
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
 
-QUERY_FILES = frozenset(
-    [
-        "query_scores.csv",
-        "query_reliability.csv",
-        "query_reliability.png",
-        "query_reliability.svg",
-        "query_coverage.csv",
-        "query_coverage.png",
-        "query_coverage.svg",
-        "query_intervals.csv",
-        "query_recalibrations.csv",
-        "query_pairs.parquet",
-    ]
-)
+_TABLES = [f"query_{name}.csv" for name in ("scores", "reliability", "coverage", "intervals", "recalibrations")]
+QUERY_FILES = frozenset([*_TABLES, "query_pairs.parquet", *picture_files("query_reliability", "query_coverage")])
 
 
 class QueryReportFolder(OutputFolder):
@@ -49,53 +36,25 @@ class QueryReportFolder(OutputFolder):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryReportOptions:
-    """What to ask, and how.
+class QueryReportOptions(FitOptions):
+    """What to ask, and how; the other attributes are those of `FitOptions`.
 
     Attributes
     ----------
     objectives
         Recalibrations to compare, out of likelihood, links, links-log, queries, queries-log.
-    n_folds
-        Folds of the cross-validation by document, at least 2.
-    n_samples
-        Clusterings per document, at least 2.
     n_boot
         Refits on bootstrapped documents, 0 for none.
-    seed
-        In [0, 2**64).
-    role, scheme
-        As for `events.queries.match_queries`.
-    unannotated, missing
-        As for `corefsample.recalibration.RecalibrationFitter`.
-    on_error
-        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     objectives: tuple[str, ...] = ("likelihood", "links", "links-log", "queries")
-    n_folds: int = 5
-    n_samples: int = 1000
     n_boot: int = 100
-    seed: int = 0
-    role: str = "subject"
-    scheme: str | None = None
-    unannotated: Unannotated = "skip"
-    missing: str = "skip"
-    on_error: str = "stop"
 
     def __post_init__(self) -> None:
+        FitOptions.__post_init__(self)
         for objective in self.objectives:
             _checks.choice("objectives", objective, OBJECTIVES)
-        _checks.whole("n_folds", self.n_folds, 2)
-        _checks.whole("n_samples", self.n_samples, 2)
         _checks.whole("n_boot", self.n_boot, 0)
-        _checks.seed(self.seed)
-        _checks.choice("role", self.role, ROLES)
-        if self.scheme is not None:
-            _checks.choice("scheme", self.scheme, scheme_names())
-        _checks.choice("unannotated", self.unannotated, UNANNOTATED)
-        _checks.choice("missing", self.missing, MISSING)
-        _checks.choice("on_error", self.on_error, ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,14 +86,10 @@ class QueryReport:
         """Counts, scores and recalibrations, and the coverage of all intervals."""
         study = self.study
         return {
-            "out": self.out,
-            "n_documents": self.n_documents,
-            "n_without_gold": self.n_without_gold,
-            "n_quarantined": self.n_quarantined,
+            **plain_fields(self),
             "n_queries": len(study.table.queries),
             "n_pairs": study.table.n_pairs,
             "n_left_out": study.n_left_out,
-            "seconds": self.seconds,
             "scores": json_rows(study.scores()),
             "recalibrations": json_rows(study.recalibrations()),
             "coverage": json_rows(study.coverage()),
@@ -149,7 +104,6 @@ def run_query_report(
     overwrite: bool = False,
     pictures: bool = True,
     on_progress: Progress | None = None,
-    on_step: Callable[[int, int], None] | None = None,
 ) -> QueryReport:
     """Ask a corpus with gold queries of its own, before and after cross-validated recalibration.
 
@@ -167,8 +121,6 @@ def run_query_report(
         Whether to draw reliability curves and coverage.
     on_progress
         Called as documents are read, with bytes read, bytes in all, and documents.
-    on_step
-        Called with the number of finished recalibrations, and the number of all.
 
     Raises
     ------
@@ -191,8 +143,8 @@ def run_query_report(
             on_rejected=bad if options.on_error == "quarantine" else None,
             on_progress=on_progress,
         )
-        documents = list(gold)
-        study = _study(documents, gold, options, on_step)
+        documents = gold.required("queries")
+        study = _study(documents, gold.place, options)
         report = QueryReport(
             study=study,
             out=None if out is None else os.fspath(out),
@@ -209,18 +161,10 @@ def run_query_report(
     return report
 
 
-def _study(
-    documents: Sequence[ScoredDocument],
-    gold: GoldDocuments,
-    options: QueryReportOptions,
-    on_step: Callable[[int, int], None] | None,
-) -> QueryStudy:
-    place = ", ".join(gold.stream.paths)
-    if not documents:
-        raise InputError(f"gold is required for queries, got none in {gold.n_without_gold} documents", place=place)
+def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReportOptions) -> QueryStudy:
     chosen = {name: value for name, value in dataclasses.asdict(options).items() if name != "on_error"}
     try:
-        study = study_queries(documents, **chosen, on_step=on_step)
+        study = study_queries(documents, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files
         raise error.as_input_error(place) from None
     if study.table.n_pairs < N_BINS:
@@ -255,13 +199,11 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     reliability.insert(0, "variant", reliability.pop("variant"))
     reliability.to_csv(file("query_reliability.csv"), index=False)
     if pictures:
-        from corefsample.plots import reliability_figure, save_figure
+        from corefsample.plots import reliability_figure
         from events.plots import query_coverage
 
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
         figures = {"query_reliability": reliability_figure(curves, title=title)}
         if len(coverage):
             figures["query_coverage"] = query_coverage(coverage, level=max(study.levels))
-        for name, figure in figures.items():
-            for ending in ("png", "svg"):
-                save_figure(figure, file(f"{name}.{ending}"))
+        save_pictures(figures, file)

@@ -11,13 +11,13 @@ from typing import Any
 
 from corefsample import _checks
 from corefsample.coreference import map_clustering, sample_clusterings
-from corefsample.documents import ON_ERROR, AnnotatedDocument, Rejected, ScoredDocument
+from corefsample.documents import ON_ERROR, AnnotatedDocument, ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import PathLike, path_list, require_free
 from corefsample.formats import QuarantineFile, quarantine_file
 from corefsample.formats import convert as convert_scored
 from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
-from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind
+from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind, reject
 from events.jobs._reading import Progress
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
@@ -141,7 +141,7 @@ def run_convert(
             )
             return ConversionRun(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=overwrite)
-        documents = _Documents(names, options, on_rejected, on_progress)
+        documents = _Documents(DocumentInputs(names, options.entity_fields), options, on_rejected, on_progress)
         write = write_conll2012 if kind == "conll2012" else partial(write_corefud, entity_fields=options.entity_fields)
         try:
             # `overwrite` was checked above.
@@ -168,43 +168,37 @@ def _require_scores(names: list[str], path: str, options: ConvertOptions) -> Non
         raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
 
 
+@dataclass
 class _Documents:
     """The documents of the inputs with the entities that are to be written; iterate once."""
 
-    def __init__(
-        self,
-        names: list[str],
-        options: ConvertOptions,
-        on_rejected: QuarantineFile | None,
-        on_progress: Progress | None,
-    ) -> None:
-        self.inputs = DocumentInputs(names, entity_fields=options.entity_fields)
-        self.skipped: Counter[str] = Counter()
+    inputs: DocumentInputs
+    options: ConvertOptions
+    on_rejected: QuarantineFile | None
+    on_progress: Progress | None
+    skipped: Counter[str] = field(init=False, default_factory=Counter)
+
+    def __post_init__(self) -> None:
         text, annotated = self.inputs.first_of("news"), self.inputs.first_of(*ANNOTATED)
         if text is not None:
             rule = "text must be parsed and scored first"
             raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
-        if annotated is not None and options.clustering in ("map", "sample"):
+        if annotated is not None and self.options.clustering in ("map", "sample"):
             rule = f"must be gold for annotated documents, which have no scores ({annotated})"
-            raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
-        self._options = options
-        self._on_rejected, self._on_progress = on_rejected, on_progress
+            raise ParameterError(f"{rule}, got {self.options.clustering!r}", parameter="clustering")
 
     def __iter__(self) -> Iterator[AnnotatedDocument]:
         n_documents = 0
-        for item in self.inputs:
-            if isinstance(item, Rejected):
-                self._reject(item)
-                continue
+        for item in self.inputs.accepted(self.on_rejected):
             try:
                 document = self._annotated(item)
             except ParameterError as error:
-                self._reject(item.rejected(error))
+                reject(item.rejected(error), self.on_rejected)
                 continue
             n_documents += 1
             yield document
-            if self._on_progress is not None:
-                self._on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
+            if self.on_progress is not None:
+                self.on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
         self.skipped.update(self.inputs.skipped)
         if not n_documents:
             raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
@@ -215,26 +209,21 @@ class _Documents:
             document = self._clustered(document)
             self.skipped.update(document.skipped)
         # The writer checks this again, but here the document can still be set aside.
-        kept_mentions(document, singletons=True, on_unwritable=self._options.on_unwritable, left_out=Counter())
+        kept_mentions(document, singletons=True, on_unwritable=self.options.on_unwritable, left_out=Counter())
         return document  # type: ignore[no-any-return]
 
     def _clustered(self, document: ScoredDocument) -> AnnotatedDocument:
-        if self._options.clustering in (None, "gold"):
+        if self.options.clustering in (None, "gold"):
             if document.gold is None:
                 hint = ParameterHint("clustering", "can be map or sample")
                 raise ParameterError("gold is required to write gold entities", hint=hint)
             return AnnotatedDocument.from_scored(document)
-        if self._options.clustering == "map":
+        if self.options.clustering == "map":
             labels = map_clustering(document.antecedents)
         else:
             samples = sample_clusterings(
-                document.antecedents, n_samples=1, seed=self._options.seed, doc_id=document.doc_id
+                document.antecedents, n_samples=1, seed=self.options.seed, doc_id=document.doc_id
             )
             labels = samples.labels[0]
         # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
         return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
-
-    def _reject(self, rejected: Rejected) -> None:
-        if self._on_rejected is None:
-            raise rejected.error()
-        self._on_rejected(rejected)

@@ -12,10 +12,9 @@ import numpy as np
 
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files import ReadProgress, open_bytes
 from corefsample.formats import DocumentStream
 from corefsample.syntax import SCHEMES, fitting_schemes
-from events._yaml_file import read_yaml
+from events._yaml_file import file_bytes, read_yaml
 from events.counting import check_examples
 from events.jobs._reading import Progress
 from events.lexicon import LexiconContent, lexicon_content
@@ -162,10 +161,8 @@ def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
     dates = batch.dates[~np.isnat(batch.dates)]
     report.n_dated += len(dates)
     if len(dates):
-        first, last = str(dates.min()), str(dates.max())
-        report.dates = (
-            (first, last) if report.dates is None else (min(first, report.dates[0]), max(last, report.dates[1]))
-        )
+        every = sorted([*(report.dates or ()), str(dates.min()), str(dates.max())])
+        report.dates = every[0], every[-1]
 
 
 def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:
@@ -180,8 +177,7 @@ def _yaml_report(name: str) -> FileReport:
     """Check a rule or a lexicon; a lexicon has entries or extends another."""
     report = FileReport(name)
     try:
-        with open_bytes(name, ReadProgress()) as stream:
-            content = read_yaml(name, stream.read())
+        content = read_yaml(name, file_bytes(name))
         if isinstance(content, dict) and ("entries" in content or "extends" in content):
             report.pairs = _lexicon_pairs(lexicon_content(name))
         else:

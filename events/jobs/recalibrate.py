@@ -14,24 +14,22 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample.documents import ON_ERROR, DocumentBatch, ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.documents import DocumentBatch, ScoredDocument
+from corefsample.errors import ParameterError
 from corefsample.files import PathLike, path_list, require_suffix, write_json
 from corefsample.formats import DocumentStream, quarantine_file, write_documents
 from corefsample.formats.scored import SUFFIXES
-from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import (
-    MISSING,
     CrossFit,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
     RecalibrationFitter,
 )
-from corefsample.syntax import scheme_names
+from events.jobs._fit_options import FitOptions
 from events.jobs._reading import GoldDocuments, Progress, streamed
-from events.jobs._record import checksums, free_outputs, run_record
-from events.queries import OBJECTIVES, ROLES, named_objective
+from events.jobs._record import checksums, free_outputs, plain_fields, run_record
+from events.queries import OBJECTIVES, named_objective
 
 __all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrationRun", "run_recalibrate"]
 
@@ -39,56 +37,28 @@ RECORD_SUFFIX = ".recalibration.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecalibrateOptions:
-    """What to fit, and how.
+class RecalibrateOptions(FitOptions):
+    """What to fit, and how; the other attributes are those of `FitOptions`.
 
     Attributes
     ----------
     objective
         "queries", "queries-log", "links", "links-log" or "likelihood".
-    n_folds
-        Folds of the cross-validation behind the reported scores, from 2 to the number of documents with gold.
-    seed
-        Seed of folds, bootstrap and samples, in [0, 2**64).
-    n_samples
-        Clusterings per document, for the queries; at least 2.
     n_boot
         Refits on bootstrapped documents, at least 2.
-    role, scheme
-        As for `events.queries.match_queries`.
-    unannotated, missing
-        As for `corefsample.recalibration.RecalibrationFitter`.
     shrink
         Whether to shrink the fit towards no change, according to its own uncertainty, before it is applied
         (`RecalibrationDraws.shrunk`): for few documents with gold.
-    on_error
-        "stop" at the first bad document, or "quarantine" it and continue.
     """
 
     objective: str = "queries"
-    n_folds: int = 5
-    seed: int = 0
-    n_samples: int = 1000
     n_boot: int = 200
-    role: str = "subject"
-    scheme: str | None = None
-    unannotated: Unannotated = "skip"
-    missing: str = "skip"
-    on_error: str = "stop"
     shrink: bool = False
 
     def __post_init__(self) -> None:
+        FitOptions.__post_init__(self)
         _checks.choice("objective", self.objective, OBJECTIVES)
-        _checks.whole("n_folds", self.n_folds, 2)
-        _checks.seed(self.seed)
-        _checks.whole("n_samples", self.n_samples, 2)
         _checks.whole("n_boot", self.n_boot, 2)
-        _checks.choice("role", self.role, ROLES)
-        if self.scheme is not None:
-            _checks.choice("scheme", self.scheme, scheme_names())
-        _checks.choice("unannotated", self.unannotated, UNANNOTATED)
-        _checks.choice("missing", self.missing, MISSING)
-        _checks.choice("on_error", self.on_error, ON_ERROR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,8 +105,7 @@ class RecalibrationRun:
         """The fit, its scores on held-out documents, and how many documents were left out."""
         held_out, draws = self.cross_fit, self.draws
         return {
-            "out": self.out,
-            "record": self.record,
+            **plain_fields(self),
             "objective": self.fit.objective,
             **self.fit.recalibration.to_json(),
             "temperature_se": float(draws.temperature.std(ddof=1)),
@@ -148,11 +117,6 @@ class RecalibrationRun:
             "score_change_se": held_out.score_change_se,
             "n_terms": self.fit.n_terms,
             "gold": self.fit.gold.to_json(),
-            "n_without_gold": self.n_without_gold,
-            "n_written": self.n_written,
-            "n_also_fitted": self.n_also_fitted,
-            "n_quarantined": self.n_quarantined,
-            "seconds": self.seconds,
         }
 
 
@@ -247,9 +211,7 @@ def run_recalibrate(
 
 
 def _fitted(gold: GoldDocuments, options: RecalibrateOptions) -> tuple[RecalibrationFitter, RecalibrationFit]:
-    documents, place = list(gold), ", ".join(gold.stream.paths)
-    if not documents:
-        raise InputError(f"gold is required for the fit, got none in {gold.n_without_gold} documents", place=place)
+    documents = gold.required("the fit")
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
     objective = named_objective(options.objective, {name: getattr(options, name) for name in names})
     try:
@@ -258,7 +220,7 @@ def _fitted(gold: GoldDocuments, options: RecalibrateOptions) -> tuple[Recalibra
         )
         return fitter, fitter.fit()
     except ParameterError as error:  # the options are valid, so the fault is in the files
-        raise error.as_input_error(place) from None
+        raise error.as_input_error(gold.place) from None
 
 
 def _overflowing(recalibration: Recalibration, batch: DocumentBatch) -> dict[int, str]:

@@ -4,21 +4,48 @@ from __future__ import annotations
 
 import datetime
 import functools
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from importlib import resources
-from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from corefsample.errors import InputError
-from events._yaml_file import read_yaml, shown
+from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, combined, without
 
 __all__ = ["SHIPPED", "lexicon_content", "read_content", "shipped_content"]
 
 SHIPPED = "countries"
 KINDS = ("country", "territory", "historic", "organisation")
-_LISTS = ("remove", "entries", "not_countries", "ambiguous")
+
+Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]  # not empty, without surrounding white space
+Day = datetime.date | msgspec.UnsetType | None
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    code: Annotated[str, msgspec.Meta(pattern=r"^[^\s,>]+$")]
+    name: Text | None = None
+    kind: str | None = None
+    aliases: list[Text] = []
+    cased: list[Text] = []
+    start: Day = msgspec.UNSET
+    end: Day = msgspec.UNSET
+
+
+class _Declaration(msgspec.Struct, forbid_unknown_fields=True):
+    alias: Text
+    codes: list[str]
+
+
+class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    name: Text = SHIPPED
+    extends: str | None = None
+    remove: list[str] = []
+    entries: list[_Entry] = []
+    not_countries: list[Text] = []
+    ambiguous: list[_Declaration] = []
 
 
 def lexicon_content(path: str) -> LexiconContent:
@@ -29,11 +56,7 @@ def lexicon_content(path: str) -> LexiconContent:
     InputError
         If it cannot be read, or breaks a rule of the format.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror}", place=path) from None
-    return read_content(path, data, shipped_content())
+    return read_content(path, file_bytes(path), shipped_content())
 
 
 @functools.cache
@@ -65,131 +88,83 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
     InputError
         If the file breaks a rule of the format; the place is the file and the entry.
     """
-    top = _mapping(source, read_yaml(source, data), {"version"}, {"name", "extends", *_LISTS})
-    if type(top["version"]) is not int or top["version"] != 1:
-        raise _invalid(source, "version", "must be 1", top["version"])
-    _text(source, "name", top.get("name", SHIPPED))
-    removed, entries, names_of_none, declared = (_list(source, field, top) for field in _LISTS)
-    base = _base(source, top, removed, shipped)
+    file = typed(source, read_yaml(source, data), _LexiconFile)
+    if file.version != 1:
+        raise _invalid(source, "version", "must be 1", file.version)
+    base = _base(source, file, shipped)
     own: dict[str, Entry] = {}
-    for i, raw in enumerate(entries):
-        entry = _entry(f"{source}: entries[{i}]", raw, base.entries, {*own, *removed})
-        own[entry.code] = entry
-    aliases = tuple(_alias(source, f"not_countries[{i}]", raw) for i, raw in enumerate(names_of_none))
+    for i, raw in enumerate(file.entries):
+        place = f"{source}: entries[{i}] ({raw.code})"
+        if raw.code in own or raw.code in file.remove:
+            raise _invalid(place, "code", "must not be in another entry or in remove", raw.code)
+        own[raw.code] = _entry(place, raw, base.entries.get(raw.code))
+    aliases = tuple(_alias(f"{source}: not_countries[{i}]", name) for i, name in enumerate(file.not_countries))
     ambiguous: dict[str, tuple[Alias, tuple[str, ...]]] = {}
-    for i, raw in enumerate(declared):
-        alias, codes = _declaration(f"{source}: ambiguous[{i}]", raw, {*base.entries, *own})
+    for i, declared in enumerate(file.ambiguous):
+        place = f"{source}: ambiguous[{i}] ({declared.alias})"
+        alias = _alias(place, declared.alias)
         if alias.key in ambiguous:
-            raise _invalid(f"{source}: ambiguous[{i}]", "alias", "must be declared once", alias.written)
-        ambiguous[alias.key] = (alias, codes)
+            raise _invalid(place, "alias", "must be declared once", declared.alias)
+        ambiguous[alias.key] = alias, _codes(place, declared, {*base.entries, *own})
     content = combined(base, LexiconContent(own, aliases, ambiguous))
     check_claims(source, content)
     return content
 
 
-def _base(source: str, top: Mapping[str, Any], removed: list[Any], shipped: LexiconContent | None) -> LexiconContent:
+def _base(source: str, file: _LexiconFile, shipped: LexiconContent | None) -> LexiconContent:
     """Content that the file starts from: nothing, or the shipped lexicon without the removed codes."""
-    if "extends" not in top:
-        if removed:
-            raise _invalid(source, "remove", "needs extends", removed)
-        if not top.get("entries"):
-            raise _invalid(source, "entries", "must have an entry unless the file extends another", top.get("entries"))
+    if file.extends is None:
+        if file.remove:
+            raise _invalid(source, "remove", "needs extends", file.remove)
+        if not file.entries:
+            raise _invalid(source, "entries", "must have an entry unless the file extends another", file.entries)
         return LexiconContent({}, (), {})
-    if shipped is None or top["extends"] != SHIPPED:
-        raise _invalid(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", top["extends"])
-    for i, code in enumerate(removed):
-        if _text(source, f"remove[{i}]", code) not in shipped.entries:
+    if shipped is None or file.extends != SHIPPED:
+        raise _invalid(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", file.extends)
+    for i, code in enumerate(file.remove):
+        if code not in shipped.entries:
             raise _invalid(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)
-    return without(shipped, removed)
+    return without(shipped, file.remove)
 
 
-def _entry(place: str, raw: object, base: Mapping[str, Entry], taken: Collection[str]) -> Entry:
+def _entry(place: str, raw: _Entry, before: Entry | None) -> Entry:
     """One entry with the aliases of the file; other missing fields come from the shipped entry of that code."""
-    fields = _mapping(place, raw, {"code"}, {"name", "kind", "aliases", "cased", "from", "to"})
-    code = _text(place, "code", fields["code"])
-    if not re.fullmatch(r"[^\s,>]+", code):
-        raise _invalid(place, "code", "must not contain white space, a comma or '>'", code)
-    if code in taken:
-        raise _invalid(place, "code", "must not be in another entry or in remove", code)
-    place = f"{place} ({code})"
     aliases = tuple(
-        _alias(place, f"{field}[{i}]", written, cased=field == "cased")
-        for field in ("aliases", "cased")
-        for i, written in enumerate(_list(place, field, fields))
+        _alias(place, written, cased=cased)
+        for cased, several in ((False, raw.aliases), (True, raw.cased))
+        for written in several
     )
-    if code not in base:
-        if "name" not in fields:
+    if raw.kind not in (None, *KINDS):
+        raise _invalid(place, "kind", f"must be one of {', '.join(KINDS)}", raw.kind)
+    if before is None:
+        if raw.name is None:
             raise _invalid(place, "name", "is required unless the code is shipped", None)
         if not aliases:
-            raise _invalid(place, "aliases", "or cased must have an alias", fields.get("aliases"))
-    before = base.get(code, Entry(code, "", KINDS[0], (), None, None))
-    kind = fields.get("kind", before.kind)
-    if kind not in KINDS:
-        raise _invalid(place, "kind", f"must be one of {', '.join(KINDS)}", kind)
-    start = _date(place, "from", fields["from"]) if "from" in fields else before.start
-    end = _date(place, "to", fields["to"]) if "to" in fields else before.end
+            raise _invalid(place, "aliases", "or cased must have an alias", raw.aliases)
+        before = Entry(raw.code, raw.name, KINDS[0], (), None, None)
+    start = before.start if raw.start is msgspec.UNSET else raw.start
+    end = before.end if raw.end is msgspec.UNSET else raw.end
     if start and end and start > end:
         raise _invalid(place, "from", f"must not be after to ({end})", str(start))
-    return Entry(code, _text(place, "name", fields.get("name", before.name)), kind, aliases, start, end)
+    return Entry(raw.code, raw.name or before.name, raw.kind or before.kind, aliases, start, end)
 
 
-def _declaration(place: str, raw: object, known: Collection[str]) -> tuple[Alias, tuple[str, ...]]:
-    """One ambiguous alias and its codes, sorted."""
-    fields = _mapping(place, raw, {"alias", "codes"}, set())
-    alias = _alias(place, "alias", fields["alias"])
-    place = f"{place} ({alias.written})"
-    codes = [_text(place, f"codes[{i}]", code) for i, code in enumerate(_list(place, "codes", fields))]
-    for i, code in enumerate(codes):
+def _codes(place: str, declared: _Declaration, known: Collection[str]) -> tuple[str, ...]:
+    """Codes of an ambiguous alias, sorted."""
+    for i, code in enumerate(declared.codes):
         if code not in known:
             raise _invalid(place, f"codes[{i}]", "must be the code of an entry", code)
-    if len(set(codes)) < 2:
-        raise _invalid(place, "codes", "must be at least two different codes", codes)
-    return alias, tuple(sorted(set(codes)))
+    codes = sorted(set(declared.codes))
+    if len(codes) < 2:
+        raise _invalid(place, "codes", "must be at least two different codes", declared.codes)
+    return tuple(codes)
 
 
-def _mapping(place: str, value: object, needed: set[str], optional: set[str]) -> dict[str, Any]:
-    keys = ", ".join(sorted(needed | optional))
-    if not isinstance(value, dict):
-        raise InputError(f"must be a mapping with keys of {keys}, got {shown(value)}", place=place)
-    for key in value:
-        if key not in needed | optional:
-            raise InputError(f"key must be one of {keys}, got {shown(key)}", place=place)
-    for key in sorted(needed - value.keys()):
-        raise _invalid(place, key, "is required", value)
-    return value
-
-
-def _list(place: str, field: str, fields: Mapping[str, Any]) -> list[Any]:
-    value = fields.get(field, [])
-    if not isinstance(value, list):
-        raise _invalid(place, field, "must be a list", value)
-    return list(value)
-
-
-def _alias(place: str, field: str, value: object, *, cased: bool = False) -> Alias:
-    alias = Alias.of(_text(place, field, value), cased=cased)
+def _alias(place: str, written: str, *, cased: bool = False) -> Alias:
+    alias = Alias.of(written, cased=cased)
     if not any(map(str.isalnum, alias.squeezed)):
-        raise _invalid(place, field, "must contain a letter or a digit", value)
+        raise _invalid(place, "alias", "must contain a letter or a digit", written)
     return alias
-
-
-def _text(place: str, field: str, value: object) -> str:
-    if not isinstance(value, str) or not value or value != value.strip():
-        raise _invalid(place, field, "must be text, not empty, without surrounding white space", value)
-    return value
-
-
-def _date(place: str, field: str, value: object) -> datetime.date | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        try:
-            return datetime.date.fromisoformat(value)
-        except ValueError:
-            pass
-    if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
-        raise _invalid(place, field, "must be a full date such as 1991-12-26", value)
-    return value
 
 
 def _invalid(place: str, field: str, rule: str, value: object) -> InputError:

@@ -6,7 +6,7 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,7 +19,7 @@ from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
 
-__all__ = ["MentionMatches", "match_document", "readable_schemes"]
+__all__ = ["MentionMatches", "ambiguous_labels", "match_document", "readable_schemes"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,6 +84,12 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
         raise InputError(error.message, hint=error.hint) from None
 
 
+def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
+    """Error of labels that fit several schemes, which see different things."""
+    rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(schemes)}"
+    return InputError(f"{rule}, which see different {things}", hint=ParameterHint("scheme", "chooses"))
+
+
 def match_document(
     tokens: Tokens,
     mentions: Ints32,
@@ -122,11 +128,7 @@ def match_document(
     found = lexicon.match(tokens.text, readings[0].view.heads, date)
     matches = [reading.matches(found) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
-        names = " and ".join(reading.scheme for reading in readings)
-        found_labels = f"labels that fit {names}, which see different events"
-        raise InputError(
-            f"tokens.dep must tell the dependency scheme, got {found_labels}", hint=ParameterHint("scheme", "chooses")
-        )
+        raise ambiguous_labels([reading.scheme for reading in readings], "events")
     return matches[0]
 
 

@@ -11,7 +11,7 @@ from events.news._files import ARCHIVES, MARKUP, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records
 from events.news._tables import Columns, csv_records, json_records, parquet_records
 
-__all__ = ["Article", "ArticleStream", "read_articles"]
+__all__ = ["Article", "ArticleStream"]
 
 
 class ArticleStream:
@@ -115,50 +115,3 @@ class ArticleStream:
         if self._on_rejected is None:
             raise rejected.error() from None
         self._on_rejected(rejected)
-
-
-def read_articles(
-    inputs: PathLike | Iterable[PathLike],
-    *,
-    text_column: str = "text",
-    date_column: str = "date",
-    id_column: str | None = "doc_id",
-    title_column: str = "title",
-    metadata: Sequence[str] | None = None,
-    date_format: str | None = None,
-    max_chars: int = 1_000_000,
-    on_rejected: Callable[[Rejected], None] | None = None,
-) -> Iterator[Article]:
-    """Read dated news articles one after another, in constant memory.
-
-    Parameters
-    ----------
-    inputs, text_column, date_column, id_column, title_column, metadata, date_format, max_chars, on_rejected
-        As of `ArticleStream`, which also reports its progress.
-
-    Yields
-    ------
-    Article
-        An article may have an empty text, but must have a date.
-
-    Raises
-    ------
-    ParameterError
-        If an option breaks its rule; at once.
-    InputError
-        If a file is missing or has another ending, at once; at the first article that breaks a rule, with file,
-        place, doc_id, field, rule and value.
-    """
-    return iter(
-        ArticleStream(
-            inputs,
-            text_column=text_column,
-            date_column=date_column,
-            id_column=id_column,
-            title_column=title_column,
-            metadata=metadata,
-            date_format=date_format,
-            max_chars=max_chars,
-            on_rejected=on_rejected,
-        )
-    )

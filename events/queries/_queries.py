@@ -21,11 +21,11 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import Recalibration
 from corefsample.syntax import SCHEMES, ParseView, follow
-from events.matching import readable_schemes
+from events.matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 
 __all__ = ["MENTION_TYPES", "ROLES", "DocumentQueries", "match_queries", "mention_types"]
@@ -142,7 +142,6 @@ def match_queries(
     *,
     role: str = "subject",
     scheme: str | None = None,
-    with_gold: bool = True,
     unannotated: Unannotated = "skip",
 ) -> DocumentQueries:
     """Find the queries of one document.
@@ -150,14 +149,12 @@ def match_queries(
     Parameters
     ----------
     document
-        With tokens, and with gold unless `with_gold` is False.
+        With tokens and gold.
     role
         The pronoun's role at the verb, as `corefsample.syntax` names them: subject, object, passive_subject or
         passive_agent.
     scheme
         Name of the dependency scheme, or None to recognise it from the labels.
-    with_gold
-        Whether to exclude mentions without a gold entity, and to find the truth of the queries.
     unannotated
         "skip", or "single": a mention without a gold entity is an entity of its own; see
         `corefsample.links.gold_codes`.
@@ -172,16 +169,15 @@ def match_queries(
     _checks.choice("role", role, ROLES)
     if document.tokens is None:
         raise ParameterError("tokens are required for queries", place=f"doc_id {document.doc_id!r}")
-    if with_gold and document.gold is None:
+    if document.gold is None:
         raise ParameterError("gold is required for the truth of queries", place=f"doc_id {document.doc_id!r}")
     names = readable_schemes(document.tokens.dep, scheme)
     readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
-        rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}"
-        raise InputError(f"{rule}, which see different queries", hint=ParameterHint("scheme", "chooses"))
-    entities = gold_codes(document, unannotated) if with_gold else None
-    return _queries(document, mention_types(document.tokens, document.mentions), instances, entities)
+        raise ambiguous_labels(names, "queries")
+    types = mention_types(document.tokens, document.mentions)
+    return _queries(document, types, instances, gold_codes(document, unannotated))
 
 
 def _role_fillers(tokens: Tokens, mentions: Ints32, role: str, scheme: str) -> list[tuple[int, str]]:
@@ -202,9 +198,9 @@ def _role_fillers(tokens: Tokens, mentions: Ints32, role: str, scheme: str) -> l
 
 
 def _queries(
-    document: ScoredDocument, types: Ints32, instances: list[tuple[int, str]], entities: Ints | None
+    document: ScoredDocument, types: Ints32, instances: list[tuple[int, str]], entities: Ints
 ) -> DocumentQueries:
-    known = np.ones(document.n_mentions, np.bool_) if entities is None else entities >= 0
+    known = entities >= 0
     typed = np.flatnonzero((types != NO_TYPE) & known).astype(np.int32)
     used = [(mention, verb) for mention, verb in instances if known[mention]]
     verbs = tuple(sorted({verb for _, verb in used}))
@@ -223,7 +219,5 @@ def _queries(
         antecedents=document.antecedents.first_mentions(last + 1),
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
-    if entities is None:
-        return queries
     # A mention without an entity decides no query: any unique label will do.
     return dataclasses.replace(queries, truth=queries.true_in(np.where(known, entities, -1 - np.arange(len(known)))))

@@ -6,7 +6,7 @@ without it, so the results of a recalibration are those for documents outside it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,13 +88,6 @@ class QueryStudy:
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.variants)
         return f"QueryStudy({self.table!r}, {self.n_samples:,} samples per document)\n  variants: {names}"
-
-    def variant(self, name: str) -> QueryVariant:
-        """One variant by name."""
-        names = [each.name for each in self.variants]
-        if name not in names:
-            raise ParameterError(f"must be one of {', '.join(names)}, got {name!r}", parameter="name")
-        return self.variants[names.index(name)]
 
     def pairs(self) -> pd.DataFrame:
         """Table of all pairs: as `QueryTable.to_frame`, with P by each variant in a column of its name."""
@@ -235,7 +228,6 @@ def study_queries(
     scheme: str | None = None,
     unannotated: Unannotated = "skip",
     missing: str = "skip",
-    on_step: Callable[[int, int], None] | None = None,
 ) -> QueryStudy:
     """Evaluate the queries of a corpus, before and after cross-validated recalibration by each objective.
 
@@ -259,8 +251,6 @@ def study_queries(
         As in `events.queries.match_queries`.
     unannotated, missing
         As in `corefsample.recalibration.RecalibrationFitter`.
-    on_step
-        Called with the number of finished variants, and the number of all.
 
     Raises
     ------
@@ -287,8 +277,6 @@ def study_queries(
         fitter = RecalibrationFitter(with_gold, objective=objective, missing=missing, unannotated=unannotated)
         fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
         variants.append(_variant(name, fit, table, n_samples, seed))
-        if on_step is not None:
-            on_step(len(variants), 1 + len(objective_of))
     return QueryStudy(
         table=table,
         variants=tuple(variants),

@@ -57,14 +57,9 @@ class QueryTable:
         Raises
         ------
         ParameterError
-            If a document has no gold, or no document has a query.
+            If no document has a query.
         """
-        with_queries = []
-        for document in documents:
-            if document.truth is None:
-                raise ParameterError("gold is required for a query table", place=f"doc_id {document.doc_id!r}")
-            if document.n_queries:
-                with_queries.append(document)
+        with_queries = [document for document in documents if document.n_queries]
         if not with_queries:
             rule = "must contain a query (a mention with a type, and a pronoun in the role)"
             raise ParameterError(f"{rule}, got none", parameter="documents")

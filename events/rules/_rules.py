@@ -14,7 +14,7 @@ import msgspec
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES, Scheme, path_labels
-from events._yaml_file import read_yaml, typed
+from events._yaml_file import file_bytes, read_yaml, typed
 
 __all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
 
@@ -155,10 +155,7 @@ def _file(rule: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
     if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
-        try:
-            data = Path(source).read_bytes()
-        except OSError as error:
-            raise InputError(f"file must be readable, got: {error.strerror}", place=source) from None
+        data = file_bytes(source)
     elif source in shipped_rules():
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:

@@ -145,11 +145,7 @@ def default_countries() -> tuple[SimulatedCountry, ...]:
 
 def _country(row: dict[str, str]) -> SimulatedCountry:
     return SimulatedCountry(
-        code=row["code"],
-        name=row["name"],
-        adjective=row["adjective"],
-        people=row["people"],
-        abbreviation=row["abbreviation"],
+        **{name: row[name] for name in ("code", "name", "adjective", "people", "abbreviation")},
         rate=float(row["rate"]),
         episodes=tuple(_episode(each) for each in row["episodes"].split()),
         opponents=tuple(row["opponents"].split()),

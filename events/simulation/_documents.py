@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -116,50 +115,45 @@ def simulate_documents(
     if event_share > 0.0 and not timeline.has_attacks:
         rule = "must be 0 if no country has a rate above 0"
         raise ParameterError(f"{rule}, got {event_share!r}", parameter="event_share")
-    make = partial(
-        _document,
-        timeline=timeline,
-        seed=_checks.seed(seed),
-        temperature=temperature,
-        event_share=event_share,
-        median_mentions=median_mentions,
-    )
-    return map(make, range(n_documents))
+    simulation = _Simulation(timeline, _checks.seed(seed), temperature, event_share, median_mentions)
+    return map(simulation.document, range(n_documents))
 
 
-def _document(
-    number: int,
-    *,
-    timeline: Timeline,
-    seed: int,
-    temperature: float,
-    event_share: float,
-    median_mentions: float,
-) -> SimulatedDocument:
-    """Simulate one document with its own generator; the parameters are those of `simulate_documents`."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    uniform = _uniforms(rng).__next__
-    n_mentions = median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
-    n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
-    date, story = _article(uniform, timeline, event_share, n_mentions)
-    words = story.words
-    marks = sorted(words.marks, key=lambda mark: (mark[0], -mark[1]))
-    mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
-    tokens = Tokens(words.text, words.lemma, words.upos, words.dep, np.array(words.head), np.array(story.sent))
-    subjects = np.array([words.dep[mark[2]].startswith("nsubj") for mark in marks])
-    calibrated = candidate_scores([mark[3] for mark in marks], mentions, tokens.sent, subjects, rng)
-    scores = np.round(calibrated.scores * temperature, 3)
-    true_antecedents = _drawn(calibrated, scores / temperature, rng)
-    document = ScoredDocument(
-        doc_id=f"sim-{number:06d}",
-        mentions=mentions,
-        antecedents=AntecedentDistribution.from_csr(calibrated.indptr, calibrated.antecedents, scores),
-        date=date,
-        tokens=tokens,
-        gold=_entities(true_antecedents),
-        metadata={"simulated": True},
-    )
-    return SimulatedDocument(document, true_antecedents)
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The parameters of `simulate_documents`."""
+
+    timeline: Timeline
+    seed: int
+    temperature: float
+    event_share: float
+    median_mentions: float
+
+    def document(self, number: int) -> SimulatedDocument:
+        """Simulate one document with its own generator."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
+        uniform = _uniforms(rng).__next__
+        n_mentions = self.median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
+        n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
+        date, story = _article(uniform, self.timeline, self.event_share, n_mentions)
+        words = story.words
+        marks = sorted(words.marks, key=lambda mark: (mark[0], -mark[1]))
+        mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
+        tokens = Tokens(words.text, words.lemma, words.upos, words.dep, np.array(words.head), np.array(story.sent))
+        subjects = np.array([words.dep[mark[2]].startswith("nsubj") for mark in marks])
+        calibrated = candidate_scores([mark[3] for mark in marks], mentions, tokens.sent, subjects, rng)
+        scores = np.round(calibrated.scores * self.temperature, 3)
+        true_antecedents = _drawn(calibrated, scores / self.temperature, rng)
+        document = ScoredDocument(
+            doc_id=f"sim-{number:06d}",
+            mentions=mentions,
+            antecedents=AntecedentDistribution.from_csr(calibrated.indptr, calibrated.antecedents, scores),
+            date=date,
+            tokens=tokens,
+            gold=_entities(true_antecedents),
+            metadata={"simulated": True},
+        )
+        return SimulatedDocument(document, true_antecedents)
 
 
 def _article(uniform: Uniform, timeline: Timeline, event_share: float, n_mentions: int) -> tuple[datetime.date, Story]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.recalibration import Recalibration
+from events._yaml_file import file_bytes
 
 __all__ = ["load_recalibration"]
 
@@ -23,9 +23,7 @@ def load_recalibration(path: PathLike) -> Recalibration:
     """
     name = os.fspath(path)
     try:
-        content = json.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror or error}", place=name) from None
+        content = json.loads(file_bytes(name))
     except ValueError as error:
         raise InputError(f"file must be JSON, got: {error}", place=name) from None
     if not isinstance(content, dict) or "recalibration" not in content:

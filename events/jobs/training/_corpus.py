@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,10 @@ from corefsample.files import PathLike
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import MentionDocument, gold_entities
 from corefsample.syntax import neutral_parse
-from events.jobs import DocumentInputs, ReadDocument
+from events.jobs import DocumentInputs, Progress, ReadDocument, reject
 from events.jobs.training._selection import Selection
 
-__all__ = ["Corpus", "annotated_inputs", "read_corpus"]
-
-Progress = Callable[[int, int, int], None]
+__all__ = ["NO_CORPUS", "Corpus", "annotated_inputs", "read_corpus"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,9 @@ class Corpus:
     n_without_gold: int
     n_not_selected: int
     skipped: Counter[str]
+
+
+NO_CORPUS = Corpus([], [], 0, 0, Counter())
 
 
 def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
@@ -76,21 +77,12 @@ def read_corpus(
     ParameterError
         If no document is left because no document has the metadata of a condition.
     """
-
-    def reject(rejected: Rejected) -> None:
-        if on_rejected is None:
-            raise rejected.error()
-        on_rejected(rejected)
-
     documents: list[MentionDocument] = []
     n_with_gold: Counter[str] = Counter()
     n_read: Counter[str] = Counter()
     n_not_selected = 0
     metadata_names: set[str] = set()
-    for item in inputs:
-        if isinstance(item, Rejected):
-            reject(item)
-            continue
+    for item in inputs.accepted(on_rejected):
         n_read[item.source] += 1
         document: Any = item.document
         gold = gold_entities(document)
@@ -101,7 +93,7 @@ def read_corpus(
         if not selection.includes(document.doc_id, document.metadata):
             n_not_selected += 1
         elif fault := _fault(item, scheme):
-            reject(fault)
+            reject(fault, on_rejected)
         else:
             documents.append(document)
         if on_progress is not None:

@@ -15,6 +15,7 @@ from events.jobs.training._selection import held_out_ids
 
 __all__ = ["Fit", "fit_model", "split_documents"]
 
+_AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme")
 _L2_GRID = (0.02, 0.05)
 _L2_DEFAULT = (0.02,)  # without documents to choose on
 
@@ -30,7 +31,7 @@ class Fit:
 
 
 def split_documents(
-    corpus: Corpus, others: Corpus | None, options: TrainOptions
+    corpus: Corpus, others: Corpus, options: TrainOptions
 ) -> tuple[list[MentionDocument], list[MentionDocument]]:
     """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
 
@@ -41,10 +42,10 @@ def split_documents(
     ParameterError
         If no document is left to train on.
     """
-    if others is None and options.held_out_share == 0:
+    if not others.paths and options.held_out_share == 0:
         return corpus.documents, []
     doc_ids = [document.doc_id for document in corpus.documents]
-    if others is None:
+    if not others.paths:
         chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
         documents = [document for document in corpus.documents if document.doc_id not in chosen]
         return documents, [document for document in corpus.documents if document.doc_id in chosen]
@@ -83,16 +84,10 @@ def fit_model(
             held_out=choose_on,
             l2=penalties,
             epochs=epochs,
-            learning_rate=options.learning_rate,
             costs=SoftmaxMargin(*options.margin),
-            link_weight=options.link_weight,
             templates=templates,
-            bits=options.bits,
-            min_count=options.min_count,
-            orders=options.orders,
-            seed=options.seed,
             n_threads=options.threads,
-            scheme=options.scheme,
+            **{name: getattr(options, name) for name in _AS_GIVEN},
             provenance={**provenance, **more},
             on_epoch=report,
         )

@@ -6,10 +6,9 @@ import dataclasses
 import hashlib
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
 from corefsample.errors import InputError, ParameterError
@@ -17,20 +16,16 @@ from corefsample.files import PathLike, path_list, write_json
 from corefsample.formats import quarantine_file
 from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, save_model
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet
-from events._yaml_file import read_yaml, typed
-from events.jobs import checksums, free_outputs, run_record
-from events.jobs.training._corpus import annotated_inputs, read_corpus
+from events._yaml_file import file_bytes, read_yaml, typed
+from events.jobs import Progress, checksums, free_outputs, run_record
+from events.jobs.training._corpus import NO_CORPUS, annotated_inputs, read_corpus
 from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import Selection
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = ["TrainingRun", "load_templates", "run_train"]
 
 RECORD_SUFFIX = ".training.json"
-Progress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,13 +75,6 @@ class TrainingRun:
     def chosen(self) -> EpochReport:
         """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN if missing)."""
-        import pandas as pd
-
-        columns = ["l2", "epoch", "loss", "held_out_loss", "held_out_link_loss"]
-        return pd.DataFrame([_report_row(report) for report in self.reports], columns=columns)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name, with the figures on held-out documents and of all passes."""
@@ -166,12 +154,12 @@ def run_train(
         corpus_inputs = annotated_inputs(corpora, options.entity_fields)
         held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
         corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
-        others = None
+        others = NO_CORPUS
         if held_out_inputs is not None:
             others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
         documents, held_out_documents = split_documents(corpus, others, options)
         sources = checksums(corpus.paths)
-        held_out_sources = [] if others is None else checksums(others.paths)
+        held_out_sources = checksums(others.paths)
         fitted = fit_model(
             documents,
             held_out_documents,
@@ -191,10 +179,10 @@ def run_train(
             n_documents=fitted.model.provenance["n_documents"],
             n_mentions=fitted.model.provenance["n_mentions"],
             n_held_out=len(held_out_documents),
-            n_without_gold=corpus.n_without_gold + (others.n_without_gold if others else 0),
-            n_not_selected=corpus.n_not_selected + (others.n_not_selected if others else 0),
+            n_without_gold=corpus.n_without_gold + others.n_without_gold,
+            n_not_selected=corpus.n_not_selected + others.n_not_selected,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.skipped + (others.skipped if others else Counter())),
+            skipped=dict(corpus.skipped + others.skipped),
             seconds=round(time.time() - started, 3),
         )
         content = run_record(
@@ -244,12 +232,7 @@ def load_templates(path: PathLike) -> TemplateSet:
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
     name = os.fspath(path)
-    try:
-        with open(name, "rb") as stream:
-            content = read_yaml(name, stream.read())
-    except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror or error}", place=name) from None
-    lists = typed(name, content, dict[str, list[str]])
+    lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
     if set(lists) != {"pronoun", "phrase", "new"}:
         names = ", ".join(lists) or "nothing"
         raise InputError(f"templates must be in the lists pronoun, phrase and new, got {names}", place=name)

@@ -22,7 +22,7 @@ from corefsample.errors import ParameterHint
 from corefsample.formats import write_documents
 from events.jobs import DocumentInputs
 from events.jobs.scoring._parsing import load_pipeline
-from events.news import read_articles
+from events.news import ArticleStream
 
 README = PROJECT / "README.md"
 ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
@@ -32,7 +32,7 @@ CSV = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
 def hint_of_reading(path: Path) -> str | ParameterHint | None:
     """Hint of the error of reading a file of news."""
     with pytest.raises(InputError) as raised:
-        list(read_articles(path))
+        list(ArticleStream(path))
     return raised.value.hint
 
 
@@ -72,7 +72,7 @@ def test_the_news_that_the_readme_shows_are_read(tmp_path: Path) -> None:
     (block,) = re.findall(r"```csv\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
     path = tmp_path / "news.csv"
     path.write_text(block, encoding="utf-8")
-    articles = list(read_articles(path))
+    articles = list(ArticleStream(path))
     assert [article.doc_id for article in articles] == ["a1", "a2"]
     assert all(article.title and article.text.endswith(".") for article in articles)
 
@@ -328,7 +328,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
         raise AssertionError("must not begin")
 
     monkeypatch.setattr("events.jobs.training._run.fit_model", work)
-    monkeypatch.setattr("events.jobs.GoldDocuments.__iter__", work)
+    monkeypatch.setattr("events.jobs.GoldDocuments.required", work)
     command = missing(scored.parent)[number]
     before = sorted(scored.parent.rglob("*"))
     status, out, err = called(capsys, *command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from references.events import events_of_clustering
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import TrueEvents, true_events
+from events.counting import TrueEvents
 from events.matching import match_document
 
 # "Iraqi troops came . They attacked ." Mentions: Iraqi troops, They.
@@ -22,6 +23,12 @@ WORDS = "Iraqi troops came . They attacked .".split()  # noqa: SIM905
 LEMMAS = "iraqi troop come . they attack .".split()  # noqa: SIM905
 UPOS = "ADJ NOUN VERB PUNCT PRON VERB PUNCT".split()  # noqa: SIM905
 DEPS = "amod nsubj root punct nsubj root punct".split()  # noqa: SIM905
+
+
+def true_events(documents: Iterable[ScoredDocument], *arguments: Any, **options: Any) -> TrueEvents:
+    truth = TrueEvents(*arguments, **options)
+    truth.update(documents)
+    return truth
 
 
 def news(gold: Any, doc_id: str = "a", date: str | None = "1991-02-03", **changes: Any) -> ScoredDocument:

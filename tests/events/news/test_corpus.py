@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterError
-from events.news import Article, ArticleStream, read_articles
+from events.news import Article, ArticleStream
 from events.news import _markup as markup
 from events.news import _tables as tables
 
@@ -154,13 +154,13 @@ def one_json(tmp_path: Path, **fields: Any) -> Path:
 def one_xml(tmp_path: Path, content: bytes) -> Article:
     path = tmp_path / "article.xml"
     path.write_bytes(content)
-    (article,) = read_articles(path)
+    (article,) = ArticleStream(path)
     return article
 
 
 def error_text(inputs: Any, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
-        list(read_articles(inputs, **options))
+        list(ArticleStream(inputs, **options))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -175,7 +175,7 @@ def test_articles_survive_writing_and_reading_in_every_format(name: str, article
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         WRITERS[name](path, articles)
-        assert [no_pubdata_credit(article) for article in read_articles(path)] == articles
+        assert [no_pubdata_credit(article) for article in ArticleStream(path)] == articles
 
 
 def test_all_formats_of_a_folder_are_read_in_the_order_of_paths(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_all_formats_of_a_folder_are_read_in_the_order_of_paths(tmp_path: Path) 
         write(folder / name, [Article(f"id {number}", datetime.date(1999, 1, 2), "Text.")])
     (tmp_path / "0" / "._news.jsonl").write_bytes(b"\0\5\26\7")  # a metadata file of macOS
     (tmp_path / "0" / "readme.txt").write_text("not news")
-    assert [article.doc_id for article in read_articles(tmp_path)] == [f"id {n}" for n in range(len(WRITERS))]
+    assert [article.doc_id for article in ArticleStream(tmp_path)] == [f"id {n}" for n in range(len(WRITERS))]
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -202,7 +202,7 @@ def test_progress_reaches_the_size_of_the_files(tmp_path: Path, name: str) -> No
 def test_a_repeated_doc_id_raises_or_is_quarantined(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article(i, datetime.date(1999, 1, 2), "Text.") for i in ("a", "b", "a", "c")])
     rejected: list[Rejected] = []
-    doc_ids = [article.doc_id for article in read_articles(tmp_path / name, on_rejected=rejected.append)]
+    doc_ids = [article.doc_id for article in ArticleStream(tmp_path / name, on_rejected=rejected.append)]
     assert doc_ids == ["a", "b", "c"]
     assert [(bad.doc_id, bad.reason) for bad in rejected] == [
         ("a", "doc_id must be unique in the corpus, got it again")
@@ -214,7 +214,7 @@ def test_a_repeated_doc_id_raises_or_is_quarantined(tmp_path: Path, name: str) -
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_text_over_the_limit_raises(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name, [Article("a", datetime.date(1999, 1, 2), "é" * 11)])
-    assert len(list(read_articles(tmp_path / name, max_chars=11))) == 1
+    assert len(list(ArticleStream(tmp_path / name, max_chars=11))) == 1
     assert error_text(tmp_path / name, max_chars=10).endswith("must be at most 10 characters, got 11")
 
 
@@ -222,7 +222,7 @@ def test_articles_without_an_id_are_numbered_or_named_by_file(tmp_path: Path) ->
     article = Article("x", datetime.date(1999, 1, 2), "Text.")
     for name, write in WRITERS.items():
         write(tmp_path / name, [article, article])
-        found = [a.doc_id for a in read_articles(tmp_path / name, id_column=None)]
+        found = [a.doc_id for a in ArticleStream(tmp_path / name, id_column=None)]
         tables = "tar" not in name and "tgz" not in name
         assert found == ([f"{name}#1", f"{name}#2"] if tables else ["01/0000000.xml", "01/0000001.xml"])
 
@@ -230,7 +230,7 @@ def test_articles_without_an_id_are_numbered_or_named_by_file(tmp_path: Path) ->
 def test_standard_input_is_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = one_json(tmp_path).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(line))))
-    assert [article.text for article in read_articles("-")] == ["It rained."]
+    assert [article.text for article in ArticleStream("-")] == ["It rained."]
 
 
 # --- fields ------------------------------------------------------------------------------------------------
@@ -240,13 +240,13 @@ def test_standard_input_is_json_lines(tmp_path: Path, monkeypatch: pytest.Monkey
     "value", ["2001-09-11", "20010911", "2001-09-11T23:59:59Z", "2001-09-11 23:00:00-12:00", " 2001-09-11 "]
 )
 def test_iso_dates_with_a_time_keep_their_day(tmp_path: Path, value: str) -> None:
-    (article,) = read_articles(one_json(tmp_path, date=value))
+    (article,) = ArticleStream(one_json(tmp_path, date=value))
     assert article.date == datetime.date(2001, 9, 11)
 
 
 def test_other_dates_are_read_by_their_format(tmp_path: Path) -> None:
     path = one_json(tmp_path, date="11.9.2001")
-    (article,) = read_articles(path, date_format="%d.%m.%Y")
+    (article,) = ArticleStream(path, date_format="%d.%m.%Y")
     assert article.date == datetime.date(2001, 9, 11)
     hint = "date_format says how dates are written, such as %m/%d/%Y"
     assert error_text(path) == f"{path}: line 1: doc_id 'a': date must be an ISO date, got '11.9.2001' ({hint})"
@@ -280,7 +280,7 @@ def test_an_error_names_the_field_that_breaks_its_rule(tmp_path: Path, fields: d
 def test_an_empty_text_is_an_article_in_every_format(tmp_path: Path) -> None:
     for name, write in WRITERS.items():
         write(tmp_path / name, [Article("a", datetime.date(1999, 1, 2), "")])
-        assert [article.text for article in read_articles(tmp_path / name)] == [""]
+        assert [article.text for article in ArticleStream(tmp_path / name)] == [""]
 
 
 def test_ids_may_be_numbers_and_names_of_columns_are_options(tmp_path: Path) -> None:
@@ -294,12 +294,12 @@ def test_ids_may_be_numbers_and_names_of_columns_are_options(tmp_path: Path) -> 
         "title_column": "headline",
     }
     expected = Article("7", datetime.date(2001, 9, 11), "B.", "H", {"x": [1, None]})
-    assert list(read_articles(path, **options)) == [expected]
-    assert next(iter(read_articles(path, **options, metadata=[]))).metadata == {}
+    assert list(ArticleStream(path, **options)) == [expected]
+    assert next(iter(ArticleStream(path, **options, metadata=[]))).metadata == {}
 
 
 def test_null_and_empty_values_are_not_metadata(tmp_path: Path) -> None:
-    (article,) = read_articles(one_json(tmp_path, a=None, b="", c=0, d=False, title=None))
+    (article,) = ArticleStream(one_json(tmp_path, a=None, b="", c=0, d=False, title=None))
     assert article.metadata == {"c": 0, "d": False}
     assert article.title == ""
 
@@ -309,7 +309,7 @@ def test_bad_articles_are_quarantined_and_the_others_read(tmp_path: Path) -> Non
     good = json.dumps({"doc_id": "a", "date": "2001-09-11", "text": "It rained."})
     path.write_text(f"\ufeff{good}\n\n[1]\n{{\n" + '{"doc_id": "b", "text": ""}\n', encoding="utf-8")
     rejected: list[Rejected] = []
-    assert [article.doc_id for article in read_articles(path, on_rejected=rejected.append)] == ["a"]
+    assert [article.doc_id for article in ArticleStream(path, on_rejected=rejected.append)] == ["a"]
     assert [(bad.place, bad.doc_id, bad.reason) for bad in rejected] == [
         ("line 3", "", "a line must be a JSON object, got [1]"),
         ("line 4", "", "a line must be JSON, got: Expecting property name enclosed in double quotes at column 2"),
@@ -338,7 +338,7 @@ def test_the_repr_of_an_article_leaves_out_its_text() -> None:
 )
 def test_a_bad_option_raises_at_once(tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        read_articles(one_json(tmp_path), **options)
+        ArticleStream(one_json(tmp_path), **options)
     assert str(caught.value).startswith(reason)
 
 
@@ -355,10 +355,10 @@ def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
         ([path, path], "news.jsonl: input must be named once, got it again"),
     ]:
         with pytest.raises(InputError) as caught:
-            read_articles(inputs)
+            ArticleStream(inputs)
         assert reason in str(caught.value)
     with pytest.raises(ParameterError, match="inputs must be names of files, got 3"):
-        read_articles(3)  # type: ignore[arg-type]
+        ArticleStream(3)  # type: ignore[arg-type]
 
 
 # --- JSON Lines --------------------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ def test_a_line_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.Mo
     good = one_json(tmp_path).read_bytes()
     (tmp_path / "long.jsonl").write_bytes(b'{"x": "' + b"y" * 500 + b'"}\n' + good)
     rejected: list[Rejected] = []
-    assert [a.doc_id for a in read_articles(tmp_path / "long.jsonl", on_rejected=rejected.append)] == ["a"]
+    assert [a.doc_id for a in ArticleStream(tmp_path / "long.jsonl", on_rejected=rejected.append)] == ["a"]
     assert [bad.message() for bad in rejected] == [
         f"{tmp_path / 'long.jsonl'}: line 1: a line must be at most 80 bytes, got more"
     ]
@@ -409,7 +409,7 @@ def csv_file(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
 
 def test_csv_cells_are_always_text(tmp_path: Path) -> None:
     path = csv_file(tmp_path, ',doc_id,date,text,country\n0,007,2001-09-11,"A ""b"",\nc.",NA\n1,8,2001-09-12,,\n')
-    assert list(read_articles(path)) == [
+    assert list(ArticleStream(path)) == [
         Article("007", datetime.date(2001, 9, 11), 'A "b",\nc.', "", {"country": "NA"}),
         Article("8", datetime.date(2001, 9, 12), ""),
     ]
@@ -418,7 +418,7 @@ def test_csv_cells_are_always_text(tmp_path: Path) -> None:
 def test_the_place_of_a_csv_row_is_its_first_line(tmp_path: Path) -> None:
     path = csv_file(tmp_path, '\ufeffdoc_id,date,text\r\na,2001-09-11,"x\r\ny"\r\n\r\nb,,z\r\nc,2001-09-11\r\n')
     rejected: list[Rejected] = []
-    assert [article.text for article in read_articles(path, on_rejected=rejected.append)] == ["x\r\ny"]
+    assert [article.text for article in ArticleStream(path, on_rejected=rejected.append)] == ["x\r\ny"]
     assert [bad.message() for bad in rejected] == [
         f"{path}: line 5: doc_id 'b': date is missing",
         f"{path}: line 6: a row must have 3 values, as the header has, got 2",
@@ -448,7 +448,7 @@ def test_csv_in_another_encoding_raises(tmp_path: Path) -> None:
 
 def test_a_csv_text_may_be_longer_than_the_default_limit_of_the_csv_module(tmp_path: Path) -> None:
     text = "word " * 100_000
-    (article,) = read_articles(csv_file(tmp_path, f"doc_id,date,text\na,2001-09-11,{text}\n"))
+    (article,) = ArticleStream(csv_file(tmp_path, f"doc_id,date,text\na,2001-09-11,{text}\n"))
     assert article.text == text
 
 
@@ -475,7 +475,7 @@ def test_parquet_dates_and_metadata_may_be_typed(tmp_path: Path) -> None:
         )
         pq.write_table(table, tmp_path / "news.parquet")
         expected = {"seen": "2001-09-11", "tags": ["a", None], "desk": "Foreign"}
-        assert list(read_articles(tmp_path / "news.parquet")) == [Article("1", day, "x", "", expected)]
+        assert list(ArticleStream(tmp_path / "news.parquet")) == [Article("1", day, "x", "", expected)]
 
 
 def test_errors_name_the_row_of_a_parquet_file(tmp_path: Path) -> None:
@@ -484,7 +484,7 @@ def test_errors_name_the_row_of_a_parquet_file(tmp_path: Path) -> None:
     assert error_text(path) == f"{path}: row 2: doc_id 'b': date is missing"
     pq.write_table(pa.table({"doc_id": ["a"], "date": ["2001-09-11"], "text": [""], "x": [b"\0"]}), path)
     assert "metadata must be JSON values, got bytes" in error_text(path)
-    assert len(list(read_articles(path, metadata=[]))) == 1
+    assert len(list(ArticleStream(path, metadata=[]))) == 1
     path.write_bytes(b"PAR1 no")
     assert error_text(path).startswith(f"{path}: file must be Parquet, got: ")
 
@@ -582,7 +582,7 @@ def _articles_of_xml(content: bytes) -> Iterator[Article]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "article.xml"
         path.write_bytes(content)
-        yield from read_articles(path)
+        yield from ArticleStream(path)
 
 
 def test_the_lead_is_the_text_if_there_is_no_full_text(tmp_path: Path) -> None:
@@ -609,7 +609,7 @@ def test_the_date_comes_from_pubdata_or_else_from_the_meta_elements(tmp_path: Pa
 def test_the_date_format_applies_to_tables_only(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(nitf())
     inputs = [one_json(tmp_path, date="11.9.2001"), tmp_path / "a.xml"]
-    dates = [article.date for article in read_articles(inputs, date_format="%d.%m.%Y")]
+    dates = [article.date for article in ArticleStream(inputs, date_format="%d.%m.%Y")]
     assert dates == [datetime.date(2001, 9, 11), datetime.date(1991, 1, 16)]
 
 
@@ -675,8 +675,8 @@ def test_archives_in_archives_are_read_as_streams(tmp_path: Path) -> None:
         ("3.xml", nitf(doc_id="3")),
     ]
     write_tar(outer, members)
-    assert [article.doc_id for article in read_articles(outer)] == ["1", "2", "3"]
-    assert [article.doc_id for article in read_articles(outer, id_column=None)] == [
+    assert [article.doc_id for article in ArticleStream(outer)] == ["1", "2", "3"]
+    assert [article.doc_id for article in ArticleStream(outer, id_column=None)] == [
         "1987/01.tgz/01/1.xml",
         "1987/01.tgz/01/2.xml.gz",
         "3.xml",
@@ -699,7 +699,7 @@ def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monke
     ]
     write_tar(tmp_path / "a.tgz", members)
     rejected: list[Rejected] = []
-    assert [article.doc_id for article in read_articles(tmp_path / "a.tgz", on_rejected=rejected.append)] == ["17"]
+    assert [article.doc_id for article in ArticleStream(tmp_path / "a.tgz", on_rejected=rejected.append)] == ["17"]
     assert [(bad.place, bad.reason.split(", got")[0]) for bad in rejected] == [
         ("member 1.xml, line 1", "date.publication is missing"),
         ("member 2.xml, line 1", "XML must be well-formed"),
@@ -711,7 +711,7 @@ def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monke
 
 def test_an_archive_keeps_no_member_in_memory(tmp_path: Path) -> None:
     write_tar(tmp_path / "a.tar", [(f"{i}.xml", nitf(doc_id=str(i))) for i in range(50)])
-    stream = read_articles(tmp_path / "a.tar")
+    stream = iter(ArticleStream(tmp_path / "a.tar"))
     for _ in range(50):
         next(stream)
     assert sum(type(each) is tarfile.TarInfo for each in gc.get_objects()) < 10
@@ -723,7 +723,7 @@ def test_links_and_folders_in_an_archive_are_ignored(tmp_path: Path) -> None:
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, "/etc/passwd"
             archive.addfile(info)
-    assert list(read_articles(tmp_path / "a.tar")) == []
+    assert list(ArticleStream(tmp_path / "a.tar")) == []
 
 
 def test_a_truncated_or_extended_archive_raises(tmp_path: Path) -> None:

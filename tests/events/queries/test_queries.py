@@ -42,6 +42,11 @@ def story(sentences: list[str] = STORY, gold: list[int | str | None] | None = No
     return dataclasses.replace(document, gold=gold)
 
 
+def queries_of(document: ScoredDocument, **options: Any) -> DocumentQueries:
+    """Queries with every mention an entity of its own, so that none is left out."""
+    return match_queries(dataclasses.replace(document, gold=list(range(document.n_mentions))), **options)
+
+
 def asked(queries: DocumentQueries) -> set[tuple[str, str]]:
     return {(MENTION_TYPES[m], verb) for verb in queries.verbs for m in np.flatnonzero(queries.present_types)}
 
@@ -55,11 +60,10 @@ def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
 
 
 def test_a_document_has_queries_of_its_types_and_the_verbs_of_its_pronouns() -> None:
-    queries = match_queries(story(), with_gold=False)
+    queries = queries_of(story())
     types = ("name", "plural noun")
     assert asked(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
     assert queries.n_queries == 4
-    assert queries.truth is None
 
 
 @pytest.mark.parametrize(
@@ -75,13 +79,13 @@ def test_a_document_has_queries_of_its_types_and_the_verbs_of_its_pronouns() -> 
     ],
 )
 def test_a_verb_makes_a_query_if_a_pronoun_fills_the_role(sentence: str, role: str, verbs: list[str]) -> None:
-    assert list(match_queries(story([sentence]), role=role, with_gold=False).verbs) == verbs
+    assert list(queries_of(story([sentence]), role=role).verbs) == verbs
 
 
 def test_clearnlp_and_universal_dependencies_ask_the_same() -> None:
     clearnlp = [sentence.replace(":obj", ":dobj") for sentence in STORY]
     clearnlp[0] += " now/ADV>2:npadvmod"  # a label that is ClearNLP's alone
-    one, other = match_queries(story(clearnlp), with_gold=False), match_queries(story(), with_gold=False)
+    one, other = queries_of(story(clearnlp)), queries_of(story())
     assert asked(one) == asked(other)
 
 
@@ -236,7 +240,7 @@ def test_samples_go_on_where_earlier_ones_stopped() -> None:
 def test_mentions_after_the_last_that_matters_are_not_sampled() -> None:
     # The last pronoun's verb asks; a noun after it describes; what follows is neither.
     sentences = [*STORY, "it/PRON>2:nsubj is=be/AUX>0:root"]
-    queries = match_queries(story(sentences), with_gold=False)
+    queries = queries_of(story(sentences))
     assert queries.antecedents.n_mentions == 4
     whole = sample_clusterings(story(sentences).antecedents, n_samples=40, doc_id="d").labels
     expected = sum(queries.true_in(row).astype(int) for row in whole)
@@ -264,16 +268,16 @@ def test_documents_without_queries_are_rejected(
 
 def test_labels_of_no_scheme_are_rejected() -> None:
     with pytest.raises(InputError, match=r"tokens.dep must fit a dependency scheme"):
-        match_queries(story(["they/PRON>2:SBJ ran=run/VERB>0:root"]), with_gold=False)
+        queries_of(story(["they/PRON>2:SBJ ran=run/VERB>0:root"]))
 
 
 def test_schemes_that_see_different_queries_need_a_choice() -> None:
     # An nmod with "by" is a passive agent in UD version 1 alone, and no label says which version it is.
     document = story(["seen=see/VERB>0:root by/ADP>3:case it/PRON>1:nmod"])
     with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which see different queries"):
-        match_queries(document, role="passive_agent", with_gold=False)
-    assert match_queries(document, role="passive_agent", scheme="ud1", with_gold=False).verbs == ("see",)
-    assert match_queries(document, role="passive_agent", scheme="ud2", with_gold=False).verbs == ()
+        queries_of(document, role="passive_agent")
+    assert queries_of(document, role="passive_agent", scheme="ud1").verbs == ("see",)
+    assert queries_of(document, role="passive_agent", scheme="ud2").verbs == ()
 
 
 # --- the score ----------------------------------------------------------------------------------------------
@@ -378,7 +382,6 @@ def test_probabilities_are_each_documents_own_under_its_own_recalibration() -> N
             [match_queries(story(["cats=cat/NOUN>0:root"], gold=["a"]))],
             "documents must contain a query (a mention with a type",
         ),
-        ([match_queries(story(), with_gold=False)], "doc_id 'd': gold is required for a query table"),
     ],
 )
 def test_tables_of_nothing_are_rejected(documents: list[DocumentQueries], message: str) -> None:

@@ -44,13 +44,13 @@ def test_as_scored_comes_first_and_is_left_as_it_is(study: QueryStudy) -> None:
     assert [each.name for each in study.variants] == ["as scored", "likelihood", "queries"]
     table = QueryTable.of(match_queries(document) for document in documents(4.0))
     expected = table.probabilities(Recalibration(), n_samples=N_SAMPLES, seed=5)
-    np.testing.assert_array_equal(study.variant("as scored").probabilities, expected)
+    np.testing.assert_array_equal(study.variants[0].probabilities, expected)
     np.testing.assert_array_equal(study.table.truth, table.truth)
 
 
 @pytest.mark.parametrize("name", ["likelihood", "queries"])
 def test_every_document_is_shown_under_the_fit_that_did_not_see_it(study: QueryStudy, name: str) -> None:
-    variant = study.variant(name)
+    (variant,) = [each for each in study.variants if each.name == name]
     assert variant.fit is not None
     assert variant.draws is not None
     changes = [variant.fit.recalibration_of(doc_id) for doc_id in study.table.doc_ids]
@@ -127,19 +127,6 @@ def test_documents_without_gold_are_counted() -> None:
     assert bare.n_without_gold == 4
 
 
-def test_steps_are_reported() -> None:
-    told: list[tuple[int, int]] = []
-    study_queries(
-        documents()[:6],
-        objectives=("likelihood",),
-        n_folds=2,
-        n_samples=10,
-        n_boot=0,
-        on_step=lambda done, of: told.append((done, of)),
-    )
-    assert told == [(2, 2)]
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "title"),
     [
@@ -169,11 +156,6 @@ def test_studies_that_cannot_be_are_rejected(
 ) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         study_queries(given, **{"n_boot": 0, **options})
-
-
-def test_a_variant_is_found_by_its_name(study: QueryStudy) -> None:
-    with pytest.raises(ParameterError, match="name must be one of as scored, likelihood, queries, got 'links'"):
-        study.variant("links")
 
 
 # --- the report ---------------------------------------------------------------------------------------------
