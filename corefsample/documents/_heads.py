@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["span_head"]
-
 
 def span_head(heads: Sequence[int], start: int, end: int, depths: Sequence[int] | None = None) -> int:
     """Token of a span whose own syntactic head lies outside the span.

@@ -16,8 +16,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INTEGER_COLUMNS", "STRING_COLUMNS", "TOKEN_COLUMNS", "Tokens", "counted"]
-
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")
 TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)

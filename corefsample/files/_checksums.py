@@ -6,8 +6,6 @@ import hashlib
 
 from corefsample.files._paths import PathLike
 
-__all__ = ["sha256"]
-
 
 def sha256(path: PathLike) -> str:
     """SHA-256 of a file, in hexadecimal digits."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["SeenIds", "id_digest"]
-
 
 def id_digest(identifier: str) -> bytes:
     """16-byte BLAKE2b digest of an identifier; lone surrogates are allowed."""

@@ -10,8 +10,6 @@ from typing import Any
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 
-__all__ = ["PathLike", "input_paths", "path_list", "require_suffix", "suffix_hint", "suffix_of", "total_size"]
-
 PathLike = str | os.PathLike[str]
 
 _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")

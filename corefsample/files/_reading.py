@@ -12,8 +12,6 @@ from typing import Any, Protocol, TypeVar
 from corefsample.errors import InputError
 from corefsample.files._paths import total_size
 
-__all__ = ["FileSeries", "LineReader", "ReadProgress", "open_bytes"]
-
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

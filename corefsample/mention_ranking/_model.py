@@ -19,17 +19,6 @@ from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
 from corefsample.syntax import mentions_from_parse
 
-__all__ = [
-    "LARGEST_TABLE",
-    "AntecedentModel",
-    "MentionDocument",
-    "MentionSource",
-    "ScoringTally",
-    "gold_entities",
-    "required_tokens",
-    "score_documents",
-]
-
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
 

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
-__all__ = ["labelled_spans", "write_group"]
-
 
 def labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:
     """Copy spans and give each its label."""

@@ -16,8 +16,6 @@ from corefsample.spacy_bridge._state import Content
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-__all__ = ["clustering_labels", "entity_names", "mention_number"]
-
 
 def mention_number(content: Content, doc: Doc, mention: Any) -> int:
     """Find a mention; see `DocPosterior.number`."""

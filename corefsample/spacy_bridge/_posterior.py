@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
     from corefsample.documents import ScoredDocument
 
-__all__ = ["DocPosterior", "posterior_of"]
-
 _ROWS_SHOWN = 10
 
 

@@ -15,8 +15,6 @@ from corefsample.syntax import _role_kernels
 from corefsample.syntax._codes import Label, Role, Upos
 from corefsample.syntax._schemes import SCHEMES, document_schemes
 
-__all__ = ["NeutralParse", "is_unparsed", "neutral_parse"]
-
 _SHARED = {
     Role.SUBJECT: "nsubj",
     Role.CLAUSE: "csubj csubjpass advcl ccomp xcomp",
