@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from corefsample.files._paths import PathLike
+
 
 def id_digest(identifier: str) -> bytes:
     """16-byte BLAKE2b digest of an identifier; lone surrogates are allowed."""
@@ -22,3 +24,9 @@ class SeenIds:
         is_new = digest not in self._digests
         self._digests.add(digest)
         return is_new
+
+
+def sha256(path: PathLike) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
