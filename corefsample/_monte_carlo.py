@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["agreement_bound"]
-
 _CONFIDENCE = 0.95
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["processors"]
-
 
 def processors() -> int:
     """Number of processors that this process may use."""

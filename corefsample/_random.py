@@ -7,8 +7,6 @@ import hashlib
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-__all__ = ["document_key"]
-
 
 def document_key(seed: int, doc_id: str) -> int:
     """Key of a document's random stream: the 64-bit BLAKE2b digest of the seed (8 bytes, little-endian) and doc_id.

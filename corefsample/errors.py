@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 __all__ = ["CorefsampleError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
 
@@ -80,9 +80,6 @@ class CorefsampleError(Exception):
     def __str__(self) -> str:
         return self.described()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.message, self.parameter, self.place, self.hint)
-
 
 class ParameterError(CorefsampleError, ValueError):
     """A parameter breaks its rule."""
@@ -94,13 +91,3 @@ class InputError(CorefsampleError, ValueError):
 
 class OutputError(CorefsampleError, OSError):
     """Results cannot be written."""
-
-
-def _rebuilt(
-    kind: type[CorefsampleError],
-    message: str,
-    parameter: str | None,
-    place: str | None,
-    hint: str | ParameterHint | None,
-) -> CorefsampleError:
-    return kind(message, parameter=parameter, place=place, hint=hint)

@@ -12,8 +12,6 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import ParameterError
 
-__all__ = ["float_matrix", "head_array", "int_matrix", "int_vector", "is_masked", "row_bounds"]
-
 # A score at or below this is a mask: -inf, a dtype's minimum, -1e9, or a true score to which -10,000 was added.
 # exp(-5,000) is 0 in float64, so no candidate with a probability is lost.
 _MASKED = -5000.0

@@ -17,8 +17,6 @@ from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
 
-__all__ = ["METADATA", "Spans", "assemble", "parse_heads"]
-
 METADATA = "adapter"  # the key of a document's metadata under which an adapter reports what it left out
 
 

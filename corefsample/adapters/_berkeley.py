@@ -17,8 +17,6 @@ from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError, ParameterHint
 
-__all__ = ["from_berkeley"]
-
 _SUM_TOLERANCE = 1e-3  # the charts are of 32-bit floats
 
 

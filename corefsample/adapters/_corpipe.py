@@ -16,8 +16,6 @@ from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 
-__all__ = ["from_corpipe"]
-
 
 def from_corpipe(
     charts: Sequence[Any],

@@ -18,8 +18,6 @@ from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 
-__all__ = ["from_fastcoref"]
-
 
 def from_fastcoref(
     result: Any,

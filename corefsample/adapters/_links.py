@@ -12,8 +12,6 @@ from corefsample.adapters._arrays import float_matrix, int_matrix, is_masked, ro
 from corefsample.coreference import AntecedentDistribution
 from corefsample.errors import ParameterError
 
-__all__ = ["Links", "require_new"]
-
 # Where a system has pruned NEW, the format has no score for it: NEW then lies this far below the best candidate,
 # so that its probability, at most exp(-100) = 4e-44, is lost in rounding.
 _PRUNED_NEW = 100.0

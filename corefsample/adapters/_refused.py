@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-__all__ = ["REFUSED", "refuse", "reject_undistributed"]
-
 REFUSED: Mapping[str, str] = {
     "neuralcoref": (
         "its pair scores are trained last by a max-margin ranking loss, and NEW is shifted by the setting greedyness: "

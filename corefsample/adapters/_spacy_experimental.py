@@ -16,8 +16,6 @@ from corefsample.adapters._tokens import is_spacy_doc, spacy_tokens
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 
-__all__ = ["from_spacy_experimental"]
-
 
 def from_spacy_experimental(
     doc: Any,

@@ -18,8 +18,6 @@ from corefsample.adapters._tokens import stanza_tokens
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 
-__all__ = ["StanzaScores", "from_stanza", "recorded_stanza_scores"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StanzaScores:

@@ -11,8 +11,6 @@ from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 
-__all__ = ["ALIGNMENTS", "align", "is_spacy_doc", "spacy_tokens", "stanza_tokens"]
-
 ALIGNMENTS = ("strict", "expand", "drop")
 
 

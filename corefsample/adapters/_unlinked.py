@@ -14,8 +14,6 @@ from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 
-__all__ = ["drop_unlinked", "linked_probabilities"]
-
 
 def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
     """Probability that each mention is linked to any other, exactly.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -13,13 +14,13 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import _kernels
 from corefsample.coreference._check_kernels import in_order, sort_rows
-from corefsample.coreference._conditioning import settled_arrays
 from corefsample.coreference._faults import candidate_faults
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
 
@@ -248,8 +249,32 @@ class AntecedentDistribution:
         >>> AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]]).with_antecedent(2, 1).probs
         array([0.5, 1. ])
         """
-        arrays = (self.indptr, self.antecedents, self.scores, self.probs, self.new_probs)
-        return type(self)(*settled_arrays(*arrays, mention, antecedent))
+        if not _is_whole(mention) or not 0 <= mention < self.n_mentions:
+            rule = f"must be from 0 to below {self.n_mentions}"
+            raise ParameterError(f"{rule}, got {_checks.shown(mention)}", parameter="mention")
+        start, end = self.indptr[mention : mention + 2].tolist()
+        if antecedent is None:
+            probability = self.new_probs[mention]
+        elif not _is_whole(antecedent) or not 0 <= antecedent < mention:
+            rule = f"must be None (NEW) or a mention before {mention}"
+            raise ParameterError(f"{rule}, got {_checks.shown(antecedent)}", parameter="antecedent")
+        else:
+            probability = self.probs[start:end][self.antecedents[start:end] == antecedent].sum()
+        if probability == 0.0:
+            choice = "None (NEW)" if antecedent is None else antecedent
+            rule = f"must have a probability above 0 for mention {mention}"
+            raise ParameterError(f"{rule}, got {choice} of probability 0", parameter="antecedent")
+        choices = [] if antecedent is None else [antecedent]
+        indptr, new_probs = self.indptr.copy(), self.new_probs.copy()
+        indptr[mention + 1 :] -= end - start - len(choices)
+        new_probs[mention] = 1 - len(choices)
+        return type(self)(
+            indptr,
+            np.concatenate((self.antecedents[:start], np.array(choices, np.int32), self.antecedents[end:])),
+            np.concatenate((self.scores[:start], [_CERTAIN_SCORE] * len(choices), self.scores[end:])),
+            np.concatenate((self.probs[:start], [1.0] * len(choices), self.probs[end:])),
+            new_probs,
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a mention and choice: mention, antecedent (-1: NEW), score, probability."""
@@ -265,6 +290,10 @@ class AntecedentDistribution:
                 "probability": np.insert(self.probs, before_new, self.new_probs),
             }
         )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def require_distribution(value: object) -> None:

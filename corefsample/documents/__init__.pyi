@@ -13,7 +13,6 @@ from ._batch import from_documents as from_documents
 from ._batch import gold_texts as gold_texts
 from ._batch import to_json as to_json
 from ._batch_checks import checked as checked
-from ._heads import span_head as span_head
 from ._rejected import ON_ERROR as ON_ERROR
 from ._rejected import Fault as Fault
 from ._rejected import Rejected as Rejected
@@ -23,3 +22,4 @@ from ._tokens import INTEGER_COLUMNS as INTEGER_COLUMNS
 from ._tokens import STRING_COLUMNS as STRING_COLUMNS
 from ._tokens import TOKEN_COLUMNS as TOKEN_COLUMNS
 from ._tokens import Tokens as Tokens
+from ._tokens import span_head as span_head

@@ -22,8 +22,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["REFERENCES", "AnnotatedDocument", "SentenceNotes"]
-
 REFERENCES = ("Bridge", "SplitAnte", "Split")  # attributes of MISC that name entities
 _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 

@@ -17,8 +17,6 @@ from corefsample.documents import _faults
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
-__all__ = ["FIELDS", "BaseDocument", "checked_mentions", "iso_date"]
-
 FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SHOWN_WORDS = 60

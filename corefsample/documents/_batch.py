@@ -23,17 +23,6 @@ from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
-__all__ = [
-    "SCHEMA",
-    "SPAN_COLUMNS",
-    "VERSION",
-    "DocumentBatch",
-    "flat_lists",
-    "from_documents",
-    "gold_texts",
-    "to_json",
-]
-
 VERSION = 1
 
 _TOKENS = pa.struct(

@@ -19,8 +19,6 @@ from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._rejected import Fault, missing_field
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
-__all__ = ["checked"]
-
 _GOLD_ID = msgspec.json.Decoder(int | str)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 

@@ -5,20 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Ints, Ints8, Ints32
-from corefsample.documents._check_kernels import (
-    HEAD_OUTSIDE_SPAN,
-    SENT_FALLS,
-    SENT_NOT_FROM_ZERO,
-    SPAN_EMPTY,
-    SPAN_NEGATIVE,
-    SPAN_ORDER,
-    SPAN_PAST_TOKENS,
-    TOKEN_HEAD_CYCLE,
-    TOKEN_HEAD_RANGE,
-    TOKEN_HEAD_SELF,
-    check_mentions,
-    check_parses,
-)
+from corefsample.documents import _check_kernels as kernels
 
 
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
@@ -34,18 +21,18 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
     Mentions of document d are ``bounds[d]:bounds[d + 1]``; `n_tokens` is -1 for a document without tokens.
     """
     codes, places = _no_faults(bounds)
-    check_mentions(bounds, starts, ends, heads, n_tokens, codes, places)
+    kernels.check_mentions(bounds, starts, ends, heads, n_tokens, codes, places)
     reasons = {}
     for d in np.flatnonzero(codes).tolist():
         place = int(places[d])
         span = f"[{starts[place]}, {ends[place]}, {heads[place]}]"
         before = f"[{starts[place - 1]}, {ends[place - 1]}, {heads[place - 1]}]"
         rule = {
-            SPAN_NEGATIVE: f": start must be at least 0, got {span}",
-            SPAN_EMPTY: f": end must be past start, got {span}",
-            HEAD_OUTSIDE_SPAN: f": head must lie in the span (start <= head < end), got {span}",
-            SPAN_PAST_TOKENS: f": end must be at most the number of tokens ({n_tokens[d]}), got {span}",
-            SPAN_ORDER: f" must come in order (by start, then longest first), got {span} after {before}",
+            kernels.SPAN_NEGATIVE: f": start must be at least 0, got {span}",
+            kernels.SPAN_EMPTY: f": end must be past start, got {span}",
+            kernels.HEAD_OUTSIDE_SPAN: f": head must lie in the span (start <= head < end), got {span}",
+            kernels.SPAN_PAST_TOKENS: f": end must be at most the number of tokens ({n_tokens[d]}), got {span}",
+            kernels.SPAN_ORDER: f" must come in order (by start, then longest first), got {span} after {before}",
         }[int(codes[d])]
         reasons[d] = f"mentions[{place - int(bounds[d])}]{rule}"
     return reasons
@@ -59,17 +46,17 @@ def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
 def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
     """Describe the first token whose head or sentence breaks a rule, for each document with one."""
     codes, places = _no_faults(bounds)
-    check_parses(bounds, heads, sents, codes, places)
+    kernels.check_parses(bounds, heads, sents, codes, places)
     reasons = {}
     for d in np.flatnonzero(codes).tolist():
         place = int(places[d])
         t, last = place - int(bounds[d]), int(bounds[d + 1] - bounds[d]) - 1
         rule = {
-            TOKEN_HEAD_RANGE: f"head[{t}] must be -1 or a token (0 to {last}), got {heads[place]}",
-            TOKEN_HEAD_SELF: f"head[{t}] must not be the token itself, got {t}",
-            TOKEN_HEAD_CYCLE: f"head must form trees, got a cycle through token {t}",
-            SENT_NOT_FROM_ZERO: f"sent must count from 0, got {sents[place]} first",
-            SENT_FALLS: f"sent[{t}] must not fall, got {sents[place]} after {sents[place - 1]}",
+            kernels.TOKEN_HEAD_RANGE: f"head[{t}] must be -1 or a token (0 to {last}), got {heads[place]}",
+            kernels.TOKEN_HEAD_SELF: f"head[{t}] must not be the token itself, got {t}",
+            kernels.TOKEN_HEAD_CYCLE: f"head must form trees, got a cycle through token {t}",
+            kernels.SENT_NOT_FROM_ZERO: f"sent must count from 0, got {sents[place]} first",
+            kernels.SENT_FALLS: f"sent[{t}] must not fall, got {sents[place]} after {sents[place - 1]}",
         }[int(codes[d])]
         reasons[d] = f"tokens.{rule}"
     return reasons

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from corefsample.errors import InputError, ParameterHint
 
-__all__ = ["ON_ERROR", "Fault", "Rejected", "missing_field"]
-
 ON_ERROR = ("stop", "quarantine")
 
 _HINTS = {

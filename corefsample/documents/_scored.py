@@ -18,8 +18,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ScoredDocument"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoredDocument(BaseDocument):

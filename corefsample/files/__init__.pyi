@@ -8,9 +8,9 @@ from ._atomic import require_writable as require_writable
 from ._atomic import unwritable as unwritable
 from ._atomic import write_bytes as write_bytes
 from ._atomic import write_json as write_json
-from ._checksums import sha256 as sha256
-from ._ids import SeenIds as SeenIds
-from ._ids import id_digest as id_digest
+from ._digests import SeenIds as SeenIds
+from ._digests import id_digest as id_digest
+from ._digests import sha256 as sha256
 from ._paths import PathLike as PathLike
 from ._paths import input_paths as input_paths
 from ._paths import path_list as path_list

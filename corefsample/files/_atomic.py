@@ -14,19 +14,6 @@ from typing import Any
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 
-__all__ = [
-    "PARTIAL_PREFIX",
-    "new_file",
-    "new_text_file",
-    "open_output",
-    "partial_name",
-    "require_free",
-    "require_writable",
-    "unwritable",
-    "write_bytes",
-    "write_json",
-]
-
 PARTIAL_PREFIX = ".partial-"
 
 

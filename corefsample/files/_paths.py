@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-
-__all__ = ["PathLike", "input_paths", "path_list", "require_suffix", "suffix_hint", "suffix_of", "total_size"]
 
 PathLike = str | os.PathLike[str]
 
@@ -51,7 +49,6 @@ def input_paths(
     *,
     suffixes: Sequence[str] | None = None,
     folders: bool = False,
-    suffix_hint: Callable[[str], str | None] = suffix_hint,
 ) -> list[str]:
     """Expand globs and check that every input exists; "-" is standard input.
 
@@ -63,8 +60,6 @@ def input_paths(
         Endings of which a file name must have one; None for any.
     folders
         Whether folders are allowed.
-    suffix_hint
-        The next step for a file of another ending.
 
     Raises
     ------

@@ -7,12 +7,10 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from corefsample.errors import InputError
 from corefsample.files._paths import total_size
-
-__all__ = ["FileSeries", "LineReader", "ReadProgress", "open_bytes"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -25,12 +23,7 @@ class ReadProgress:
         self.bytes_read = 0
 
 
-class _CountingReader(Protocol):
-    @property
-    def bytes_read(self) -> int: ...
-
-
-_Reader = TypeVar("_Reader", bound=_CountingReader)
+_Reader = TypeVar("_Reader", bound=ReadProgress)
 
 
 class FileSeries:
@@ -54,7 +47,7 @@ class FileSeries:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
-        self._reader: _CountingReader = ReadProgress()
+        self._reader: ReadProgress = ReadProgress()
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")

@@ -23,8 +23,6 @@ from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 if TYPE_CHECKING:
     import pandas as pd
 
-    from corefsample.calibration.binning import BlockBins
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupCalibration:

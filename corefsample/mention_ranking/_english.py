@@ -8,8 +8,6 @@ from importlib import resources
 from corefsample.mention_ranking._model import AntecedentModel
 from corefsample.mention_ranking._model_file import load_model
 
-__all__ = ["ENGLISH_GENRES", "english_model"]
-
 # GUM's genres whose texts are CC BY or in the public domain: what the model may be trained on.
 ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "speech", "textbook", "vlog")
 

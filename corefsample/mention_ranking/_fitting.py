@@ -16,8 +16,6 @@ from corefsample.mention_ranking._model import MentionDocument, gold_entities, r
 from corefsample.mention_ranking._model_file import rounded
 from corefsample.mention_ranking.features import Encoded, Hashed, TemplateSet, encode, hashed
 
-__all__ = ["EpochReport", "Example", "FitOptions", "HeldOutFigures", "examples_of", "figures", "fit"]
-
 BATCH = 2  # documents a step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +19,6 @@ from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
 from corefsample.syntax import mentions_from_parse
 
-__all__ = [
-    "LARGEST_TABLE",
-    "AntecedentModel",
-    "MentionDocument",
-    "MentionSource",
-    "ScoringTally",
-    "gold_entities",
-    "required_tokens",
-    "score_documents",
-]
-
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
 
@@ -37,20 +26,7 @@ MentionSource = Literal["annotated", "parse"]
 MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
 
 
-class MentionDocument(Protocol):
-    """Attributes of a document that scoring and training read: `ScoredDocument` and `AnnotatedDocument` have them."""
-
-    @property
-    def doc_id(self) -> str:
-        """Name of the document."""
-
-    @property
-    def tokens(self) -> Tokens | None:
-        """Its words with their parse."""
-
-    @property
-    def mentions(self) -> Ints32:
-        """int32 (n_mentions, 3): start, end and head of each mention."""
+MentionDocument = ScoredDocument | AnnotatedDocument
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -259,7 +235,11 @@ def score_documents(
             raise error.at(f"doc_id {document.doc_id!r}") from None
         if tally is not None:
             tally.add(scored, gold)
-        yield _scored_document(document, spans, scored.distribution, gold)
+        if isinstance(document, ScoredDocument):
+            yield dataclasses.replace(document, mentions=spans, antecedents=scored.distribution, gold=gold)
+        else:
+            rest = (document.date, document.tokens, gold, document.metadata)
+            yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
 
 
 def required_tokens(document: MentionDocument) -> Tokens:
@@ -273,8 +253,7 @@ def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
     """Annotated entity of each mention, or None where the document has no annotation."""
     if isinstance(document, AnnotatedDocument):
         return list(document.entities)
-    gold = getattr(document, "gold", None)
-    return None if gold is None else list(gold)
+    return None if document.gold is None else list(document.gold)
 
 
 def _gold_of_spans(spans: npt.NDArray[Any], gold: list[int | str | None], found: Ints32) -> list[int | str | None]:
@@ -283,22 +262,3 @@ def _gold_of_spans(spans: npt.NDArray[Any], gold: list[int | str | None], found:
     for (start, end), entity in zip(spans[:, :2].tolist(), gold, strict=True):
         entities.setdefault((start, end), entity)
     return [entities.get((start, end)) for start, end in found[:, :2].tolist()]
-
-
-def _scored_document(
-    document: MentionDocument,
-    mentions: npt.NDArray[Any],
-    antecedents: AntecedentDistribution,
-    gold: list[int | str | None] | None,
-) -> ScoredDocument:
-    if isinstance(document, ScoredDocument):
-        return dataclasses.replace(document, mentions=mentions, antecedents=antecedents, gold=gold)
-    return ScoredDocument(
-        doc_id=document.doc_id,
-        mentions=mentions,
-        antecedents=antecedents,
-        date=getattr(document, "date", None),
-        tokens=document.tokens,
-        gold=gold,
-        metadata=getattr(document, "metadata", {}),
-    )

@@ -29,8 +29,6 @@ from corefsample.files import PathLike, write_bytes
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
 from corefsample.mention_ranking.features import TemplateSet, features_hash
 
-__all__ = ["load_model", "on_grid", "rounded", "save_model"]
-
 FORMAT = "corefsample antecedent model"
 VERSION = 1
 _LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabulary.npy": 1 << 26}

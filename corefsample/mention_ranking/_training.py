@@ -32,8 +32,6 @@ from corefsample.mention_ranking._fitting import (
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel, MentionDocument
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet, word_hash
 
-__all__ = ["EpochReport", "HeldOutFigures", "SoftmaxMargin", "held_out_figures", "train"]
-
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxMargin:

@@ -18,9 +18,7 @@ _SOURCES = {"map": "likeliest antecedents", "gold": "gold"}
 _NEGLIGIBLE = 1e-4  # of the likeliest number; less likely numbers are not drawn
 
 
-def link_heat_map(
-    links: DocumentLinks, *, ax: Axes | None = None, most_labels: int = 40, label_length: int = 24
-) -> Axes:
+def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: int = 40) -> Axes:
     """Draw the link marginals of one document, with mentions sorted by entity and frames around larger entities.
 
     Parameters
@@ -31,8 +29,6 @@ def link_heat_map(
         Axes to draw on, with a colour bar beside them; by default a new figure.
     most_labels
         Largest number of labels along an axis, at least 1; of more mentions only every second, third ... has a label.
-    label_length
-        Largest number of characters of a label.
 
     Returns
     -------
@@ -61,7 +57,7 @@ def link_heat_map(
         frame = Rectangle((start - 0.5, start - 0.5), end - start, end - start)
         frame.set(fill=False, edgecolor=COLOURS[1], linewidth=width, clip_on=False, zorder=3)
         ax.add_patch(frame)
-    labels = [legible(links.texts[tick], label_length) for tick in ticks]
+    labels = [legible(links.texts[tick], 24) for tick in ticks]
     size = 8 if len(labels) <= 30 else 7
     ax.set_xticks(list(ticks), labels, rotation=90, fontsize=size)
     ax.set_yticks(list(ticks), labels, fontsize=size)

@@ -25,7 +25,6 @@ def link_network(
     ax: Axes | None = None,
     floor: float = 0.1,
     most_labels: int = 60,
-    label_length: int = 20,
     seed: int = 0,
 ) -> Axes:
     """Draw mentions as a network: mentions that probably corefer are close to each other and have a wide tie.
@@ -43,8 +42,6 @@ def link_network(
     most_labels
         Largest number of labels, at least 1: for the first mention of each entity, large entities first, then for
         other mentions. A label that would cover others is left out.
-    label_length
-        Largest number of characters of a label.
     seed
         Seed of the layout (networkx's spring layout), in [0, 2**32).
 
@@ -77,7 +74,7 @@ def link_network(
     # Entities by size; the first mention of every entity comes before all second ones.
     sizes, rank = np.diff(links.bounds)[links.entities], np.arange(links.n_mentions) - links.bounds[links.entities]
     labelled = np.lexsort((rank, -sizes, rank > 0))[:most_labels].tolist()
-    labels = [(m, legible(links.texts[m], label_length)) for m in labelled]
+    labels = [(m, legible(links.texts[m], 20)) for m in labelled]
     place_labels(ax, positions, labels, lines=segments)
     _draw_legend(ax, floor)
     return ax

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from corefsample.coreference import AntecedentDistribution
     from corefsample.documents import ScoredDocument
 
-__all__ = ["doc_id_of", "set_posterior", "write_groups"]
-
 
 def doc_id_of(doc: Doc) -> str:
     """Return the identifier that samples of a Doc depend on: ``doc.user_data["doc_id"]``, or a digest of its text.

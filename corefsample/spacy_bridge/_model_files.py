@@ -18,8 +18,6 @@ from corefsample.files import write_bytes
 if TYPE_CHECKING:
     from corefsample.mention_ranking import AntecedentModel
 
-__all__ = ["packed_model", "read_model", "unpacked_model", "write_model"]
-
 _MODEL, _RECORD = "model.npz", "record.json"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import numbers
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,8 +16,6 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._groups import labelled_spans, write_group
-from corefsample.spacy_bridge._lookup import clustering_labels, entity_names, mention_number
 from corefsample.spacy_bridge._results import (
     MEMBERS,
     JoinProbability,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
     from corefsample.documents import ScoredDocument
-
-__all__ = ["DocPosterior", "posterior_of"]
 
 _ROWS_SHOWN = 10
 
@@ -113,7 +111,24 @@ class DocPosterior:
         ParameterError
             If it is not a mention of this Doc.
         """
-        return mention_number(self._content, self.doc, mention)
+        if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
+            index = int(mention)
+            if not 0 <= index < self.n_mentions:
+                raise ParameterError(f"must be from 0 to below {self.n_mentions}, got {index}", parameter="mention")
+            return index
+        span: Any = mention
+        if not all(hasattr(span, name) for name in ("doc", "start", "end")):
+            raise ParameterError(f"must be a span or a number, got {type(span).__name__}", parameter="mention")
+        text = _checks.shown(span.text)
+        if span.doc is not self.doc:
+            raise ParameterError(f"must be a span of this Doc, got one of another: {text}", parameter="mention")
+        words = np.searchsorted(self._content.offsets, (span.start, span.end)).tolist()
+        number = self._content.numbers.get(tuple(words))
+        if number is None:
+            raise ParameterError(
+                f"must be one of those scored, got tokens [{span.start}, {span.end}]: {text}", parameter="mention"
+            )
+        return number
 
     def scored_document(
         self,
@@ -186,7 +201,22 @@ class DocPosterior:
         ParameterError
             If there is no such sample, or the number of labels is not that of mentions.
         """
-        return clustering_labels(self._content, clustering)
+        if isinstance(clustering, str):
+            _checks.choice("clustering", clustering, ("map",))
+            return self._content.map_labels
+        if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
+            number = int(clustering)
+            if not 0 <= number < self.n_samples:
+                raise ParameterError(
+                    f"must be a sample from 0 to below {self.n_samples}, got {number}", parameter="clustering"
+                )
+            labels: Ints32 = self._content.samples.labels[number]
+            return labels
+        from corefsample.coreference import canonical_labels
+
+        labels = canonical_labels(clustering, name="clustering", n_mentions=self.n_mentions)
+        labels.flags.writeable = False
+        return labels
 
     def entity_names(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> tuple[str, ...]:
         """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
@@ -206,7 +236,15 @@ class DocPosterior:
         ParameterError
             As `labels`.
         """
-        return tuple(entity_names(self._content.map_labels, self.labels(clustering)))
+        labels = self.labels(clustering).tolist()
+        overlaps = Counter(zip(self._content.map_labels.tolist(), labels, strict=True))
+        unused_numbers = {first: n for n, first in enumerate(sorted({first for first, _ in overlaps}), start=1)}
+        names: dict[int, str] = {}
+        # The largest overlap first; among equal ones the earlier entity of "map", then of the other clustering.
+        for map_entity, entity in sorted(overlaps, key=lambda pair: (-overlaps[pair], pair)):
+            if map_entity in unused_numbers and entity not in names:
+                names[entity] = f"E{unused_numbers.pop(map_entity)}"
+        return tuple(names.get(first, f"M{first}") for first in labels)
 
     def clusters(
         self, clustering: npt.ArrayLike | Literal["map"] = "map", *, min_size: int = 1
@@ -267,8 +305,8 @@ class DocPosterior:
         The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
         """
         require_text("key", key)
-        spans = labelled_spans(self.mentions, self.entity_names(clustering))
-        return write_group(self.doc, key, spans, clustering)
+        spans = _labelled_spans(self.mentions, self.entity_names(clustering))
+        return _write_group(self.doc, key, spans, clustering)
 
     def add_clusters(
         self, clustering: npt.ArrayLike | Literal["map"] = "map", *, prefix: str, min_size: int = 2
@@ -285,11 +323,11 @@ class DocPosterior:
         require_text("prefix", prefix)
         _checks.whole("min_size", min_size, 1)
         members: dict[str, list[Span]] = {}
-        for span in labelled_spans(self.mentions, self.entity_names(clustering)):
+        for span in _labelled_spans(self.mentions, self.entity_names(clustering)):
             members.setdefault(span.label_, []).append(span)
         entities = [(name, spans) for name, spans in members.items() if len(spans) >= min_size]
         return tuple(
-            write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
+            _write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
             for number, (name, spans) in enumerate(entities, start=1)
         )
 
@@ -324,3 +362,27 @@ def posterior_of(doc: Doc) -> DocPosterior:
         If the Doc was not scored, or its words have changed since.
     """
     return DocPosterior(doc, content_of(doc))
+
+
+def _labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:
+    """Copy spans and give each its label."""
+    from spacy.tokens import Span
+
+    return [Span(span.doc, span.start, span.end, label=label) for span, label in zip(spans, labels, strict=True)]
+
+
+def _write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attributes: str) -> SpanGroup:
+    """Write spans as the group ``doc.spans[key]``.
+
+    Its attribute "clustering" is "map" or the number of the sample; it is absent if the clustering was an array.
+    """
+    from spacy.tokens import SpanGroup
+
+    attrs: dict[str, Any] = {}
+    if isinstance(clustering, str):
+        attrs["clustering"] = clustering
+    elif np.ndim(clustering) == 0:
+        attrs["clustering"] = int(clustering)
+    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs | attributes)
+    group: SpanGroup = doc.spans[key]
+    return group

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution
 
-__all__ = ["MEMBERS", "JoinProbability", "Members", "SpanAntecedents", "join_share", "span_antecedents", "span_columns"]
-
 Members = Literal["any", "all", "together"]
 MEMBERS: tuple[Members, ...] = ("any", "all", "together")
 

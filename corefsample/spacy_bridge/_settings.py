@@ -9,8 +9,6 @@ from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
 
-__all__ = ["FROM_PARSE", "Settings", "component_groups", "require_text"]
-
 FROM_PARSE = "parse"
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
 
-__all__ = ["KEY", "VERSION", "Content", "content_of", "store"]
-
 KEY = "corefsample"
 VERSION = 1
 _PLACE = f"doc.user_data[{KEY!r}]"

@@ -13,8 +13,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-__all__ = ["depths", "is_spaced", "require_doc", "require_parsed", "word_offsets", "word_tree"]
-
 _ANNOTATIONS = (
     ("DEP", "a parse", "a parser"),
     ("SENT_START", "sentences", "a parser"),

@@ -10,12 +10,13 @@ or of another system, to a Doc.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.language import Language
@@ -62,27 +63,7 @@ def is_scored(doc: Doc) -> bool:
     return KEY in doc.user_data
 
 
-@Language.factory(
-    _NAME,
-    default_config={field.name: field.default for field in fields(Settings)},
-    requires=["token.dep", "token.head", "token.lemma", "doc.sents"],
-    assigns=[f"doc._.{EXTENSION}", "doc.spans"],
-)
-def corefsample_component(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    mentions: str,
-    min_prob: float,
-    scheme: str | None,
-    temperature: float,
-    new_bias: float,
-    n_samples: int,
-    seed: int,
-    spans_key: str,
-    sample_groups: int,
-    require_parser: bool,
-) -> CorefComponent:
+def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefComponent:
     """Make the component; `nlp.add_pipe("corefsample", config={...})` calls this.
 
     Parameters
@@ -120,22 +101,27 @@ def corefsample_component(
             f"doc._.{EXTENSION} must be free, got an extension of another package",
             hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
         )
-    settings = Settings(
-        model=model,
-        mentions=mentions,
-        min_prob=min_prob,
-        scheme=scheme,
-        temperature=temperature,
-        new_bias=new_bias,
-        n_samples=n_samples,
-        seed=seed,
-        spans_key=spans_key,
-        sample_groups=sample_groups,
-        require_parser=require_parser,
-    )
-    if require_parser:
+    checked = Settings(**settings)
+    if checked.require_parser:
         _require_parser(nlp, nlp.component_names)
-    return CorefComponent(name, settings)
+    return CorefComponent(name, checked)
+
+
+# spaCy checks a config against the signature of the factory.
+_PARAMETERS = {"nlp": Language, "name": str} | {field.name: field.type for field in fields(Settings)}
+corefsample_component.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
+        for name, kind in _PARAMETERS.items()
+    ]
+)
+Language.factory(
+    _NAME,
+    default_config={field.name: field.default for field in fields(Settings)},
+    requires=["token.dep", "token.head", "token.lemma", "doc.sents"],
+    assigns=[f"doc._.{EXTENSION}", "doc.spans"],
+    func=corefsample_component,
+)
 
 
 def _require_parser(nlp: Language, before: Iterable[str]) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, Protocol, cast
 
-__all__ = ["LONGEST_CHAIN", "UPOS", "Label", "Role", "Upos", "numbered", "syntax_codes"]
-
 
 class Codes(Protocol):
     """Type of a named tuple of whole numbers."""

@@ -19,8 +19,6 @@ from corefsample.syntax import _mention_kernels
 from corefsample.syntax._codes import Role, Upos
 from corefsample.syntax._roles import NeutralParse, is_unparsed, neutral_parse
 
-__all__ = ["mentions_from_parse"]
-
 _RELATIVE = frozenset(["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"])
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
 

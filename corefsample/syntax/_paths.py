@@ -28,8 +28,6 @@ from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import Scheme
 
-__all__ = ["ParseView", "follow", "path_labels"]
-
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
 _ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
 _LABELS = r"[A-Za-z]+(?::[A-Za-z]+)?\*?(?:\|[A-Za-z]+(?::[A-Za-z]+)?\*?)*"

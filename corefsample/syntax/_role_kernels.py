@@ -10,6 +10,8 @@ Legend
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
@@ -17,18 +19,19 @@ from corefsample._jit import kernel
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role
 
 
+class Links(NamedTuple):
+    """What the loops fill, by token; see the legend."""
+
+    head: Ints32
+    link: Ints32
+    marker: Ints32
+    predicate: Bools
+
+
 @kernel
-def from_universal(
-    label: Ints32,
-    heads: Ints32,
-    verbal: Bools,
-    particle: Bools,
-    head: Ints32,
-    link: Ints32,
-    marker: Ints32,
-    predicate: Bools,
-) -> None:
-    """Fill head, link, marker and predicate from a parse of the UD family (marker -1 and predicate False before)."""
+def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools, parse: Links) -> None:
+    """Fill the links from a parse of the UD family (marker -1 and predicate False before)."""
+    head, link, marker, predicate = parse
     n_tokens = label.shape[0]
     for t in range(n_tokens):
         h = heads[t]
@@ -47,21 +50,12 @@ def from_universal(
 
 
 @kernel
-def from_clearnlp(
-    label: Ints32,
-    heads: Ints32,
-    verbal: Bools,
-    adposition: Bools,
-    be: Bools,
-    head: Ints32,
-    link: Ints32,
-    marker: Ints32,
-    predicate: Bools,
-) -> None:
+def from_clearnlp(label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools, be: Bools, parse: Links) -> None:
     """Fill head, link, marker and predicate from a ClearNLP parse (marker -1 and predicate False before).
 
     adposition : tokens that can mark a noun; never the object of another adposition, or heads would form a cycle.
     """
+    head, link, marker, predicate = parse
     n_tokens = label.shape[0]
     complement = np.full(n_tokens, -1, np.int32)
     existential = np.zeros(n_tokens, np.bool_)

@@ -15,8 +15,6 @@ from corefsample.syntax import _role_kernels
 from corefsample.syntax._codes import Label, Role, Upos
 from corefsample.syntax._schemes import SCHEMES, document_schemes
 
-__all__ = ["NeutralParse", "is_unparsed", "neutral_parse"]
-
 _SHARED = {
     Role.SUBJECT: "nsubj",
     Role.CLAUSE: "csubj csubjpass advcl ccomp xcomp",
@@ -167,6 +165,7 @@ def _parse(tokens: Tokens, scheme: str) -> NeutralParse:
     verbal = np.isin(upos, _VERBAL)
     head, link, role, governor = (np.empty(n_tokens, np.int32) for _ in range(4))
     marker, predicate = np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_)
+    parse = _role_kernels.Links(head, link, marker, predicate)
     if scheme == "clearnlp":
         # A dative is a noun (give him) or a preposition (give to him); prepositions are complements (from under it)
         # and conjuncts (in and around it) of others too.
@@ -176,8 +175,8 @@ def _parse(tokens: Tokens, scheme: str) -> NeutralParse:
         adposition |= labels == Label.PREPOSITION
         adposition &= labels != Label.PREPOSITION_OBJECT
         be = np.array([lemma.lower() == "be" for lemma in tokens.lemma], np.bool_)
-        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, head, link, marker, predicate)
+        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, parse)
     else:
-        _role_kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, head, link, marker, predicate)
+        _role_kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, parse)
     _role_kernels.share_roles(head, link, marker, predicate, governor, role)
     return NeutralParse(head, link, role, governor, marker, upos)

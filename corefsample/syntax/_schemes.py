@@ -15,8 +15,6 @@ from functools import cache, lru_cache
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-__all__ = ["SCHEMES", "Scheme", "document_schemes", "fitting_schemes", "scheme_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class Scheme:

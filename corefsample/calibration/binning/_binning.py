@@ -190,32 +190,24 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
 def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
     """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
     cells = np.empty(np.size(q), np.int32)
-    return cells, _fill_levels(q, y, n_samples, _kernels.whole_level_cells, _kernels.level_cells, cells)
+    return cells, _fill_levels(q, y, n_samples, _kernels.level_cells, cells)
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> Ints:
     """Count pairs by level and label: int64 (n_samples + 1, 2)."""
     counts = np.zeros(2 * (n_samples + 1), np.int64)
-    _fill_levels(q, y, n_samples, _kernels.count_whole_levels, _kernels.count_levels, counts)
+    _fill_levels(q, y, n_samples, _kernels.count_levels, counts)
     return counts.reshape(-1, 2)
 
 
 def _fill_levels(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
-    n_samples: int,
-    of_counts: Callable[..., bool],
-    of_shares: Callable[..., bool],
-    result: Ints | Ints32,
+    q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, fill: Callable[..., bool], result: Ints | Ints32
 ) -> Labels:
-    """Fill `result` by the kernel for whole numbers of samples or that for shares; return the labels."""
-    if np.asarray(q).dtype.kind in "iu":
-        predictions, labels = pair_arrays(q, y, dtype=np.int64)
-        good = of_counts(predictions, labels, n_samples, result)
-    else:
-        predictions, labels = pair_arrays(q, y)
-        good = of_shares(predictions, labels, float(n_samples), LEVEL_TOLERANCE, result)
-    if not good:
+    """Fill `result` by a kernel for shares of samples, given shares or whole numbers of samples; return the labels."""
+    whole = np.asarray(q).dtype.kind in "iu"
+    predictions, labels = pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
+    shares = predictions / n_samples if whole else predictions
+    if not fill(shares, labels, float(n_samples), LEVEL_TOLERANCE, result):
         require_levels(predictions, labels, n_samples)
     return labels
 

@@ -228,18 +228,6 @@ def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, count
 
 
 @kernel
-def count_whole_levels(levels: Ints, y: Labels, n_samples: int, counts: Ints) -> bool:
-    """Count pairs by level and label as `count_levels` does, the levels given as whole numbers."""
-    good = True
-    for i in range(levels.shape[0]):
-        k, label = levels[i], y[i]
-        fine = (k >= 0) & (k <= n_samples) & ((label == 0) | (label == 1))
-        good &= fine
-        counts[2 * (k if fine else 0) + np.int64(label == 1)] += 1
-    return good
-
-
-@kernel
 def adaptive_cell_ends(counts: Ints, bin_size: int, n_bins: int, ends: Ints) -> int:
     """Fill `ends` with cells as `adaptive_ends` does with pairs, those of one cell being tied; counts are positive."""
     n = 0
@@ -268,21 +256,7 @@ def level_cells(q: Floats, y: Labels, n_samples: float, tolerance: float, cells:
     """Level of each pair, from its prediction; False if a q or a y breaks its rule."""
     good = True
     for i in range(q.shape[0]):
-        p, label = q[i], y[i]
-        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
-        k = np.int64(p * n_samples + 0.5) if fine else 0
-        good &= fine & (abs(p - k / n_samples) <= tolerance)
-        cells[i] = k
-    return good
-
-
-@kernel
-def whole_level_cells(levels: Ints, y: Labels, n_samples: int, cells: Ints32) -> bool:
-    """Level of each pair, given as a whole number; False if a level or a y breaks its rule."""
-    good = True
-    for i in range(levels.shape[0]):
-        k, label = levels[i], y[i]
-        fine = (k >= 0) & (k <= n_samples) & ((label == 0) | (label == 1))
-        good &= fine
-        cells[i] = k if fine else 0
+        cell = _level_cell(q[i], y[i], n_samples, tolerance)
+        good &= cell >= 0
+        cells[i] = max(cell, 0) >> 1
     return good

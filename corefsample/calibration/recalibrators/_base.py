@@ -114,18 +114,6 @@ class FittedModel:
             raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {found}", parameter="text")
         return model
 
-    def _check_fit(self) -> None:
-        """Raise if loaded attributes cannot come from a fit."""
-
-    def _require_curve(self, positions: str, extra: int) -> None:
-        """Raise unless an attribute is a rising array in [0, 1] with `extra` more entries than `values_` in [0, 1]."""
-        rising, values = (predictions(name, getattr(self, name)) for name in (positions, "values_"))
-        if values.shape[0] == 0 or rising.shape[0] != values.shape[0] + extra:
-            rule = f"must have {extra} more entries than values_ ({values.shape[0]})"
-            raise ParameterError(f"{rule}, got {rising.shape[0]}", parameter=positions)
-        if (np.diff(rising) < 0.0).any():
-            raise ParameterError(f"must be increasing, got {_checks.shown(rising.tolist())}", parameter=positions)
-
 
 def _plain(value: Any) -> Any:
     if isinstance(value, FittedModel):
@@ -162,11 +150,6 @@ def _restored_model(content: Mapping[str, Any]) -> FittedModel:
     model = kind(**parameters)
     for name, value in fitted.items():
         setattr(model, name, value)
-    if fitted:
-        try:
-            model._check_fit()
-        except ParameterError as error:
-            raise error.at(kind.__name__) from error
     return model
 
 

@@ -102,9 +102,6 @@ class HistogramBinning(Recalibrator):
     def _predict(self, q: Floats) -> Floats:
         return self.values_[bin_index(self.edges_, q)]
 
-    def _check_fit(self) -> None:
-        self._require_curve("edges_", extra=1)
-
 
 class ScalingBinning(Recalibrator):
     """A scaling function fitted to one part of the pairs, averaged within equal-mass bins of the other part.
@@ -173,9 +170,6 @@ class ScalingBinning(Recalibrator):
 
     def _predict(self, q: Floats) -> Floats:
         return self.values_[bin_index(self.edges_, self.scaler_._predict(q))]
-
-    def _check_fit(self) -> None:
-        self._require_curve("edges_", extra=1)
 
 
 def _split(pairs: Pairs, share: float, seed: int) -> Bools:

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.calibration.binning import Pairs, isotonic_blocks, pooled
 from corefsample.calibration.recalibrators._base import Recalibrator, fixed
@@ -51,9 +50,6 @@ class IsotonicRecalibration(Recalibrator):
 
     def _predict(self, q: Floats) -> Floats:
         return np.asarray(np.interp(q, self.q_, self.values_))
-
-    def _check_fit(self) -> None:
-        self._require_curve("q_", extra=0)
 
 
 class PlattScaling(Recalibrator):
@@ -107,10 +103,6 @@ class PlattScaling(Recalibrator):
         from scipy.special import expit
 
         return np.asarray(expit(self.slope_ * _log_odds(q) + self.intercept_))
-
-    def _check_fit(self) -> None:
-        _checks.finite("slope_", self.slope_)
-        _checks.finite("intercept_", self.intercept_)
 
 
 def _log_odds(q: Floats) -> Floats:

@@ -100,11 +100,6 @@ class TemperatureScaling(FittedModel):
         probs /= probs.sum(axis=1, keepdims=True)
         return np.asarray(probs)
 
-    def _check_fit(self) -> None:
-        _checks.above_zero("temperature_", self.temperature_)
-        if not isinstance(self.at_bound_, bool):
-            raise ParameterError(f"must be true or false, got {self.at_bound_!r}", parameter="at_bound_")
-
 
 def _best_temperature(scores: Floats, gold: Ints, weights: Floats, lowest: float, highest: float) -> tuple[float, bool]:
     """Most likely temperature for scores whose rows have a maximum of 0, and whether it is at a bound."""

@@ -15,8 +15,6 @@ from typing import Literal
 from corefsample._checks import shown
 from corefsample.errors import ParameterHint
 
-__all__ = ["ON_FAULT", "Bracket", "DocumentFaultError", "Found", "MentionCollector", "OnFault", "Place"]
-
 OnFault = Literal["skip", "refuse"]
 ON_FAULT = ("skip", "refuse")
 _RULES = {

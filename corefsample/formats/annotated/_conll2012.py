@@ -34,8 +34,6 @@ from corefsample.formats.annotated._conll2012_reading import COLUMNS, document_n
 from corefsample.formats.annotated._stream import AnnotatedStream
 from corefsample.formats.annotated._writing import Written, layout, write_annotated
 
-__all__ = ["read_conll2012", "write_conll2012"]
-
 _MISSING = {"named_entity": "*"}
 
 

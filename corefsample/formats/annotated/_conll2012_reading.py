@@ -14,8 +14,6 @@ from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError,
 from corefsample.formats.annotated._penn_trees import Constituent, head_of, sentence_tree, universal_tag
 from corefsample.formats.annotated._stream import Lines
 
-__all__ = ["COLUMNS", "document_name", "split_conll2012"]
-
 COLUMNS = ("xpos", "parse_bit", "predicate_lemma", "frameset", "sense", "speaker", "named_entity")
 _WORD, _FIRST = 3, 4  # columns of the word, and of the first of COLUMNS; arguments of predicates follow the last
 _FEWEST = 5

@@ -14,8 +14,6 @@ from corefsample.documents import FIELDS, STRING_COLUMNS, SentenceNotes, Tokens
 from corefsample.formats.annotated._brackets import DocumentFaultError, Place
 from corefsample.formats.annotated._stream import Lines
 
-__all__ = ["COMMENT", "META", "NEWDOC", "ConlluRows", "blocks", "metadata_name"]
-
 META = "meta::"
 NEWDOC = re.compile(r"#\s*newdoc(?:\s+id\s*=\s?(.*))?\s*")
 COMMENT = re.compile(r"#\s*([^=]*?)\s*=\s?(.*)")

@@ -11,8 +11,6 @@ from corefsample.documents import AnnotatedDocument, SentenceNotes, Tokens
 from corefsample.errors import ParameterError
 from corefsample.formats.annotated._conllu_reading import META, metadata_name
 
-__all__ = ["conllu_lines", "node_numbers"]
-
 
 def node_numbers(document: AnnotatedDocument) -> list[int]:
     """For each token, the words and empty nodes of the document before it."""

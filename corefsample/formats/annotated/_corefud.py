@@ -32,8 +32,6 @@ from corefsample.formats.annotated._corefud_writing import CorefudLines
 from corefsample.formats.annotated._stream import AnnotatedStream
 from corefsample.formats.annotated._writing import Written, write_annotated
 
-__all__ = ["DATE_KEYS", "read_corefud", "write_corefud"]
-
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
 
 

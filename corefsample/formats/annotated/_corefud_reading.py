@@ -18,16 +18,6 @@ from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError,
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
 from corefsample.formats.annotated._stream import Lines
 
-__all__ = [
-    "DEFAULT_FIELDS",
-    "IDS",
-    "CorefudOptions",
-    "attribute_name",
-    "fault_of_fields",
-    "require_fields",
-    "split_corefud",
-]
-
 DEFAULT_FIELDS = "eid-etype-head-other"
 IDS = ("eid", "GRP")
 _DECLARATION = "global.Entity"

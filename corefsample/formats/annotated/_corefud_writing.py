@@ -15,8 +15,6 @@ from corefsample.formats.annotated._conllu_writing import conllu_lines, node_num
 from corefsample.formats.annotated._corefud_reading import DEFAULT_FIELDS, IDS, attribute_name, require_fields
 from corefsample.formats.annotated._writing import layout
 
-__all__ = ["CorefudLines"]
-
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
 _MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Constituent", "head_of", "sentence_tree", "universal_tag"]
-
 _BIT = re.compile(r"\(([^()*\s]*)|(\*)|(\))")
 _NOMINAL = frozenset({"NP", "NX", "NML", "NAC", "WHNP", "QP"})
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX"})

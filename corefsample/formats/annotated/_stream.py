@@ -11,8 +11,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import FileSeries, LineReader, PathLike, SeenIds, input_paths
 from corefsample.formats.annotated._brackets import DocumentFaultError
 
-__all__ = ["AnnotatedStream", "Lines", "RawDocument"]
-
 Lines = list[tuple[int, str]]  # number from 1, and text
 
 

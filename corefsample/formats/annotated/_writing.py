@@ -13,8 +13,6 @@ from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files import PathLike, new_text_file
 from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 
-__all__ = ["TokenBrackets", "Written", "kept_mentions", "layout", "write_annotated"]
-
 _WRITABLE = {
     "crossing_sentences": "lie in one sentence",
     "crossing_mentions": "not cross another mention of its entity",

@@ -12,8 +12,6 @@ import msgspec
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 
-__all__ = ["non_finite", "repeated_key", "require_json"]
-
 _LONGEST = 80  # characters of a path in a message
 
 

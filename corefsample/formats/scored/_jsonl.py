@@ -30,8 +30,6 @@ from corefsample.errors import ParameterHint
 from corefsample.files import LineReader, open_output
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
-__all__ = ["JsonLinesReader", "json_lines_writer"]
-
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {

@@ -14,8 +14,6 @@ from corefsample.documents import SCHEMA, STRING_COLUMNS, VERSION, DocumentBatch
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress
 
-__all__ = ["ParquetReader", "ParquetWriter", "abandon"]
-
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _BATCH_BYTES = 32 * 2**20  # decoded

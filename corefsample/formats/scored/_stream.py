@@ -11,8 +11,6 @@ from corefsample.files import FileSeries, PathLike, SeenIds, input_paths
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
-__all__ = ["SUFFIXES", "DocumentStream", "read_documents"]
-
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 
 R = TypeVar("R")

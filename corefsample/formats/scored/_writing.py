@@ -26,8 +26,6 @@ from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
-__all__ = ["QuarantineFile", "convert", "quarantine_file", "write_documents"]
-
 _QUARANTINE = ".quarantine.jsonl"
 
 

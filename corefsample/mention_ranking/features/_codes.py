@@ -11,9 +11,6 @@ from typing import Any
 
 from corefsample.syntax import numbered
 
-__all__ = ["Atom", "Column", "Fact", "Gender", "Kind", "Meaning", "Number", "PairAtom", "feature_codes"]
-
-
 # Kinds of pronouns and articles.
 Kind = numbered(
     "NONE PERSONAL POSSESSIVE REFLEXIVE DEMONSTRATIVE RELATIVE INDEFINITE DEFINITE_ARTICLE INDEFINITE_ARTICLE "

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from corefsample.mention_ranking.features._codes import Gender, Kind, Number
 
-__all__ = ["LISTED", "PRONOUNS", "by_features"]
-
 Grammar = tuple[int, int, int, int]  # kind, person, number, gender
 _S, _P, _U = Number.SINGULAR, Number.PLURAL, Number.UNKNOWN
 # Words, kind, person, number, gender.

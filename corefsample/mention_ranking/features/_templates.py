@@ -38,8 +38,6 @@ from corefsample._arrays import Ints32, Words32
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import _codes as codes
 
-__all__ = ["DEFAULT_TEMPLATES", "CompiledTemplates", "TemplateSet"]
-
 _MOST_ATOMS = 4  # of one side of a template
 _MOST_PAIR_ATOMS = 2
 _BEST = {"best.match": codes.BEST_MATCH, "best.near": codes.BEST_NEAR}

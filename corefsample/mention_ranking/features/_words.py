@@ -23,8 +23,6 @@ from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Me
 from corefsample.mention_ranking.features._grammar import LISTED, PRONOUNS, Grammar, by_features
 from corefsample.syntax import UPOS
 
-__all__ = ["word_hash", "word_lists", "word_lists_hash", "word_table"]
-
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
 _NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}

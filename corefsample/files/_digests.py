@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["SeenIds", "id_digest"]
+from corefsample.files._paths import PathLike
 
 
 def id_digest(identifier: str) -> bytes:
@@ -24,3 +24,9 @@ class SeenIds:
         is_new = digest not in self._digests
         self._digests.add(digest)
         return is_new
+
+
+def sha256(path: PathLike) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
