@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning import ReliabilityBins, Result
 from corefsample.calibration.measures import IntervalKind
+from corefsample.calibration.tags._groups import Convention, require_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,13 +29,14 @@ class GroupErrors(Result):
     n
         int64 (n_groups,): number of scores.
     error
-        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN for a group without a score.
+        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN for a group without a score (with "kranzlein2021":
+        without one below 1).
     lower, upper
         float64 (n_groups,) in [0, 1]: ends of its confidence interval; NaN without an interval, and for a bootstrap
         of scores from a single document.
     bins
         The group's bins, or None.
-    level, interval
+    level, interval, convention
         The options.
     n_unseen_tags, n_unseen_scores
         Number of tags that did not occur in training, which belong to the last group, and of their scores.
@@ -52,8 +54,13 @@ class GroupErrors(Result):
     bins: tuple[ReliabilityBins | None, ...]
     level: float
     interval: IntervalKind | None
+    convention: Convention
     n_unseen_tags: int
     n_unseen_scores: int
+
+    def of(self, group: int) -> float:
+        """Error of one group; raise if there is no such group."""
+        return float(self.error[require_group(group, self.group.shape[0]) - 1])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a group.

@@ -1,10 +1,21 @@
 """Calibration error of tagsets too sparse to measure each tag separately: of all tags, of frequency groups, of tags.
 
-SMCE pools the scores of all tags (eq. 2 of the paper), GMCE those of one group of similar frequency (eq. 3). The
-threshold is applied once, before any recalibration.
+SMCE pools the scores of all tags (eq. 2 of the paper), GMCE those of one group of similar frequency (eq. 3). Both take
+`convention`: "default" bins like the rest of this package; "kranzlein2021" bins like the code published with the paper,
+for comparison with its figures. The differences:
 
-Bins and groups are those of this package. The code published with the paper differs: a tie at an edge goes to its upper
-bin, a score of 1 belongs to no bin, and a group that a frequent tag overfills leaves less for the later ones.
+- Ties and odd sizes: equal scores share a bin under both. By default a bin ends with the score at or below which its
+  share of the scores lies, together with all equal scores. There, a bin is [lo, hi) by value and begins with the score
+  at position int(i n / B) of the sorted scores, together with all equal scores: a tie at an edge goes to the upper bin
+  instead of the lower one, and with odd numbers the lower bin is the smaller one instead of the larger.
+- A score of 1: by default it belongs to the last bin. There, the last bin ends below 1, so such a score is counted in n
+  but belongs to no bin: a certain and wrong tag costs nothing, and the error of the rest is diluted.
+- The last bin: by default bins may also be requested by size, and a short last bin joins the one before it. There, only
+  their number can be requested, and no bins are joined.
+- Groups: see `tag_frequency_groups`.
+- Intervals: by default yes; there, none.
+
+The threshold is the same: scores at or above it are used, and it is applied once, before any recalibration.
 
 References
 ----------
@@ -13,15 +24,14 @@ Kranzlein, Liu & Schneider (2021), "Making heads and tails of models with margin
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from corefsample.calibration.measures import CalibrationError, IntervalKind, calibration_error
+from corefsample.calibration.measures import IntervalKind
 from corefsample.calibration.tags._errors import GroupErrors, TagErrors
-from corefsample.calibration.tags._groups import TagGroups
-from corefsample.calibration.tags._measure import N_BINS, error_rows
+from corefsample.calibration.tags._groups import Convention, TagGroups
+from corefsample.calibration.tags._measure import SharedError, TagMeasure
 from corefsample.calibration.tags._scores import TagScores
+from corefsample.errors import ParameterError
 
 
 def shared_calibration_error(
@@ -29,12 +39,13 @@ def shared_calibration_error(
     *,
     n_bins: int | None = None,
     bin_size: int | None = None,
+    convention: Convention = "default",
     debiased: bool = False,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
-) -> CalibrationError:
+) -> SharedError:
     """Shared marginal calibration error (SMCE): the scores of all tags pooled, RMS over adaptive bins.
 
     Parameters
@@ -43,6 +54,8 @@ def shared_calibration_error(
         Scores at or above the threshold, with or without documents.
     n_bins, bin_size
         Adaptive bins, as of `bin_pairs`, at most one of the two; by default 10 bins.
+    convention
+        "default" or "kranzlein2021" (see above), which allows `n_bins` only and no interval.
     debiased
         Subtract the sampling variance of the bins.
     interval, level, n_resamples, seed
@@ -51,7 +64,8 @@ def shared_calibration_error(
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or there are fewer scores than requested bins.
+        If an option breaks its rule, there are fewer scores than requested bins, or ("kranzlein2021") no score is
+        below 1.
 
     References
     ----------
@@ -64,10 +78,12 @@ def shared_calibration_error(
     >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
     """
-    options = _options(
-        bin_size, n_bins, debiased=debiased, interval=interval, level=level, n_resamples=n_resamples, seed=seed
-    )
-    return calibration_error(tag_scores.scores, tag_scores.labels, documents=tag_scores.documents, **options)
+    measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
+    found = measure.error(tag_scores.scores, tag_scores.labels, tag_scores.documents)
+    if found is None:
+        rule = "must hold a score below 1 with convention='kranzlein2021'"
+        raise ParameterError(f"{rule}, got {tag_scores.n} of 1", parameter="tag_scores")
+    return found
 
 
 def grouped_calibration_errors(
@@ -76,6 +92,7 @@ def grouped_calibration_errors(
     *,
     n_bins: int | None = None,
     bin_size: int | None = None,
+    convention: Convention = "default",
     debiased: bool = False,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
@@ -90,7 +107,7 @@ def grouped_calibration_errors(
         Scores at or above the threshold, with or without documents.
     groups
         From `tag_frequency_groups`. Tags that did not occur in training belong to the last group.
-    n_bins, bin_size, debiased, interval, level, n_resamples, seed
+    n_bins, bin_size, convention, debiased, interval, level, n_resamples, seed
         As of `shared_calibration_error`, for each group.
 
     Raises
@@ -110,9 +127,7 @@ def grouped_calibration_errors(
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
     array([0.067, 0.067])
     """
-    options = _options(
-        bin_size, n_bins, debiased=debiased, interval=interval, level=level, n_resamples=n_resamples, seed=seed
-    )
+    measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
     group_of_tag = groups.of(tag_scores.tag_names) - 1
     place = group_of_tag[tag_scores.codes]
     shares = groups.shares
@@ -120,7 +135,7 @@ def grouped_calibration_errors(
     firsts, ends = (np.searchsorted(groups.group, number, side=side) for side in ("left", "right"))
     scored = np.unique(tag_scores.codes)
     unseen = ~groups.in_training(tag_scores.tag_names)
-    rows = error_rows(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}", options)
+    rows = measure.rows(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}")
     return GroupErrors(
         group=number,
         n_tags=ends - firsts,
@@ -130,6 +145,8 @@ def grouped_calibration_errors(
         n=np.bincount(place, minlength=groups.n_groups),
         **rows._asdict(),
         level=level,
+        interval=measure.kind(tag_scores.documents),
+        convention=convention,
         n_unseen_tags=int(unseen[scored].sum()),
         n_unseen_scores=int(unseen[tag_scores.codes].sum()),
     )
@@ -177,12 +194,10 @@ def tag_calibration_errors(
     0   N  3       2  0.067
     1   V  3       1  0.067
     """
-    options = _options(
-        bin_size, None, debiased=debiased, interval=interval, level=level, n_resamples=n_resamples, seed=seed
-    )
+    measure = TagMeasure(bin_size, None, "default", debiased, interval, level, n_resamples, seed)
     scored, place = np.unique(tag_scores.codes, return_inverse=True)
     names = tuple(tag_scores.tag_names[code] for code in scored.tolist())
-    rows = error_rows(tag_scores, place, len(names), lambda code: f"tag {names[code]!r}", options)
+    rows = measure.rows(tag_scores, place, len(names), lambda code: f"tag {names[code]!r}")
     n = np.bincount(place)
     n_gold = np.bincount(place, tag_scores.labels)
     return TagErrors(
@@ -196,10 +211,5 @@ def tag_calibration_errors(
         upper=rows.upper,
         n_bins=np.array([0 if bins is None else bins.n_bins for bins in rows.bins]),
         level=level,
-        interval=rows.interval,
+        interval=measure.kind(tag_scores.documents),
     )
-
-
-def _options(bin_size: int | None, n_bins: int | None, **others: Any) -> dict[str, Any]:
-    """Options of `calibration_error`: by default 10 bins."""
-    return {"bin_size": bin_size, "n_bins": N_BINS if bin_size is None and n_bins is None else n_bins, **others}

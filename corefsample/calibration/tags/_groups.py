@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,13 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.calibration.binning import Result, coded, in_order
+from corefsample.calibration.tags import _kranzlein
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Convention = Literal["default", "kranzlein2021"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,11 +34,17 @@ class TagGroups(Result):
         float64 (n_tags,): count of each in training, non-increasing.
     group
         int64 (n_tags,): group of each, from 1 to n_groups, non-decreasing.
+    requested_n_groups
+        The requested number of groups.
+    convention
+        "default" or "kranzlein2021".
     """
 
     tags: tuple[Any, ...]
     frequencies: Floats
     group: Ints
+    requested_n_groups: int
+    convention: Convention
 
     @property
     def n_groups(self) -> int:
@@ -68,6 +77,11 @@ class TagGroups(Result):
         known = set(self.tags)
         return np.array([name in known for name in names], np.bool_)[codes]
 
+    def tags_of(self, group: int) -> tuple[Any, ...]:
+        """The tags of one group, by descending frequency; raise if there is no such group."""
+        number = require_group(group, self.n_groups)
+        return tuple(tag for tag, place in zip(self.tags, self.group.tolist(), strict=True) if place == number)
+
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a tag: tag, group, frequency, share."""
         import pandas as pd
@@ -76,13 +90,28 @@ class TagGroups(Result):
         return pd.DataFrame({"tag": list(self.tags), **columns})
 
 
-def tag_frequency_groups(frequencies: Mapping[Any, float], *, n_groups: int = 5) -> TagGroups:
+def require_group(group: object, n_groups: int) -> int:
+    """Return the number of a group, or raise."""
+    number = _checks.whole("group", group, 1)
+    _checks.at_most("group", number, n_groups)
+    return number
+
+
+def tag_frequency_groups(
+    frequencies: Mapping[Any, float], *, n_groups: int = 5, convention: Convention = "default"
+) -> TagGroups:
     """Group tags of similar frequency, so that rare ones have enough scores together to be measured and recalibrated.
 
-    Tags are ordered by descending frequency, those of equal frequency by name, and a group closes with the tag that
-    fills it: it then has at least its equal share of the remaining mass, which is the mass outside closed groups,
-    divided by the number of groups left. There are always exactly `n_groups` groups, none empty, however frequent the
-    first tags are, and the order of the mapping cannot change them.
+    Tags are ordered by descending frequency, and a group closes with the tag that fills it.
+
+    - "default": a group is full when it has at least its equal share of the remaining mass: the mass outside closed
+      groups, divided by the number of groups left. Tags of equal frequency are ordered by name. There are always
+      exactly `n_groups` groups, none empty, however frequent the first tags are, and the order of the mapping cannot
+      change them.
+    - "kranzlein2021": as in the code of that paper. A group is full when its share of the total mass is above
+      1 / n_groups (the paper says "at least"), and the next one starts again from 0, so the excess of a frequent tag
+      is missing from the later groups: the last ones may be small, or empty and left out. Tags of equal frequency keep
+      the order of the mapping.
 
     Parameters
     ----------
@@ -90,7 +119,9 @@ def tag_frequency_groups(frequencies: Mapping[Any, float], *, n_groups: int = 5)
         Gold counts of the tags in training, such as a `collections.Counter` of them; 0 for a possible tag
         that never occurred, which goes to the last group.
     n_groups
-        Number of groups, at most the number of tags of positive frequency.
+        Number of groups; with the default convention at most the number of tags of positive frequency.
+    convention
+        "default" or "kranzlein2021".
 
     Returns
     -------
@@ -109,15 +140,22 @@ def tag_frequency_groups(frequencies: Mapping[Any, float], *, n_groups: int = 5)
     Examples
     --------
     >>> counts = {"N": 12, "V": 2, "A": 2, "R": 2, "X": 2}
-    >>> groups = tag_frequency_groups(counts, n_groups=4)
-    >>> dict(zip(groups.tags, groups.group.tolist(), strict=True))
-    {'N': 1, 'A': 2, 'R': 2, 'V': 3, 'X': 4}
+    >>> [tag_frequency_groups(counts, n_groups=4).tags_of(group) for group in (1, 2, 3, 4)]
+    [('N',), ('A', 'R'), ('V',), ('X',)]
+    >>> old = tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021")
+    >>> [old.tags_of(group) for group in range(1, old.n_groups + 1)]  # the fourth would be empty
+    [('N',), ('V', 'A', 'R'), ('X',)]
     """
+    _checks.choice("convention", convention, get_args(Convention))
     n_wanted = _checks.whole("n_groups", n_groups, 1)
     counts = _checked_frequencies(frequencies)
-    items = sorted(((tag, counts[tag]) for tag in in_order("frequencies", counts)), key=lambda item: -item[1])  # stable
+    names: Iterable[Any] = counts if convention == "kranzlein2021" else in_order("frequencies", counts)
+    items = sorted(((tag, counts[tag]) for tag in names), key=lambda item: -item[1])  # stable
+    make_groups = _kranzlein.frequency_groups if convention == "kranzlein2021" else _groups_of_remaining_mass
     values = [count for _, count in items]
-    return TagGroups(tuple(tag for tag, _ in items), np.array(values), _groups_of_remaining_mass(values, n_wanted))
+    return TagGroups(
+        tuple(tag for tag, _ in items), np.array(values), make_groups(values, n_wanted), n_wanted, convention
+    )
 
 
 def _checked_frequencies(frequencies: Mapping[Any, float]) -> dict[Any, float]:

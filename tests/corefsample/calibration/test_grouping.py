@@ -1,4 +1,4 @@
-"""Errors of sparse tagsets against plain loops, by hand, and by their properties."""
+"""Errors of sparse tagsets against plain loops, by hand, and by their properties, under both conventions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from references.calibration_recalibrators_and_tags import (
     bins_by_number,
     equal_groups,
+    kranzlein_error,
+    kranzlein_groups,
     mean,
     rms,
 )
@@ -44,10 +46,7 @@ def taken(content: list[Row], threshold: float = 0.0, **options: Any) -> TagScor
 
 
 def groups_of(found: TagGroups) -> list[list[str]]:
-    return [
-        [tag for tag, place in zip(found.tags, found.group.tolist(), strict=True) if place == group]
-        for group in range(1, found.n_groups + 1)
-    ]
+    return [list(found.tags_of(group)) for group in range(1, found.n_groups + 1)]
 
 
 def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -178,6 +177,12 @@ def test_default_groups_are_those_of_the_reference(found: dict[str, int], n_grou
     assert groups_of(tag_frequency_groups(found, n_groups=n_groups)) == equal_groups(found, n_groups)
 
 
+@given(counts, st.integers(1, 5))
+def test_groups_of_the_2021_code_are_those_of_the_reference(found: dict[str, int], n_groups: int) -> None:
+    groups = tag_frequency_groups(found, n_groups=n_groups, convention="kranzlein2021")
+    assert groups_of(groups) == kranzlein_groups(found, n_groups)
+
+
 @given(counts, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_default_groups_have_the_requested_number_in_any_order_of_the_mapping(
     found: dict[str, int], n_groups: int, random: Any
@@ -192,21 +197,28 @@ def test_default_groups_have_the_requested_number_in_any_order_of_the_mapping(
     assert (np.diff(one.frequencies) <= 0).all()
 
 
-def test_an_exact_share_closes_a_group() -> None:
-    # Three tags of 5 in three groups, each exactly a third: "at least" closes each.
+def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> None:
+    # Three tags of 5 in three groups, each exactly a third: "at least" closes each; "above" lets b in with a.
     frequencies = {"a": 5, "b": 5, "c": 5}
     assert groups_of(tag_frequency_groups(frequencies, n_groups=3)) == [["a"], ["b"], ["c"]]
+    old = tag_frequency_groups(frequencies, n_groups=3, convention="kranzlein2021")
+    assert groups_of(old) == [["a", "b"], ["c"]]
+    assert (old.n_groups, old.requested_n_groups) == (2, 3)
 
 
-def test_what_a_heavy_tag_takes_beyond_its_share_is_not_missing_from_later_groups() -> None:
-    # 12 + 2 + 2 + 2 + 2 = 20 in four groups, 5 each: a; 8 left for 3 groups, 2.67 each: {b, c}; 4 left for 2: {d}, {e}.
+def test_what_a_heavy_tag_takes_beyond_its_share_is_missing_from_later_groups_of_the_2021_code_alone() -> None:
+    # 12 + 2 + 2 + 2 + 2 = 20 in four groups. There: above 5 each: {a} 12, {b, c, d} 6, {e} 2, and nothing.
+    # Default: a; 8 left for 3 groups, 2.67 each: {b, c}; 4 left for 2: {d}, {e}.
     frequencies = {"a": 12, "b": 2, "c": 2, "d": 2, "e": 2}
     assert groups_of(tag_frequency_groups(frequencies, n_groups=4)) == [["a"], ["b", "c"], ["d"], ["e"]]
+    old = tag_frequency_groups(frequencies, n_groups=4, convention="kranzlein2021")
+    assert groups_of(old) == [["a"], ["b", "c", "d"], ["e"]]
 
 
-def test_tags_of_equal_frequency_go_by_name() -> None:
+def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping() -> None:
     frequencies = {"z": 1, "a": 1}
     assert tag_frequency_groups(frequencies, n_groups=2).tags == ("a", "z")
+    assert tag_frequency_groups(frequencies, n_groups=2, convention="kranzlein2021").tags == ("z", "a")
 
 
 def test_a_tag_that_training_did_not_have_is_in_the_last_group() -> None:
@@ -233,6 +245,15 @@ def test_a_table_of_tags_tells_group_and_share() -> None:
         "frequency": [3.0, 1.0],
         "share": [0.75, 0.25],
     }
+
+
+@pytest.mark.parametrize("group", [0, 3, -1, 1.0, True, "1"])
+def test_an_unknown_group_raises(group: Any) -> None:
+    groups = tag_frequency_groups({"a": 1, "b": 1}, n_groups=2)
+    errors = grouped_calibration_errors(taken([(0.5, 1, "a")]), groups, n_bins=1, interval=None)
+    for method in (groups.tags_of, errors.of):
+        with pytest.raises(ParameterError, match=r"group must be (a whole number of at least 1|at most 2), got"):
+            method(group)
 
 
 @pytest.mark.parametrize(
@@ -263,51 +284,85 @@ def test_the_shared_error_pools_all_tags(content: list[Row], n_bins: int) -> Non
     found = shared_calibration_error(taken(content), n_bins=n_bins, interval=None)
     bins = bins_by_number([(q, float(y), 1.0) for q, y, _ in content], n_bins)
     assert found.estimate == pytest.approx(rms(bins, len(content)), abs=1e-12)
-    assert (found.n_pairs, found.n_bins) == (len(content), len(bins))
+    assert (found.n, found.n_in_no_bin, found.bins.n_bins) == (len(content), 0, len(bins))
+
+
+@given(rows, st.integers(1, 12))
+def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: list[Row], n_bins: int) -> None:
+    q, y = [row[0] for row in content], [row[1] for row in content]
+    if min(q) == 1.0:
+        with pytest.raises(
+            ParameterError, match="tag_scores must hold a score below 1 with convention='kranzlein2021'"
+        ):
+            shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
+        return
+    found = shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
+    assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
+    assert found.n_in_no_bin == q.count(1.0)
+    assert (found.lower, found.upper, found.interval) == (None, None, None)
 
 
 @few
-@given(rows, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any) -> None:
+@given(rows, st.randoms(use_true_random=False), st.sampled_from(["default", "kranzlein2021"]))
+def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any, convention: Any) -> None:
     content = [*content, (0.5, 1, "a")]
     shuffled = list(content)
     random.shuffle(shuffled)
-    one, other = (shared_calibration_error(taken(each), n_bins=2, interval=None) for each in (content, shuffled))
+    one, other = (
+        shared_calibration_error(taken(each), n_bins=2, convention=convention, interval=None)
+        for each in (content, shuffled)
+    )
     assert one.estimate == pytest.approx(other.estimate, abs=1e-15)
     assert one.bins.n.tolist() == other.bins.n.tolist()
 
 
-def test_ties_and_a_score_of_1_as_derived_by_hand() -> None:
+def test_conventions_differ_at_ties_and_at_1_as_derived_by_hand() -> None:
     # Scores .1 .2 .2 .8 1 with labels 0 0 1 1 1, two bins.
-    # The first bin ends with the first score at or below which 2.5 scores lie, .2, and its tie:
+    # 2021: edges 0, sorted[int(5/2)] = .2, 1. Bins {.1}, {.2 .2 .8}, and 1 in none:
+    #   (1 * .1^2 + 3 * (.4 - 2/3)^2) / 5 = (.01 + .213333) / 5 = .0446667.
+    # Default: the first bin ends with the first score at or below which 2.5 scores lie, .2, and its tie:
     #   {.1 .2 .2}, {.8 1}: (3 * (1/6 - 1/3)^2 + 2 * (.9 - 1)^2) / 5 = (.083333 + .02) / 5 = .0206667.
     found = TagScores.from_arrays([0.1, 0.2, 0.2, 0.8, 1.0], [0, 0, 1, 1, 1], list("abcde"))
+    old = shared_calibration_error(found, n_bins=2, convention="kranzlein2021")
+    assert old.estimate == pytest.approx(math.sqrt(0.67 / 15), abs=1e-12)
+    assert (old.bins.n.tolist(), old.n_in_no_bin, old.n) == ([1, 3], 1, 5)
     new = shared_calibration_error(found, n_bins=2)
     assert new.estimate == pytest.approx(math.sqrt(0.31 / 15), abs=1e-12)
     assert new.bins.n.tolist() == [3, 2]
 
 
-def test_an_edge_score_goes_to_the_lower_bin() -> None:
+def test_a_certain_but_wrong_tag_costs_nothing_in_the_2021_code() -> None:
+    # Four scores of 1, all wrong, and one of .5, half right by itself: off by .5 in 1 of 5, sqrt(.05).
+    found = TagScores.from_arrays([1.0, 1.0, 1.0, 1.0, 0.5], [0, 0, 0, 0, 1], list("aaaab"))
+    assert shared_calibration_error(found, n_bins=1, convention="kranzlein2021").estimate == pytest.approx(0.05**0.5)
+    assert shared_calibration_error(found, n_bins=1).estimate == pytest.approx(0.9 - 0.2)
+
+
+def test_an_edge_score_with_its_ties_goes_up_in_the_2021_code_and_down_by_default() -> None:
     found = TagScores.from_arrays([0.1, 0.2, 0.4, 0.6, 0.7], [0] * 5, ["a"] * 5)  # 5 scores in 2 bins
+    assert shared_calibration_error(found, n_bins=2, convention="kranzlein2021").bins.n.tolist() == [2, 3]
     assert shared_calibration_error(found, n_bins=2).bins.n.tolist() == [3, 2]
 
 
 @few
-@given(rows)
-def test_each_group_has_the_error_of_its_own_scores(content: list[Row]) -> None:
+@given(rows, st.sampled_from(["default", "kranzlein2021"]))
+def test_each_group_has_the_error_of_its_own_scores(content: list[Row], convention: Any) -> None:
     groups = tag_frequency_groups({"a": 8, "b": 4, "c": 2}, n_groups=3)  # d is unseen, so in group 3
     if all(tag == "d" for _, _, tag in content):
         return
-    found = grouped_calibration_errors(taken(content), groups, n_bins=1, interval=None)
+    found = grouped_calibration_errors(taken(content), groups, n_bins=1, convention=convention, interval=None)
     for group, tags in ((1, "a"), (2, "b"), (3, "cd")):
         mine = [(q, y) for q, y, tag in content if tag in tags]
         assert found.n[group - 1] == len(mine)
         assert found.n_tags_scored[group - 1] == len({tag for _, _, tag in content if tag in tags})
-        if not mine:
-            assert math.isnan(found.error[group - 1])
+        if not mine or (convention == "kranzlein2021" and min(q for q, _ in mine) == 1.0):
+            assert math.isnan(found.of(group))
+        elif convention == "kranzlein2021":
+            expected = kranzlein_error([q for q, _ in mine], [y for _, y in mine], 1)
+            assert found.of(group) == pytest.approx(expected, abs=1e-12)
         else:
             expected = abs(mean([q for q, _ in mine]) - mean([y for _, y in mine]))
-            assert found.error[group - 1] == pytest.approx(expected, abs=1e-12)
+            assert found.of(group) == pytest.approx(expected, abs=1e-12)
     assert found.n_unseen_scores == sum(tag == "d" for _, _, tag in content)
     assert found.n_unseen_tags == int(found.n_unseen_scores > 0)
 
@@ -398,9 +453,14 @@ def test_the_error_of_a_tag_is_that_of_its_scores(content: list[Row], bin_size: 
         ({}, r"n_bins must be at most the number of pairs \(4\), got 10"),
         ({"n_bins": 0}, "n_bins must be a whole number of at least 1, got 0"),
         ({"n_bins": 2, "bin_size": 2}, "bin_size must be left out where n_bins is given, got 2"),
+        ({"convention": "2021"}, "convention must be one of default, kranzlein2021, got '2021'"),
         ({"interval": "exact"}, "interval must be one of auto, simulated, bootstrap, got 'exact'"),
         ({"n_bins": 1, "interval": "bootstrap"}, "documents must be given for interval='bootstrap', got None"),
         ({"n_bins": 1, "level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
+        ({"n_bins": 1.5, "convention": "kranzlein2021"}, "n_bins must be a whole number of at least 1, got 1.5"),
+        ({"bin_size": 2, "convention": "kranzlein2021"}, "bin_size must be None with convention='kranzlein2021'"),
+        ({"interval": "simulated", "convention": "kranzlein2021"}, "interval must be None with convention"),
+        ({"debiased": True, "convention": "kranzlein2021"}, "debiased must be False with convention"),
     ],
 )
 def test_bad_options_raise(options: Any, message: str) -> None:
