@@ -13,8 +13,6 @@ import msgspec
 from corefsample.errors import InputError
 from corefsample.files import PathLike, ReadProgress, open_bytes
 
-__all__ = ["file_bytes", "read_yaml", "shown", "typed"]
-
 T = TypeVar("T")
 Key = str | int
 

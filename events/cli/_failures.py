@@ -10,8 +10,6 @@ import click
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events.cli._screen import print_error
 
-__all__ = ["BAD_INPUT", "FAILURE", "INTERRUPTED", "USAGE", "Failure"]
-
 USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
 
 

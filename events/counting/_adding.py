@@ -18,8 +18,6 @@ from events.lexicon import Lexicon, load_lexicon
 from events.matching import MentionMatches, match_document
 from events.rules import Rule, load_rules
 
-__all__ = ["DocumentMatcher", "checked_date", "count_documents"]
-
 
 def checked_date(document: ScoredDocument, doc_ids: Collection[str]) -> datetime.date:
     """Return the date of a document, or raise if it cannot be added to documents with the given doc_ids."""

@@ -20,8 +20,6 @@ from events.counting._tables import COUNT_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CountPosterior", "count_posterior", "read_count_posterior"]
-
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
 
 

@@ -18,8 +18,6 @@ from events.counting._keys import event_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CountSamples", "count_samples"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountSamples:

@@ -25,8 +25,6 @@ from events.rules import Rule
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EventCounter"]
-
 
 class EventCounter:
     """Counts documents with an event, by country and period, with posterior uncertainty.

@@ -15,8 +15,6 @@ from events.counting._evaluation import DocumentEvents
 from events.counting._keys import event_name
 from events.counting._tables import arrow_schema
 
-__all__ = ["EVIDENCE_SCHEMA", "EvidenceRow", "evidence_rows"]
-
 _SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
 _MOST_MENTIONS = 8  # of each kind, the likeliest first

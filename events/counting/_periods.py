@@ -16,8 +16,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Calendar", "Period"]
-
 _NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
 
 

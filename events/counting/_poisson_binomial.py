@@ -13,8 +13,6 @@ from corefsample.coreference import poisson_binomial_pmf
 from corefsample.errors import ParameterError
 from events.counting import _kernels
 
-__all__ = ["Comparison", "compare_counts", "count_pmf", "hdi_interval", "quantile_interval"]
-
 # A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.
 _ROUNDING = 1e-12
 

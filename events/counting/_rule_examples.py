@@ -18,8 +18,6 @@ from events.lexicon import LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.rules import Example, Rule
 
-__all__ = ["check_examples"]
-
 _ANY_DATE = datetime.date(2000, 1, 1)
 
 

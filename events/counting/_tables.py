@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-__all__ = ["COMPARISON_COLUMNS", "COUNT_COLUMNS", "arrow_schema", "pandas_types"]
-
 COUNT_COLUMNS = {
     "country": "str",
     "period": "str",

@@ -22,8 +22,6 @@ from events.rules import Rule
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TrueEvent", "TrueEvents"]
-
 
 @dataclass(frozen=True, slots=True)
 class TrueEvent:

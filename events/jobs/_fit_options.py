@@ -11,8 +11,6 @@ from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
 from events.queries import ROLES
 
-__all__ = ["FitOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions:

@@ -12,8 +12,6 @@ from corefsample.formats import DocumentStream
 from events.jobs._output_folder import OutputFolder
 from events.queries import match_queries
 
-__all__ = ["BadDocuments", "GoldDocuments", "Progress", "streamed"]
-
 Progress = Callable[[int, int, int], None]  # bytes read, bytes in all, documents
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 
 from corefsample.errors import InputError
 
-__all__ = ["Alias", "Entry", "LexiconContent", "check_claims", "combined", "normalised", "without"]
-
 _PLAIN = str.maketrans(
     dict.fromkeys("‘’‛ʼ′´", "'") | dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
 )

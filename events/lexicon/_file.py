@@ -14,8 +14,6 @@ from corefsample.errors import InputError
 from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, combined, without
 
-__all__ = ["SHIPPED", "lexicon_content", "read_content", "shipped_content"]
-
 SHIPPED = "countries"
 KINDS = ("country", "territory", "historic", "organisation")
 

@@ -17,8 +17,6 @@ from corefsample.errors import ParameterError
 from events.lexicon._content import Alias, LexiconContent, normalised
 from events.lexicon._file import SHIPPED, lexicon_content, shipped_content
 
-__all__ = ["Lexicon", "LexiconMatches", "load_lexicon"]
-
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatches:

@@ -19,8 +19,6 @@ from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
 
-__all__ = ["MentionMatches", "ambiguous_labels", "match_document", "readable_schemes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MentionMatches:

@@ -15,8 +15,6 @@ from events.lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_document
 from events.rules import Rule
 
-__all__ = ["Screen"]
-
 _MOST_WORDS = 2**17
 
 

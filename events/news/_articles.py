@@ -11,8 +11,6 @@ from events.news._files import ARCHIVES, MARKUP, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records
 from events.news._tables import Columns, csv_records, json_records, parquet_records
 
-__all__ = ["Article", "ArticleStream"]
-
 
 class ArticleStream:
     """The articles of several files, one after another, in their order.

@@ -14,8 +14,6 @@ import msgspec
 from corefsample._checks import shown, whole
 from corefsample.errors import ParameterError, ParameterHint
 
-__all__ = ["Article", "ArticleFault", "FieldRules", "Record"]
-
 _DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
 
 

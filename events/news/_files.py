@@ -9,8 +9,6 @@ from typing import NoReturn
 from corefsample.errors import InputError
 from corefsample.files import PathLike, input_paths, require_suffix, suffix_of
 
-__all__ = ["ARCHIVES", "MARKUP", "TABLES", "corpus_paths", "news_suffix"]
-
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 MARKUP = (".xml", ".xml.gz")
 ARCHIVES = (".tgz", ".tar.gz", ".tar")

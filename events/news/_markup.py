@@ -15,8 +15,6 @@ from events.news._fields import ArticleFault, Record
 from events.news._files import ARCHIVES, MARKUP, news_suffix
 from events.news._nitf import NitfDocument, NitfError
 
-__all__ = ["archive_records", "xml_records"]
-
 XML_LIMIT = 2**26  # bytes of one document
 _CHUNK = 2**16
 _BLOCK = 512  # bytes of a tar header

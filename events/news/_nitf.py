@@ -25,8 +25,6 @@ from html.entities import html5
 from typing import Any
 from xml.parsers import expat
 
-__all__ = ["NitfDocument", "NitfError"]
-
 _MAX_DEPTH = 100
 _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")

@@ -20,8 +20,6 @@ from events.queries._table import QueryTable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LEVELS", "SIZES", "count_coverage", "count_intervals", "mixture_pmf"]
-
 LEVELS = (0.5, 0.8, 0.95)
 SIZES = (5, 10, 20, 81)  # 5-9, 10-19, 20-80, 81 and more documents
 

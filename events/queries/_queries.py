@@ -28,8 +28,6 @@ from corefsample.syntax import SCHEMES, ParseView, follow
 from events.matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 
-__all__ = ["MENTION_TYPES", "ROLES", "DocumentQueries", "match_queries", "mention_types"]
-
 MENTION_TYPES = ("name", "plural noun", "singular noun")
 NAME, PLURAL, SINGULAR = range(3)
 NO_TYPE = -1

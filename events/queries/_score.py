@@ -13,8 +13,6 @@ from corefsample.links import Unannotated
 from corefsample.recalibration import DocumentObjective, LinkScore, Objective, Recalibration
 from events.queries._queries import DocumentQueries, match_queries
 
-__all__ = ["OBJECTIVES", "QueryScore", "named_objective"]
-
 OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from corefsample.calibration.measures import ReliabilityCurve
 
-__all__ = ["AS_SCORED", "QueryStudy", "QueryVariant", "study_queries"]
-
 AS_SCORED = "as scored"
 GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
 _DRAW_SAMPLES = 200  # per draw of a recalibration; their noise averages out over the draws

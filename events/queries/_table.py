@@ -19,8 +19,6 @@ from events.queries._queries import MENTION_TYPES, DocumentQueries
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["QueryTable"]
-
 Number = TypeVar("Number", np.float64, np.bool_)
 
 

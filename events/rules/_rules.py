@@ -16,8 +16,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES, Scheme, path_labels
 from events._yaml_file import file_bytes, read_yaml, typed
 
-__all__ = ["Example", "Rule", "load_presets", "load_rules", "shipped_rules"]
-
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "paper"
 

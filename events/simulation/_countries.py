@@ -14,8 +14,6 @@ import numpy as np
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 
-__all__ = ["SimulatedCountry", "Timeline", "default_countries"]
-
 Episode = tuple[datetime.date, datetime.date, float]
 
 _FEWEST_COUNTRIES = 3  # an attacker, an opponent, and an ally

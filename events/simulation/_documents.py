@@ -22,8 +22,6 @@ from events.simulation._scores import CandidateScores, candidate_scores
 from events.simulation._story import Story, Uniform, pick, written
 from events.simulation._text import news_texts
 
-__all__ = ["SimulatedDocument", "simulate_documents"]
-
 NEW = -1
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
 _FEWEST_MENTIONS, _MOST_MENTIONS = 5, 700

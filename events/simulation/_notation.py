@@ -20,8 +20,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["NO_COUNTRY", "Item", "Mark", "Phrase", "Template", "Traits", "joined", "parsed"]
-
 NO_COUNTRY = ""
 
 _UPOS = {

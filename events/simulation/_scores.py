@@ -10,8 +10,6 @@ import numpy as np
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from events.simulation._notation import NO_COUNTRY, Traits
 
-__all__ = ["CandidateScores", "candidate_scores"]
-
 MIN_PROB = 1e-4  # candidates below are left out
 _HOPELESS = -13.0  # noise cannot lift such a score to a probability of MIN_PROB
 _NOISE_OF_PAIR = 0.8

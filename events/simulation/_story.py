@@ -12,8 +12,6 @@ from events.simulation._countries import SimulatedCountry
 from events.simulation._notation import NO_COUNTRY, Item, Phrase, Template, Traits, joined, parsed
 from events.simulation._text import news_texts
 
-__all__ = ["Story", "Uniform", "pick", "written"]
-
 Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
 

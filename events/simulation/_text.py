@@ -7,8 +7,6 @@ from importlib import resources
 
 import msgspec
 
-__all__ = ["Kind", "NewsTexts", "Topic", "news_texts"]
-
 
 class Kind(msgspec.Struct, frozen=True):
     """Entities with the same noun phrases.

@@ -15,8 +15,6 @@ from events.jobs import DocumentInputs
 from events.jobs.scoring._parts import FinishedPart, Parts
 from events.jobs.scoring._workers import Scored, Scorer, Task, add_tally, in_order
 
-__all__ = ["ScoringResult", "documents_per_part", "score_corpus"]
-
 DOCUMENTS_A_TASK = 8
 TASKS_A_PART = 16
 

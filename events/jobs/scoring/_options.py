@@ -11,8 +11,6 @@ from corefsample.errors import ParameterError
 from corefsample.syntax import scheme_names
 from events.jobs.scoring._parsing import PARAGRAPHS
 
-__all__ = ["ARTICLE_OPTIONS", "ScoreOptions"]
-
 MENTIONS = ("annotated", "parse")
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 

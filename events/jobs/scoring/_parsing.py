@@ -21,16 +21,6 @@ from events.news import Article
 if TYPE_CHECKING:
     from spacy.language import Language
 
-__all__ = [
-    "PARAGRAPHS",
-    "article_metadata",
-    "joined",
-    "load_pipeline",
-    "paragraphs_of",
-    "parsed_article",
-    "pipeline_record",
-]
-
 PARAGRAPHS = ("blank-line", "line")
 # Components whose output the antecedent model does not read.
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")

@@ -10,8 +10,6 @@ from corefsample.files import PathLike
 from corefsample.recalibration import Recalibration
 from events._yaml_file import file_bytes
 
-__all__ = ["load_recalibration"]
-
 
 def load_recalibration(path: PathLike) -> Recalibration:
     """Read a temperature and a NEW bias from a record of `corefsample recalibrate`.

@@ -16,8 +16,6 @@ from corefsample.syntax import neutral_parse
 from events.jobs import DocumentInputs, Progress, ReadDocument, reject
 from events.jobs.training._selection import Selection
 
-__all__ = ["NO_CORPUS", "Corpus", "annotated_inputs", "read_corpus"]
-
 
 @dataclass(frozen=True, slots=True)
 class Corpus:

@@ -13,8 +13,6 @@ from events.jobs.training._corpus import Corpus
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import held_out_ids
 
-__all__ = ["Fit", "fit_model", "split_documents"]
-
 _AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme")
 _L2_GRID = (0.02, 0.05)
 _L2_DEFAULT = (0.02,)  # without documents to choose on

@@ -12,8 +12,6 @@ from corefsample.errors import ParameterError
 from corefsample.mention_ranking import LARGEST_TABLE
 from corefsample.syntax import scheme_names
 
-__all__ = ["TrainOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions:

@@ -23,8 +23,6 @@ from events.jobs.training._fit import fit_model, split_documents
 from events.jobs.training._options import TrainOptions
 from events.jobs.training._selection import Selection
 
-__all__ = ["TrainingRun", "load_templates", "run_train"]
-
 RECORD_SUFFIX = ".training.json"
 
 

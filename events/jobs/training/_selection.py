@@ -10,8 +10,6 @@ from typing import Any
 
 from corefsample.errors import ParameterError
 
-__all__ = ["Selection", "held_out_ids"]
-
 _META = "meta::"
 
 
