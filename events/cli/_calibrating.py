@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from events.jobs.calibrate_queries import QueryReport
     from events.jobs.recalibrate import RecalibrationRun
 
-__all__ = ["calibrate", "calibrate_queries", "recalibrate"]
 
 folder_option = click.option(
     "--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from events.jobs.count_events import RunSummary
 
-__all__ = ["demo", "events", "report"]
-
 
 @click.command(
     cls=Command,

@@ -12,8 +12,6 @@ from events.cli._failures import BAD_INPUT
 from events.cli._options import Command, entity_fields_option, json_option, output_options, seed_option
 from events.cli._screen import counted, mention_counts, print_error, print_json, print_pairs, progress
 
-__all__ = ["convert", "doctor"]
-
 
 @click.command(
     cls=Command,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from events.jobs.scoring import ScoringRun
     from events.jobs.training import TrainingRun
 
-__all__ = ["score", "train"]
 
 AT_LEAST_0, AT_LEAST_1 = click.FloatRange(min=0.0), click.IntRange(min=1)
 BELOW_1 = click.FloatRange(0.0, 1.0, max_open=True)

@@ -25,7 +25,6 @@ from events.counting._tally import Cell, CountTally
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INTERVALS", "EventCounts", "Interval"]
 
 Interval = Literal["quantile", "hdi", "normal"]
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")

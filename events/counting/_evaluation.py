@@ -20,15 +20,6 @@ from events.counting import _kernels
 from events.counting._keys import EventKey, event_key, event_name
 from events.matching import MentionMatches
 
-__all__ = [
-    "DocumentEvents",
-    "Predicate",
-    "evaluate_clustering",
-    "evaluate_matches",
-    "evaluate_predicate",
-    "monte_carlo_errors",
-]
-
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
     from events.news import Article
 
-__all__ = [
-    "ANNOTATED",
-    "DocumentInputs",
-    "Kind",
-    "ReadDocument",
-    "annotated_kind",
-    "named_kind",
-    "output_kind",
-    "reject",
-]
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
 Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # place in the file, and document

@@ -1,2 +1,2 @@
-from ._articles import Article as Article
 from ._articles import ArticleStream as ArticleStream
+from ._fields import Article as Article

@@ -18,8 +18,6 @@ from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import ReadProgress, open_bytes
 from events.news._fields import ArticleFault, Record
 
-__all__ = ["Columns", "csv_records", "json_records", "parquet_records"]
-
 LINE_LIMIT = 2**26  # bytes of a line of JSON, or characters of one field of CSV
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ROWS = 256  # read from Parquet at a time
