@@ -50,7 +50,7 @@ class QueryReportFolder(OutputFolder):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReportOptions:
-    """What to ask, and how.
+    """Options of a query report.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def run_query_report(
     on_progress: Progress | None = None,
     on_step: Callable[[int, int], None] | None = None,
 ) -> QueryReport:
-    """Ask a corpus with gold queries of its own, before and after cross-validated recalibration.
+    """Check the intervals of entity queries on a corpus with gold, before and after cross-validated recalibration.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def run_query_report(
     out
         Folder for tables, pictures and the record; None to write nothing.
     options
-        What to ask.
+        How to measure.
     overwrite
         Whether an earlier report's folder may be replaced.
     pictures

@@ -103,12 +103,12 @@ def match_document(
     date
         Chooses between countries that share a name.
     scheme
-        Name of the dependency scheme, or None to tell it from the labels.
+        Name of the dependency scheme, or None to recognise it from the labels.
 
     Raises
     ------
     InputError
-        If the labels fit no scheme, or several that see different events.
+        If the labels fit no scheme, or several that give different events.
     """
     readable = readable_schemes(tokens.dep, scheme)
     served = [name for name in readable if rule.serves(name)]
@@ -123,9 +123,9 @@ def match_document(
     matches = [reading.matches(found) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
         names = " and ".join(reading.scheme for reading in readings)
-        found_labels = f"labels that fit {names}, which see different events"
+        found_labels = f"labels that fit {names}, which give different events"
         raise InputError(
-            f"tokens.dep must tell the dependency scheme, got {found_labels}", hint=ParameterHint("scheme", "chooses")
+            f"tokens.dep must fit one dependency scheme, got {found_labels}", hint=ParameterHint("scheme", "chooses")
         )
     return matches[0]
 

@@ -64,7 +64,7 @@ def _is_plural(tokens: Tokens, token: int) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentQueries:
-    """The queries of one document, and the mentions that decide them.
+    """The queries of one document, and the mentions that determine them.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ def match_queries(
     ParameterError
         If an option is unknown, or the document has no tokens or no gold.
     InputError
-        If the labels fit no scheme, or several that see different queries.
+        If the labels fit no scheme, or several that give different queries.
     """
     _checks.choice("role", role, ROLES)
     if document.tokens is None:
@@ -178,8 +178,8 @@ def match_queries(
     readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
-        rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}"
-        raise InputError(f"{rule}, which see different queries", hint=ParameterHint("scheme", "chooses"))
+        rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(names)}"
+        raise InputError(f"{rule}, which give different queries", hint=ParameterHint("scheme", "chooses"))
     entities = gold_codes(document, unannotated) if with_gold else None
     return _queries(document, mention_types(document.tokens, document.mentions), instances, entities)
 

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def content(document: AnnotatedDocument) -> dict[str, Any]:
-    """Everything a document holds, as values that compare."""
+    """Everything a document contains, as values that compare."""
     tokens = document.tokens
     return {
         "doc_id": document.doc_id,
@@ -107,13 +107,13 @@ def head_by_parse(heads: Sequence[int], start: int, end: int) -> int:
 
 
 def crosses(one: Span, other: Span) -> bool:
-    """Whether two spans share tokens and neither holds the other."""
+    """Whether two spans share tokens and neither contains the other."""
     shared = set(range(*one)) & set(range(*other))
     return bool(shared) and shared not in (set(range(*one)), set(range(*other)))
 
 
 def writable(document: AnnotatedDocument) -> list[int]:
-    """Mentions that brackets can hold, the earlier of two that cross in one entity."""
+    """Mentions that brackets can contain, the earlier of two that cross in one entity."""
     kept: list[int] = []
     spans = [(s, e) for s, e, _ in document.mentions.tolist()]
     sents = document.tokens.sent.tolist()
@@ -126,7 +126,7 @@ def writable(document: AnnotatedDocument) -> list[int]:
 
 # --- what hypothesis draws ---------------------------------------------------------------------------------
 
-# What a cell may hold: no control characters, no blank at an end, and not the sign for "nothing".
+# What a cell may contain: no control characters, no blank at an end, and not the sign for "nothing".
 words = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters="|"), min_size=1, max_size=4
 ) | st.sampled_from(["-", "(", "#", "1", "a b", "Entity=x", "O'Neill"])

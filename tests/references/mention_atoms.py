@@ -81,7 +81,7 @@ def words_of(tokens: Tokens, vocabulary: Collection[str], scheme: str | None = N
 
 
 def vocabulary_hashes(vocabulary: Collection[str]) -> np.ndarray:
-    """What a model holds of a vocabulary."""
+    """What a model contains of a vocabulary."""
     return np.unique(np.array([word_hash(word) for word in vocabulary], np.uint32))
 
 
@@ -401,7 +401,7 @@ def contains(outer: Mention, inner: Mention) -> bool:
 
 
 def add_nesting(mentions: Sequence[Mention]) -> None:
-    """How many earlier mentions hold a mention; what the last of these is; how many it holds so itself."""
+    """How many earlier mentions contain a mention; what the last of these is; how many it contains so itself."""
     for mention in mentions:
         mention.atoms |= {"nesting": 0, "outer": 0, "inner": 0}
     for i, mention in enumerate(mentions):

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def parsed(text: str) -> Tokens:
-    """Read a parse: a line a word (form lemma upos head label), heads from 1 in the sentence, blank lines between."""
+    """Read a parse: one line per word (form lemma upos head label), heads from 1 in the sentence, blank lines between."""
     columns: list[list[str]] = [[], [], [], []]
     heads, sents = [], []
     for number, block in enumerate(text.strip().split("\n\n")):

@@ -82,7 +82,7 @@ class TrainingRun:
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN if missing)."""
+        """Return one row per penalty and pass: l2, epoch, loss, held_out_loss, held_out_link_loss (NaN if missing)."""
         import pandas as pd
 
         columns = ["l2", "epoch", "loss", "held_out_loss", "held_out_link_loss"]
@@ -122,7 +122,7 @@ def run_train(
 ) -> TrainingRun:
     """Train an antecedent model on annotated corpora.
 
-    The model depends on the documents, their order and the options alone: the same command gives the same bytes.
+    The model depends only on the documents, their order and the options: the same command gives the same bytes.
 
     Parameters
     ----------

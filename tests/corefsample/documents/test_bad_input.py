@@ -119,7 +119,7 @@ def test_any_document_that_breaks_a_rule_is_rejected(
     assert all(fragment in message for fragment in fragments)
 
 
-def test_every_breakage_has_a_name_of_its_own() -> None:
+def test_every_breakage_has_its_own_name() -> None:
     names = [breakage.name for breakage in BREAKAGES]
     assert len(set(names)) == len(names)
 
@@ -328,10 +328,10 @@ def test_bytes_after_the_end_of_gzip_are_rejected(folder: Path) -> None:
     assert_rejected(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
-def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:
+def test_a_corpus_of_only_bad_documents_is_not_converted(folder: Path) -> None:
     (folder / "bad.jsonl").write_bytes(b"{}\n[]\n")
     rejected: list[Rejected] = []
-    with pytest.raises(InputError, match="a corpus must hold at least one document"):
+    with pytest.raises(InputError, match="a corpus must have at least one document"):
         convert(folder / "bad.jsonl", folder / "out.jsonl", on_rejected=rejected.append)
     assert len(rejected) == 2
     assert not (folder / "out.jsonl").exists()

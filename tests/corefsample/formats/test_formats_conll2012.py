@@ -270,7 +270,7 @@ def test_a_file_that_is_broken_off_or_empty_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="gzip data must be complete"):
         list(read_conll2012(path, on_rejected=lambda bad: None))
     path.write_bytes(b"\n# nothing\n")
-    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         list(read_conll2012(path))
 
 
@@ -326,7 +326,7 @@ def test_entities_keep_whole_numbers_as_names_and_others_are_numbered() -> None:
     assert read(written([mixed])[0])[0].entities == ("0", "1", "0")
 
 
-def test_singletons_are_left_out_where_asked() -> None:
+def test_singletons_are_left_out_on_request() -> None:
     document = document_of((0, 4, "1"), (0, 1, "2"), (1, 2, "2"))
     text, summary = written([document], singletons=False)
     assert spans(read(text)[0]) == [(0, 1, "2"), (1, 2, "2")]
@@ -361,7 +361,7 @@ def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> Non
     assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
 
-def test_what_the_format_cannot_hold_is_rejected(tmp_path: Path) -> None:
+def test_documents_that_the_format_cannot_represent_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.conll"
     for document, rule in (
         (document_of(doc_id="a\nb"), "name must be one line"),

@@ -1023,7 +1023,7 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
     table = text.partition("\n## Settings\n")[2].partition("\nA sample")[0]
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)`", row)}
     assert named == set(Settings.__dataclass_fields__)
-    table = text.partition("\n## What `doc._.coref` knows\n")[2].partition("\nA clustering")[0]
+    table = text.partition("\n## Contents of `doc._.coref`\n")[2].partition("\nA clustering")[0]
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
     public = {name for name in dir(DocPosterior) if not name.startswith("_")}
     assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}

@@ -97,7 +97,7 @@ def test_every_option_is_in_one_section_and_the_common_ones_come_first(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_section_names_options_that_are_there(command: str) -> None:
+def test_a_section_names_existing_options(command: str) -> None:
     found = cli.commands[command]
     assert isinstance(found, Command)
     assert set(found.section_of) <= set(options(command))

@@ -32,7 +32,7 @@ def test_the_package_names_what_it_offers() -> None:
         events.EventCount  # noqa: B018
 
 
-def test_adding_a_document_tells_its_events() -> None:
+def test_adding_a_document_returns_its_events() -> None:
     counter = EventCounter(n_samples=100)
     told = {document.doc_id: counter.add(document) for document in DOCUMENTS}
     assert [doc_id for doc_id, found in told.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
@@ -151,7 +151,7 @@ def test_anything_but_a_document_is_rejected(document: Any) -> None:
     assert counter.tally.n_documents == 0
 
 
-def test_a_outlying_date_is_rejected_with_its_document_and_counts_nothing() -> None:
+def test_an_outlying_date_is_rejected_with_its_document_and_not_counted() -> None:
     counter = EventCounter(period="day", n_samples=10)
     counter.update(DOCUMENTS)
     stray = dataclasses.replace(DOCUMENTS[1], doc_id="stray", date=datetime.date(999, 2, 6))

@@ -60,7 +60,7 @@ def test_a_country_without_any_evidence_has_no_rows() -> None:
     assert "CCC" not in set(counts_of(tally).to_frame()["country"])
 
 
-def test_a_country_that_only_the_one_best_holds_has_rows() -> None:
+def test_a_country_only_in_the_one_best_has_rows() -> None:
     tally = tally_of([("1999Q1", document({"AAA": [0, 0, 0, 0]}, ("AAA",)))])
     (row,) = counts_of(tally).to_frame().to_dict("records")
     assert (row["mean"], row["one_best"], row["lower"], row["upper"]) == (0.0, 1, 0.0, 0.0)

@@ -76,7 +76,7 @@ def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 5))
-def test_events_hold_in_the_samples_where_the_definition_says_so(case: Case, seed: int) -> None:
+def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     events = case.evaluated(n_samples=20, seed=seed)
     labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
     held = by_definition(case, labels)
@@ -289,7 +289,7 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
     assert events.one_best.tolist() == [True, False]
 
 
-def test_a_counter_takes_a_predicate_of_ones_own() -> None:
+def test_a_counter_takes_a_users_predicate() -> None:
     counter = EventCounter(predicate=together, n_samples=100, period="month")
     for number in range(3):
         counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))

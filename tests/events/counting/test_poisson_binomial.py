@@ -87,14 +87,14 @@ def test_one_unlikely_document_gives_an_interval_of_zero() -> None:
 
 def test_an_interval_by_hand() -> None:
     # .1, .2, .4, .2, .1: cumulative .1, .3, .7, .9, 1. At level .8 the tails are .1 each: the least count that reaches
-    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that hold .8 are three: 1 to 3 hold .8.
+    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that contain .8 are three: 1 to 3 contain .8.
     pmf = [0.1, 0.2, 0.4, 0.2, 0.1]
     assert quantile_interval(pmf, 0.8) == (0, 3)
     assert hdi_interval(pmf, 0.8) == (1, 3)
 
 
-def test_of_equally_short_intervals_the_one_that_holds_most_wins_and_then_the_lowest() -> None:
-    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # holds .7, [0, 1] holds .6
+def test_among_equally_short_intervals_the_most_probable_wins_then_the_lowest() -> None:
+    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # contains .7, [0, 1] contains .6
     assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
 
 
@@ -168,7 +168,7 @@ def test_no_documents_are_equal() -> None:
     assert (result.greater, result.equal, result.less, result.lower, result.upper) == (0.0, 1.0, 0.0, 0, 0)
 
 
-def test_independent_counts_compare_as_their_distributions_say() -> None:
+def test_independent_counts_compare_by_their_distributions() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.uniform(size=60), rng.uniform(size=40)
     joint = np.outer(count_pmf(a), count_pmf(b))

@@ -24,9 +24,7 @@ def tables(tally: CountTally) -> list[pd.DataFrame]:
 
 @settings(max_examples=50)
 @given(corpora(), st.data())
-def test_tallies_of_parts_add_up_to_that_of_the_whole(
-    documents: list[tuple[str, DocumentEvents]], data: st.DataObject
-) -> None:
+def test_tallies_of_parts_add_up_to_the_total(documents: list[tuple[str, DocumentEvents]], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(documents)))
     merged = tally_of(documents[:cut], 6)
     merged.merge(tally_of(documents[cut:], 6))
@@ -74,7 +72,7 @@ def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
     cell = tally.cell(("ZZZ",), 0)
     assert (cell.hits, cell.one_best, cell.by_sample.tolist()) == ({}, 0, [0, 0, 0, 0])
     assert not tally.contains(("ZZZ",))
-    assert tally.contains(("CCC",))  # which could hold an event, and in no sample does
+    assert tally.contains(("CCC",))  # which could contain an event, and in no sample does
     assert tally.keys() == [("AAA",), ("BBB",)]
 
 
@@ -117,7 +115,7 @@ def test_the_first_document_whose_date_makes_periods_too_many_is_found(
 
 
 @given(st.lists(st.integers(-2 * FAR, 2 * FAR)), st.lists(st.integers(-2 * FAR, 2 * FAR)))
-def test_a_outlying_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
+def test_an_outlying_date_is_found_as_by_checking_one_after_another(before: list[int], batch: list[int]) -> None:
     tally, kept = CountTally(1), []
     for period in before:
         if tally.first_outlier(np.array([period])) is None:

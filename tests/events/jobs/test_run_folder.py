@@ -33,7 +33,7 @@ def finished(folder: RunFolder) -> None:
     folder.finish_record({"corefsample": "0", "run": 1})
 
 
-def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
         assert not (tmp_path / "run").exists()
@@ -64,7 +64,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_an_earlier_run_is_kept_until_the_new_one_is_complete(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
     with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):

@@ -89,7 +89,7 @@ def test_a_country_that_is_not_in_the_table_is_rejected() -> None:
 
 def test_an_empty_table_says_so() -> None:
     figure = event_bands(counts())
-    assert "No document holds an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
+    assert "No document contains an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
 def test_one_period_is_drawn_as_points_and_a_bar() -> None:
@@ -129,7 +129,7 @@ def test_a_table_read_from_csv_draws_the_same(tmp_path: Path) -> None:
 
 def test_a_country_without_a_row_says_so() -> None:
     ax = event_band(Figure().subplots(), counts())
-    assert [text.get_text() for text in ax.texts] == ["No document holds an event."]
+    assert [text.get_text() for text in ax.texts] == ["No document contains an event."]
 
 
 def test_pages_show_all_countries_once() -> None:
@@ -288,7 +288,7 @@ def test_a_country_without_an_event_is_named() -> None:
     above, _ = country_comparison(counts("AAA"), comparison()).axes
     assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
     above, _ = country_comparison(counts(), comparison()).axes
-    assert [text.get_text() for text in above.texts] == ["No document holds an event."]
+    assert [text.get_text() for text in above.texts] == ["No document contains an event."]
 
 
 def test_no_period_and_several_pairs_are_reported() -> None:

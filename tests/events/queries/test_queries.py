@@ -142,7 +142,7 @@ def test_mentions_without_an_entity_neither_describe_nor_act(
     assert queries.n_left_out == n_left_out
 
 
-def test_a_mention_without_an_entity_can_be_one_of_its_own() -> None:
+def test_a_mention_without_an_entity_can_be_its_own_entity() -> None:
     queries = match_queries(story(gold=["a", "b", None, "a"]), unannotated="single")
     assert told(queries, queries.truth) == {("name", "say")}
     assert queries.n_queries == 4
@@ -189,7 +189,7 @@ def cases(draw: Callable[..., Any], max_mentions: int = 7) -> Case:
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 5))
-def test_queries_are_true_of_the_samples_where_the_definition_says_so(case: Case, seed: int) -> None:
+def test_queries_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     queries = case.queries
     labels = sample_clusterings(queries.antecedents, n_samples=15, seed=seed, doc_id="d").labels
     expected = np.zeros((3, 3), np.int64)
@@ -270,7 +270,7 @@ def test_labels_of_no_scheme_are_rejected() -> None:
 def test_schemes_that_see_different_queries_need_a_choice() -> None:
     # An nmod with "by" is a passive agent in UD version 1 alone, and no label says which version it is.
     document = story(["seen=see/VERB>0:root by/ADP>3:case it/PRON>1:nmod"])
-    with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which see different queries"):
+    with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which give different queries"):
         match_queries(document, role="passive_agent", with_gold=False)
     assert match_queries(document, role="passive_agent", scheme="ud1", with_gold=False).verbs == ("see",)
     assert match_queries(document, role="passive_agent", scheme="ud2", with_gold=False).verbs == ()
@@ -295,7 +295,7 @@ def test_the_log_score_by_hand() -> None:
     assert losses.tolist() == pytest.approx([-math.log(0.7), -math.log(0.3)])
 
 
-def test_a_documents_score_is_the_sum_over_the_queries_it_holds() -> None:
+def test_a_documents_score_is_the_sum_over_its_queries() -> None:
     document = story(gold=["a", "b", "b", "a"])
     score = QueryScore(n_samples=50, seed=3)
     queries = match_queries(document)
@@ -343,7 +343,7 @@ def corpus() -> list[ScoredDocument]:
     return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in lines]
 
 
-def test_a_table_has_a_row_for_each_query_that_a_document_holds() -> None:
+def test_a_table_has_a_row_for_each_query_of_a_document() -> None:
     documents = [match_queries(document) for document in corpus()]
     table = QueryTable.of(documents)
     expected = {

@@ -174,7 +174,7 @@ def test_sizes_out_of_order_are_rejected(sizes: list[int]) -> None:
         count_coverage(intervals, sizes=sizes)
 
 
-def test_intervals_of_calibrated_counts_hold_what_they_say() -> None:
+def test_intervals_of_calibrated_counts_have_their_level() -> None:
     # Every truth of 8 documents with its probability: the share of the law inside each interval, exactly.
     probs = [0.1, 0.3, 0.5, 0.5, 0.7, 0.8, 0.2, 0.9]
     held = dict.fromkeys(("quantile", "hdi"), 0.0)

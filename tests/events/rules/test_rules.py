@@ -46,7 +46,7 @@ def test_the_shipped_rules_are_named() -> None:
 
 
 @pytest.mark.parametrize("name", shipped_rules())
-def test_a_shipped_rule_has_both_presets_and_its_examples_hold(name: str) -> None:
+def test_a_shipped_rule_has_both_presets_and_its_examples_pass(name: str) -> None:
     presets = load_presets(name)
     assert [rule.preset for rule in presets] == ["paper", "extended"]
     for rule in presets:
@@ -74,7 +74,7 @@ def test_conflict_has_the_verbs_of_the_issue() -> None:
     assert load_rules("conflict").lemmas == {"attack", "fight", "hit", "kill", "destroy", "arrest"}
 
 
-def test_a_rule_or_preset_of_no_such_name_is_rejected() -> None:
+def test_an_unknown_rule_or_preset_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"rule must be one of attack, attack_target, conflict, or a path .*'war'"):
         load_rules("war")
     with pytest.raises(ParameterError, match=r"preset must be one of paper, extended \(attack\), got 'strict'"):
@@ -84,7 +84,7 @@ def test_a_rule_or_preset_of_no_such_name_is_rejected() -> None:
 # --- files of one's own ------------------------------------------------------------------------------------
 
 
-def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
+def test_a_users_file_is_read(tmp_path: Path) -> None:
     rule = load_rules(written(tmp_path, rule_file()))
     assert (rule.name, rule.preset, rule.lemmas, rule.upos) == ("strike", "paper", {"strike"}, {"VERB"})
     assert rule.source == str(tmp_path / "strike.yaml")
@@ -100,7 +100,7 @@ def test_lemmas_are_compared_without_case(tmp_path: Path) -> None:
     assert load_rules(written(tmp_path, rule_file(trigger={"lemma": ["STRIKE"]}))).lemmas == {"strike"}
 
 
-def test_paths_of_ones_own_stand_before_those_of_the_schemes(tmp_path: Path) -> None:
+def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
     content = rule_file(
         paths={"subject": {"ud2": [">nsubj[upos=PROPN]"]}, "near": {"ud2": [">obl", ">obl"], "ud1": [">nmod"]}},
         presets={"paper": {"described": ["head"], "roles": {"agent": ["subject", "near"]}}},
@@ -271,7 +271,7 @@ def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
     )
 
 
-def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
+def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
     parse = "1 Mordor Mordor PROPN 2 nsubj\n2 struck strike VERB 0 root\n"
     assert checked(tmp_path, {"parse": parse, "words": {"Mordor": "MOR"}, "expect": {"paper": ["MOR"]}}) == 1
 
