@@ -125,8 +125,8 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
         fit = fitter.fit().recalibration
         for how, change in (("fitted to", fit), ("shrunk, fitted to", fitter.bootstrap(200).shrunk(fit))):
             error, lower, upper = link_error([change.apply_document(each) for each in test])
-            said = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
-            rows.append({"recalibration": said, "calib_err": error, "lower": lower, "upper": upper})
+            description = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
+            rows.append({"recalibration": description, "calib_err": error, "lower": lower, "upper": upper})
     (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
     for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
         recalibrated = recalibrator.fit(q, y).predict(q_test)

@@ -88,9 +88,8 @@ link_heat_map(links).figure
 
 # %%
 entity_counts = entity_count_posterior(document)
-print(
-    f"Mean {entity_counts.mean:.1f}, sd {entity_counts.sd:.1f}; single best {entity_counts.map_count}, gold {entity_counts.gold_count}."
-)
+print(f"Mean {entity_counts.mean:.1f}, sd {entity_counts.sd:.1f}.")
+print(f"Single best {entity_counts.map_count}, gold {entity_counts.gold_count}.")
 entity_count_bars(entity_counts).figure
 
 # %% [markdown]

@@ -1,4 +1,4 @@
-"""What the pages under docs say of rules and lexicons is so: their examples are run, their tables compared."""
+"""The pages under docs on rules and lexicons: their examples run, and their tables agree with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be said of the notebooks without running them; notebooks/execute.py runs them."""
+"""Checks of the notebooks without running them; notebooks/execute.py runs them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commands(path: Path) -> list[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "run"
         for parts in [node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else [node.args[0]]]
     ]
-    told = [
+    result = [
         line
         for markdown, text in cells(path)
         if markdown
@@ -59,7 +59,7 @@ def commands(path: Path) -> list[str]:
         if markdown
         for code in re.findall(r"(?<!`)`(corefsample [^`]+)`(?!`)", text)
     ]
-    return [*ran, *told, *quoted]
+    return [*ran, *result, *quoted]
 
 
 def test_the_notebooks_are_numbered_from_one_without_a_gap() -> None:
@@ -180,10 +180,10 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
 def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
     runner = module("execute")
     assert runner.notebooks() == NOTEBOOKS
-    said = "done\n/env/lib/python3.11/site-packages/events/tally.py:12: RuntimeWarning: invalid value\n  x / y\n"
-    assert runner.WARNING_LINE.search(said)
-    assert runner.WARNING_LINE.search(said.replace("events/tally", "corefsample/calibration/bins"))
-    assert not runner.WARNING_LINE.search(said.replace("events/tally", "pandas/core/frame"))
+    message = "done\n/env/lib/python3.11/site-packages/events/tally.py:12: RuntimeWarning: invalid value\n  x / y\n"
+    assert runner.WARNING_LINE.search(message)
+    assert runner.WARNING_LINE.search(message.replace("events/tally", "corefsample/calibration/bins"))
+    assert not runner.WARNING_LINE.search(message.replace("events/tally", "pandas/core/frame"))
     ours = re.compile(runner.OURS)
     assert [
         name for name in ("corefsample.coreference", "events", "__main__", "eventstream", "pandas") if ours.match(name)
@@ -220,9 +220,9 @@ def test_a_command_in_a_cell_prints_its_output_and_stops_at_a_failure(
     terminal = module("terminal")
     (tmp_path / "rule.yaml").write_text("name: nothing\n", encoding="utf-8")
     terminal.run("corefsample doctor rule.yaml", tmp_path, status=3)
-    said = capsys.readouterr().out
-    assert said.startswith("$ corefsample doctor rule.yaml\n")
-    assert said.splitlines()[-1].startswith("corefsample: rule.yaml: ")  # what goes to standard error is shown too
+    message = capsys.readouterr().out
+    assert message.startswith("$ corefsample doctor rule.yaml\n")
+    assert message.splitlines()[-1].startswith("corefsample: rule.yaml: ")  # what goes to standard error is shown too
     with pytest.raises(RuntimeError, match="ended with status 3, not 0"):
         terminal.run("corefsample doctor rule.yaml", tmp_path)
     with pytest.raises(ValueError, match="must begin with corefsample, got 'ls'"):

@@ -1,4 +1,4 @@
-"""The page of pictures: its code runs, its pictures are there, and its command makes them."""
+"""The page of pictures: its code runs, its pictures exist, and its command makes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's code runs, and what it names is there."""
+"""The README's code runs, and the names in it exist."""
 
 from __future__ import annotations
 

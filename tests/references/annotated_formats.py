@@ -1,4 +1,4 @@
-"""Annotated documents for tests: what hypothesis draws, plain content to compare, slow and obvious readings."""
+"""Annotated documents for tests: strategies, plain content to compare, slow and simple readers."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def crosses(one: Span, other: Span) -> bool:
 
 def writable(document: AnnotatedDocument) -> list[int]:
     """Mentions that brackets can contain, the earlier of two that cross in one entity."""
-    kept: list[int] = []
+    remaining: list[int] = []
     spans = [(s, e) for s, e, _ in document.mentions.tolist()]
     sents = document.tokens.sent.tolist()
     for i, (start, end) in enumerate(spans):
-        rivals = [spans[k] for k in kept if document.entities[k] == document.entities[i]]
+        rivals = [spans[k] for k in remaining if document.entities[k] == document.entities[i]]
         if sents[start] == sents[end - 1] and not any(crosses((start, end), rival) for rival in rivals):
-            kept.append(i)
-    return kept
+            remaining.append(i)
+    return remaining
 
 
 # --- what hypothesis draws ---------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def event_distribution(
     return dict(probabilities)
 
 
-# --- laws of counts -----------------------------------------------------------------------------------------
+# --- distributions of counts --------------------------------------------------------------------------------
 
 
 def quantile(pmf: Sequence[float], share: float) -> int:
@@ -159,7 +159,7 @@ def shortest_intervals(pmf: Sequence[float], level: float) -> set[tuple[int, int
     return {pair for pair in shortest if contents[pair] >= most - 1e-12}
 
 
-def difference_law(first_only: Sequence[float], second_only: Sequence[float]) -> dict[int, float]:
+def difference_distribution(first_only: Sequence[float], second_only: Sequence[float]) -> dict[int, float]:
     """P(n_a - n_b = k), over every outcome of every document: first alone, second alone, neither or both."""
     terms_of: dict[int, list[float]] = {}
     documents = [((1, a), (-1, b), (0, 1.0 - a - b)) for a, b in zip(first_only, second_only, strict=True)]

@@ -173,7 +173,7 @@ def test_every_place_of_every_block_is_filled(n_samples: int) -> None:
 
 @pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
 def test_candidates_of_probability_zero_are_never_drawn(m: int) -> None:
-    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels tell them.
+    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels show them.
     lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[-800.0 if k % 2 == 0 else 0.0 for k in range(m)]])
     drawn = set(draw(lists, 20_000)[:, m].tolist())
     assert drawn == {k for k in range(m) if k % 2} | {m}

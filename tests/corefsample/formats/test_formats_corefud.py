@@ -181,7 +181,7 @@ EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1
 
 
 @pytest.mark.parametrize(
-    ("text", "reason", "n_skipped", "kept"),
+    ("text", "reason", "n_skipped", "remaining"),
     [
         (GAP, "discontinuous", 1, [(2, 3, "e2")]),
         (ACROSS, "crossing_sentences", 1, [(1, 2, "e2"), (3, 4, "e3")]),
@@ -189,15 +189,15 @@ EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1
     ],
 )
 def test_mentions_that_are_not_spans_of_words_are_skipped_and_counted_or_rejected(
-    text: str, reason: str, n_skipped: int, kept: list[tuple[int, int, str]]
+    text: str, reason: str, n_skipped: int, remaining: list[tuple[int, int, str]]
 ) -> None:
     document = read_one(text)
-    assert spans(document) == kept
+    assert spans(document) == remaining
     assert document.skipped == {reason: n_skipped}
     with pytest.raises(InputError, match=r"line [0-9]+: doc_id 'd': sentence 1: Entity: a mention must .*, got '\(e1"):
         read(text, **{f"on_{reason}": "refuse"})
     others = {"on_discontinuous", "on_crossing_sentences", "on_empty_nodes_only"} - {f"on_{reason}"}
-    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == kept
+    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == remaining
 
 
 def test_parts_that_adjoin_make_one_mention() -> None:
@@ -437,13 +437,13 @@ def test_options_are_checked_before_the_first_document(option: dict[str, Any]) -
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Sequence[int]) -> None:
+def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, remaining: Sequence[int]) -> None:
     """Everything of the document is there, its mentions as far as they are `kept`."""
     assert (found.doc_id, found.date, found.entity_fields) == (document.doc_id, document.date, document.entity_fields)
-    assert found.mentions.tolist() == document.mentions[list(kept)].tolist()
-    assert list(found.entities) == [document.entities[i] for i in kept]
+    assert found.mentions.tolist() == document.mentions[list(remaining)].tolist()
+    assert list(found.entities) == [document.entities[i] for i in remaining]
     for name, column in document.attributes.items():
-        assert found.attributes[name] == [column[i] for i in kept]
+        assert found.attributes[name] == [column[i] for i in remaining]
     assert reference.parse(found.tokens) == reference.parse(document.tokens)
     for name, extra in document.tokens.extra.items():
         assert list(found.tokens.extra[name]) == list(extra)
@@ -454,12 +454,12 @@ def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Seq
 @settings(max_examples=100)
 @given(reference.annotated_documents() | reference.annotated_documents(by_rule=True))
 def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
-    kept = reference.writable(document)
+    remaining = reference.writable(document)
     text, summary = written([document], on_unwritable="skip")
     found = read_one(text)
-    assert_same(found, document, kept)
-    assert (summary.n_documents, summary.n_mentions) == (1, len(kept))
-    assert summary.left_out.total() == document.n_mentions - len(kept)
+    assert_same(found, document, remaining)
+    assert (summary.n_documents, summary.n_mentions) == (1, len(remaining))
+    assert summary.left_out.total() == document.n_mentions - len(remaining)
     again, _ = written([found])
     assert again == text
     assert reference.content(read_one(again)) == reference.content(found)
@@ -471,9 +471,10 @@ def test_brackets_mean_the_spans_that_they_were_written_for(document: AnnotatedD
     """By an independent reading of the text."""
     document = document.with_clustering(document.labels)
     text, _ = written([document], on_unwritable="skip")
-    kept = reference.writable(document)
+    remaining = reference.writable(document)
     expected = Counter(
-        (*span, document.entities[i]) for i, span in zip(kept, document.mentions[kept, :2].tolist(), strict=True)
+        (*span, document.entities[i])
+        for i, span in zip(remaining, document.mentions[remaining, :2].tolist(), strict=True)
     )
     assert reference.bracket_spans(reference.corefud_cells(text, 4)) == expected
 
@@ -488,11 +489,11 @@ def test_clusterings_of_several_documents_stay_apart(documents: list[AnnotatedDo
     text, summary = written(documents, singletons=singletons, on_unwritable="skip")
     everything: list[str] = []
     for document, found in zip(documents, read(text), strict=True):
-        kept = reference.writable(document)
-        sizes = Counter(document.entities[i] for i in kept)
-        kept = [i for i in kept if singletons or sizes[document.entities[i]] > 1]
+        remaining = reference.writable(document)
+        sizes = Counter(document.entities[i] for i in remaining)
+        remaining = [i for i in remaining if singletons or sizes[document.entities[i]] > 1]
         expected = dataclasses.replace(
-            document, mentions=document.mentions[kept], entities=[document.entities[i] for i in kept]
+            document, mentions=document.mentions[remaining], entities=[document.entities[i] for i in remaining]
         )
         assert reference.clusters(found) == reference.clusters(expected)
         everything += set(found.entities)
@@ -610,9 +611,7 @@ def test_a_date_that_changed_takes_its_comment() -> None:
         ({"sent": [0, 1]}, r"tokens.head\[1\] must lie in its sentence \(1 to 1\)"),
     ],
 )
-def test_documents_that_the_format_cannot_represent_are_rejected(
-    fields: dict[str, Any], rule: str, tmp_path: Path
-) -> None:
+def test_documents_outside_the_format_are_rejected(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
     document = plain_document(2, [(0, 1, "a")], **fields)
     with pytest.raises(ParameterError, match=rule):
         write_corefud([document], tmp_path / "out.conllu")
@@ -753,8 +752,8 @@ def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[Annota
     before = 0
     kept_documents = []
     for k, document in enumerate(documents):
-        kept = reference.writable(document)
-        for i in kept:
+        remaining = reference.writable(document)
+        for i in remaining:
             start, end, head = document.mentions[i].tolist()
             expected[before + start, before + end, before + head, (k, document.entities[i])] += 1
         before += len(document.tokens)
@@ -767,7 +766,7 @@ def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[Annota
 
 
 class Scored(msgspec.Struct):
-    """What the pre-scored file says of a document besides scores."""
+    """What the pre-scored file contains of a document except scores."""
 
     doc_id: str
     date: str

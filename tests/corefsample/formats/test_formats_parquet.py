@@ -233,8 +233,8 @@ def test_a_number_that_is_too_wide_affects_only_its_row(
     expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {place} must fit into 32 bits, got {value}"
     assert expected in str(error.value)
     rejected: list[Rejected] = []
-    kept = read_table(mixed, on_rejected=rejected.append)
-    assert kept == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
+    remaining = read_table(mixed, on_rejected=rejected.append)
+    assert remaining == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
     (one,) = rejected
     assert (one.place, one.doc_id) == (f"row {row + 1}", "def"[row])
     document = json.loads(one.document)

@@ -199,7 +199,7 @@ def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: i
 
 @pytest.mark.kernels
 def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
-    # "its" is told by its form; "its dog" and "their dog" are the same words.
+    # "its" is recognised by its form; "its dog" and "their dog" are the same words.
     doc = phrases("its/PRON dog/NOUN", "their/PRON dog/NOUN", "its/PRON", "their/PRON", "its/PRON")
     assert [found["same_before"] for found in atoms(doc)] == [0, 1, 0, 0, 1]
 

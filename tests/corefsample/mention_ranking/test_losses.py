@@ -105,12 +105,12 @@ def test_costs_are_added_to_wrong_choices() -> None:
 @given(scored_entities())
 def test_mentions_that_are_not_annotated_are_ignored(drawn: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     scores, new_scores, entities = drawn
-    found, kept = likelihood(scores, new_scores, entities, COSTS), np.flatnonzero(entities >= 0)
-    pairs = [i * (i - 1) // 2 + k for i in kept for k in kept if k < i]
-    alone = likelihood(scores[pairs], new_scores[kept], entities[kept], COSTS)
-    np.testing.assert_array_equal(found.losses[kept], alone.losses)
+    found, remaining = likelihood(scores, new_scores, entities, COSTS), np.flatnonzero(entities >= 0)
+    pairs = [i * (i - 1) // 2 + k for i in remaining for k in remaining if k < i]
+    alone = likelihood(scores[pairs], new_scores[remaining], entities[remaining], COSTS)
+    np.testing.assert_array_equal(found.losses[remaining], alone.losses)
     np.testing.assert_array_equal(found.slopes[pairs], alone.slopes)
-    np.testing.assert_array_equal(found.new_slopes[kept], alone.new_slopes)
+    np.testing.assert_array_equal(found.new_slopes[remaining], alone.new_slopes)
     others = np.setdiff1d(np.arange(len(scores)), pairs)
     assert not found.slopes[others].any()
     assert not found.losses[entities < 0].any()
@@ -135,8 +135,8 @@ def test_probabilities_are_those_of_the_scores(drawn: tuple[np.ndarray, np.ndarr
     for floor in (0.0, 0.05):
         probs = np.zeros((n, n))
         _training_kernels.antecedent_probs(scores, new_scores, floor, probs)
-        for i, law in enumerate(reference.distributions(scores.tolist(), new_scores.tolist())):
-            wanted = [law[k] if law[k] >= floor else 0.0 for k in range(i)]
+        for i, distribution in enumerate(reference.distributions(scores.tolist(), new_scores.tolist())):
+            wanted = [distribution[k] if distribution[k] >= floor else 0.0 for k in range(i)]
             np.testing.assert_allclose(probs[i, :i], wanted, atol=1e-14)
             assert not probs[i, i:].any()
 

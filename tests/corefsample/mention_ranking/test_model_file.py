@@ -1,4 +1,4 @@
-"""Model files: what is written comes back; what is no model is refused in one line and runs nothing."""
+"""Model files: what is written comes back; other files raise an error of one line and run nothing."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def with_header(path: Path, **fields: Any) -> None:
     """Change fields of a header; None leaves one out."""
     parts = parts_of(path)
     header = {**json.loads(parts["header.json"]), **fields}
-    kept = {name: value for name, value in header.items() if value is not None}
-    rewrite(path, {**parts, "header.json": json.dumps(kept).encode()})
+    remaining = {name: value for name, value in header.items() if value is not None}
+    rewrite(path, {**parts, "header.json": json.dumps(remaining).encode()})
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -65,8 +65,8 @@ def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
     return stream.getvalue()
 
 
-def refusal(path: Path) -> str:
-    """The one line that a file is refused with; it begins with the file's name."""
+def failure(path: Path) -> str:
+    """The one line of the error for a file; it begins with the file's name."""
     with pytest.raises(InputError) as raised:
         load_model(path)
     text = str(raised.value)
@@ -76,7 +76,7 @@ def refusal(path: Path) -> str:
 
 
 def outcome(path: Path) -> str:
-    """What a file is refused with, or nothing."""
+    """The error for a file, or nothing."""
     try:
         load_model(path)
     except InputError as error:
@@ -179,7 +179,7 @@ def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, val
     assert not list(tmp_path.iterdir())
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid files -----------------------------------------------------------------------------------------
 
 
 class _Bomb:
@@ -197,34 +197,34 @@ def test_a_pickle_is_never_run(path: Path, name: str) -> None:
     place = path.parent / "ran"
     objects = np.array([_Bomb(place)], dtype=object)
     rewrite(path, {**parts_of(path), name: npy(objects, allow_pickle=True)})
-    assert "in one dimension, got 1 of object" in refusal(path)
+    assert "in one dimension, got 1 of object" in failure(path)
     rewrite(path, {**parts_of(path), name: pickle.dumps(_Bomb(place))})
-    assert f"{name[:-4]} must be an .npy file, got: " in refusal(path)
+    assert f"{name[:-4]} must be an .npy file, got: " in failure(path)
     assert not place.exists()
 
 
 def test_a_missing_file_or_a_folder_is_rejected(path: Path) -> None:
-    assert refusal(path.parent / "none") == "model file must be readable, got: No such file or directory"
-    assert refusal(path.parent) == "model file must be readable, got: Is a directory"
+    assert failure(path.parent / "none") == "model file must be readable, got: No such file or directory"
+    assert failure(path.parent) == "model file must be readable, got: Is a directory"
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
 def test_other_files_are_rejected(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    assert refusal(path).startswith("must be a corefsample antecedent model, got ")
+    assert failure(path).startswith("must be a corefsample antecedent model, got ")
 
 
 def test_a_truncated_file_is_rejected(path: Path) -> None:
     whole = path.read_bytes()
     for length in range(0, len(whole), max(len(whole) // 60, 1)):
         path.write_bytes(whole[:length])
-        assert refusal(path).startswith("must be a corefsample antecedent model, got an incomplete or damaged zip file")
+        assert failure(path).startswith("must be a corefsample antecedent model, got an incomplete or damaged zip file")
 
 
 @pytest.mark.parametrize("name", ["header.json", "weights.npy", "vocabulary.npy"])
 def test_a_file_without_a_part_is_rejected(path: Path, name: str) -> None:
     rewrite(path, {part: content for part, content in parts_of(path).items() if part != name})
-    assert refusal(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
+    assert failure(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_file_without_a_part_is_rejected(path: Path, name: str) -> None:
 )
 def test_a_header_that_breaks_its_rules_is_rejected(path: Path, fields: dict[str, Any], message: str) -> None:
     with_header(path, **fields)
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_header_that_breaks_its_rules_is_rejected(path: Path, fields: dict[str
 )
 def test_a_header_that_is_no_object_is_rejected(path: Path, content: bytes, message: str) -> None:
     rewrite(path, {**parts_of(path), "header.json": content})
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
 def header_only(shape: str, descr: str = "'|i1'") -> bytes:
@@ -317,7 +317,7 @@ def header_only(shape: str, descr: str = "'|i1'") -> bytes:
 )
 def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, content: bytes, message: str) -> None:
     rewrite(path, {**parts_of(path), name: content})
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
 def test_a_part_larger_than_any_model_is_rejected_without_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,14 +326,14 @@ def test_a_part_larger_than_any_model_is_rejected_without_reading(path: Path, mo
     read = []
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda self, entry: read.append(entry))
     monkeypatch.setattr(module, "_LIMITS", {"vocabulary.npy": 1 << 26})
-    assert refusal(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
+    assert failure(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
     assert read == []
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions_are_rejected(path: Path, compression: int) -> None:
     rewrite(path, parts_of(path), compression)
-    assert refusal(path) == f"header.json must be stored or deflated, got compression {compression}"
+    assert failure(path) == f"header.json must be stored or deflated, got compression {compression}"
 
 
 def test_a_stored_file_is_read(path: Path) -> None:

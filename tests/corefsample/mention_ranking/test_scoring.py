@@ -136,15 +136,15 @@ def test_remaining_candidates_have_scores_relative_to_new_and_dropped_ones_are_c
     tokens, spans = text
     scores, new_scores = expected(model(), tokens, spans)
     pruned = model().pruned_score(tokens, array(spans), min_prob=min_prob)
-    kept, n_dropped = pruned.distribution, 0
-    for i, law in enumerate(reference.distributions(scores, new_scores)):
+    remaining, n_dropped = pruned.distribution, 0
+    for i, pmf in enumerate(reference.distributions(scores, new_scores)):
         # A probability that equals the bound up to rounding may fall on either side.
-        edge = {k for k in range(i) if math.isclose(law[k], min_prob, rel_tol=1e-9)}
-        candidates = kept.antecedents[kept.indptr[i] : kept.indptr[i + 1]].tolist()
-        assert set(candidates) - edge == {k for k in range(i) if law[k] >= min_prob} - edge
+        edge = {k for k in range(i) if math.isclose(pmf[k], min_prob, rel_tol=1e-9)}
+        candidates = remaining.antecedents[remaining.indptr[i] : remaining.indptr[i + 1]].tolist()
+        assert set(candidates) - edge == {k for k in range(i) if pmf[k] >= min_prob} - edge
         wanted = [reference.row(scores, i)[k] - new_scores[i] for k in candidates]
-        np.testing.assert_allclose(kept.scores[kept.indptr[i] : kept.indptr[i + 1]], wanted, atol=1e-12)
-        dropped = [law[k] for k in range(i) if k not in candidates]
+        np.testing.assert_allclose(remaining.scores[remaining.indptr[i] : remaining.indptr[i + 1]], wanted, atol=1e-12)
+        dropped = [pmf[k] for k in range(i) if k not in candidates]
         assert pruned.dropped_mass[i] == pytest.approx(math.fsum(dropped), abs=1e-12)
         n_dropped += len(dropped)
     assert pruned.n_dropped == n_dropped

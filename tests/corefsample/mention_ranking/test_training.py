@@ -1,4 +1,4 @@
-"""Training: what it learns, what it depends on and on what not, what it refuses."""
+"""Training: what it learns, what it depends on and what not, errors."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, order
 
 
 def test_of_equally_good_passes_the_first_is_kept() -> None:
-    # Without features that tell candidates apart nothing is learnt once the rate is next to nothing.
+    # Without features that distinguish candidates nothing is learnt once the rate is next to nothing.
     model = train(tales(4), held_out=tales(2, first=80), **{**QUICK, "epochs": 4}, learning_rate=1e-300)
     assert model.provenance["epoch"] == 1
 
@@ -304,7 +304,7 @@ def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
     np.testing.assert_array_equal(module.rounded(model.weights), model.weights)
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid input -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

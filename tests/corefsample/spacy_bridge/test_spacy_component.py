@@ -753,15 +753,15 @@ def test_a_missing_model_is_rejected_before_the_first_text_is_read(
     pipeline: Callable[..., Any], tmp_path: Path
 ) -> None:
     nlp = pipeline(model=str(tmp_path / "none.npz"))
-    seen: list[int] = []
+    calls: list[int] = []
 
     def documents() -> Iterator[Any]:
-        seen.append(1)
+        calls.append(1)
         yield parsed(nlp)
 
     with pytest.raises(InputError, match=r"none.npz: model file must be readable, got: No such file"):
         list(nlp.pipe(documents()))
-    assert seen == []
+    assert calls == []
     with pytest.raises(InputError, match=r"none.npz: model file must be readable"):
         nlp.initialize()
     with pytest.raises(InputError, match=r"none.npz: model file must be readable"):

@@ -1,4 +1,4 @@
-"""The notation of paths through a parse, and how a document's labels tell its dependency scheme."""
+"""The notation of paths through a parse, and how a document's labels determine its dependency scheme."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ def test_help_loads_no_heavy_library() -> None:
 def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50)
     assert (status, err) == (0, "")
-    told = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
-    assert told in " ".join(out.split())
+    found = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
+    assert found in " ".join(out.split())
     lines = out.splitlines()
     assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
     head = lines.index("Highest posterior means, with 95% quantile intervals:")

@@ -91,7 +91,7 @@ def test_the_files_that_are_broken_below_are_good(capsys: pytest.CaptureFixture[
 
 
 def refused_line(capsys: pytest.CaptureFixture[str], folder: Path, line: Any, *fragments: str) -> None:
-    """`line` stands on line 2 of a second file; events and convert stop at it, doctor tells of it."""
+    """`line` stands on line 2 of a second file; events and convert stop at it, doctor reports it."""
     path = er.write_lines(folder / "bad.jsonl", [{**RICH, "doc_id": "first"}, line])
     fragments = (f"{path}: line 2: ", *fragments)
     good = folder / "good.jsonl"
@@ -152,7 +152,7 @@ def test_a_document_that_schemes_read_differently_stops_the_run(
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     path = er.write_lines(folder / "bad.jsonl", [er.json_document("either", "2000-01-01", [text])])
     arguments = ("events", path, "--preset", "extended", "--out", folder / "run")
-    fragments = ("bad.jsonl: line 1: doc_id 'either': tokens.dep", "see different events", "--scheme")
+    fragments = ("bad.jsonl: line 1: doc_id 'either': tokens.dep", "give different events", "--scheme")
     assert_refused(capsys, folder, *arguments, status=3, fragments=fragments)
     assert called(capsys, *arguments, "--scheme", "clearnlp")[0] == 0
 
@@ -180,7 +180,7 @@ def test_the_other_commands_reject_invalid_documents(
 
 
 class File(NamedTuple):
-    """A file that cannot be read: its name, what is in it, and what is said."""
+    """A file that cannot be read: its name, what is in it, and the message."""
 
     name: str
     make: Callable[[Path, Path], object]
@@ -452,8 +452,8 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
         options = events.jobs.count_events.EventsOptions(n_samples=20, on_error="quarantine")
         summary = events.jobs.count_events.run_events(folder / "corpus.jsonl", folder / "run", options)
         lines = (folder / "run" / "evidence.csv").read_text().splitlines()
-        kept = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
-        assert kept == ['"doc 2"', '"doc 3"']
+        remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
+        assert remaining == ['"doc 2"', '"doc 3"']
         pieces = [piece for piece in line.split(b"\n") if piece.strip()]
         assert summary.n_documents + summary.n_quarantined == 2 + len(pieces)
         if summary.n_quarantined:

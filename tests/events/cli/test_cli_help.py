@@ -131,12 +131,12 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
             continue  # off, as flags are
         record = option.get_help_record(click.Context(cli.commands[command]))
         assert record is not None
-        said = " ".join(record[1].split())
+        message = " ".join(record[1].split())
         optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
         optional |= {"recalibration"}
         if not option.required and option.name not in optional:
-            assert "[default: " in said, option.opts
-        assert said in text
+            assert "[default: " in message, option.opts
+        assert message in text
 
 
 # --- what the library says -----------------------------------------------------------------------------------

@@ -120,15 +120,15 @@ def test_dates_of_nitf_have_no_format_to_choose(tmp_path: Path) -> None:
 )
 def test_a_file_of_another_kind_has_a_hint(tmp_path: Path, name: str, step: str | None) -> None:
     (tmp_path / name).touch()
-    with pytest.raises(InputError, match="file name must end in one of") as refusal:
+    with pytest.raises(InputError, match="file name must end in one of") as failure:
         DocumentInputs([tmp_path / name])
-    assert refusal.value.hint == step
+    assert failure.value.hint == step
 
 
 def test_the_ending_of_an_output_is_left_to_its_rule(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="file name must end in one of") as refusal:
+    with pytest.raises(ParameterError, match="file name must end in one of") as failure:
         write_documents([], tmp_path / "out.csv")
-    assert refusal.value.hint is None
+    assert failure.value.hint is None
 
 
 @pytest.mark.parametrize(
@@ -172,17 +172,15 @@ def test_files_without_scores_have_a_hint_at_score(
     assert line.endswith(f"got {name!r} (`corefsample score` makes scored mentions of it)")
 
 
-def test_news_in_place_of_scored_mentions_has_a_hint_at_score(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_unscored_news_has_a_hint_at_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     news = er.write_lines(tmp_path / "news.jsonl", [ROW])
-    said = (
+    message = (
         f"corefsample: {news}: line 1: doc_id 'a': mentions is missing "
         "(`corefsample score` finds and scores the mentions of news)\n"
     )
-    assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", said)
+    assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", message)
     status, out, err = called(capsys, "doctor", news)
-    assert (status, err) == (3, said)
+    assert (status, err) == (3, message)
     assert "  P(NEW)      none\n" in out
 
 
@@ -261,7 +259,7 @@ def test_too_few_queries_are_rejected_before_anything_is_printed(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (("Iraq", "USA"), "got 'Iraq' (did you mean IRQ (Iraq)"),
         (("irq", "USA"), "got 'irq' (did you mean IRQ (Iraq)"),
@@ -269,15 +267,15 @@ def test_too_few_queries_are_rejected_before_anything_is_printed(
     ],
 )
 def test_an_unknown_country_has_a_hint_at_its_code(
-    capsys: pytest.CaptureFixture[str], scored: Path, given: tuple[str, str], said: str
+    capsys: pytest.CaptureFixture[str], scored: Path, given: tuple[str, str], message: str
 ) -> None:
     status, _, err = called(capsys, "events", scored, "--compare", *given, "--out", scored.with_name("run"))
     assert status == 2
-    assert err.startswith(f"corefsample: --compare must name countries of the lexicon, {said}")
+    assert err.startswith(f"corefsample: --compare must name countries of the lexicon, {message}")
     assert "unknown" not in err
 
 
-# --- runs and outputs --------------------------------------------------------------------------------------------
+# --- runs and outputs ---------------------------------------------------------------------------------------
 
 
 def test_a_folder_without_a_run_has_a_hint_at_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -354,7 +352,7 @@ def test_a_closed_folder_is_rejected_before_the_work(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (
             PermissionError(13, "Permission denied", "runs/closed"),
@@ -369,16 +367,16 @@ def test_a_closed_folder_is_rejected_before_the_work(
     ],
 )
 def test_errors_of_the_system_name_the_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, said: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, message: str
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
     monkeypatch.setattr("events.jobs.examine.examine", fail)
-    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {said}\n")
+    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {message}\n")
 
 
-# --- pipes -------------------------------------------------------------------------------------------------------
+# --- pipes --------------------------------------------------------------------------------------------------
 
 
 def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:

@@ -82,8 +82,8 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
         for i, label in enumerate(labels):
             sets.setdefault(label, set()).update(described[i])
         unique = [t for t in instances if all(len(sets[labels[m]]) == 1 for m in t)]
-        held = {">".join(c for m in t for c in sets[labels[m]]) for t in unique}
-        for event in held:
+        expected = {">".join(c for m in t for c in sets[labels[m]]) for t in unique}
+        for event in expected:
             counts[event] = counts.get(event, 0) + 1
     return counts
 

@@ -336,7 +336,7 @@ def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     monkeypatch.setattr(events.jobs.count_events, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
-    lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a doubled one, which is refused
+    lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
     run(er.write_lines(tmp_path / "good.jsonl", good), tmp_path / "reference")
     summary = run(er.write_lines(tmp_path / "mixed.jsonl", lines), tmp_path / "run", on_error="quarantine")
     assert summary.n_quarantined == 3

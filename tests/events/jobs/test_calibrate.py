@@ -1,4 +1,4 @@
-"""The calibration job: its folder, its figures, and what it refuses."""
+"""The calibration job: its folder, its figures, and its errors."""
 
 from __future__ import annotations
 

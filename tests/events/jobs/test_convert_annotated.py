@@ -1,4 +1,4 @@
-"""corefsample convert between scored and annotated formats: whose entities are written, what is counted and refused."""
+"""corefsample convert between scored and annotated formats: whose entities are written, counts and errors."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
         assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_annotated_documents_have_no_scores_to_write(

@@ -54,9 +54,9 @@ def test_multiplied_scores_are_restored_with_their_calibration(gum: list[ScoredD
     plain, found = fit_recalibration(documents).recalibration, fit_recalibration(scaled).recalibration
     assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
     assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
-    mended = link_error([plain.apply_document(document) for document in documents])
-    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(mended, rel=0.01)
-    assert link_error(scaled) > 1.5 * mended
+    recalibrated = link_error([plain.apply_document(document) for document in documents])
+    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(recalibrated, rel=0.01)
+    assert link_error(scaled) > 1.5 * recalibrated
 
 
 def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[ScoredDocument]) -> None:

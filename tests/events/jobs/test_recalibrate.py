@@ -1,4 +1,4 @@
-"""The job behind `corefsample recalibrate`: what it fits, what it writes, what it refuses, and what it leaves."""
+"""The job behind `corefsample recalibrate`: the fit, the outputs, and errors."""
 
 from __future__ import annotations
 
@@ -162,10 +162,10 @@ def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
 
 
 def test_progress_covers_both_inputs(run: Run, gold: Path, target: Path) -> None:
-    told: list[tuple[int, int, int]] = []
-    run(on_progress=lambda read, total, done: told.append((read, total, done)))
-    assert {total for _, total, _ in told} == {gold.stat().st_size, target.stat().st_size}
-    assert {done for _, _, done in told} >= {20, 9}
+    steps: list[tuple[int, int, int]] = []
+    run(on_progress=lambda read, total, done: steps.append((read, total, done)))
+    assert {total for _, total, _ in steps} == {gold.stat().st_size, target.stat().st_size}
+    assert {done for _, _, done in steps} >= {20, 9}
 
 
 # --- bad documents ------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
     assert run(gold=gold, target=source, on_error="quarantine").n_quarantined == 1
 
 
-# --- refusals -----------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What docs/recalibration.md shows of the API runs, and its commands and links are there."""
+"""The code of docs/recalibration.md runs, and its commands and links exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a run by itself: what it keeps, what it refuses, and when it appears."""
+"""The folder of a run: its files, errors, and when it appears."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFacto
     table = pq.read_table(out / "evidence.parquet")
     assert table.schema.equals(EVIDENCE_SCHEMA)
     assert table.column("sentences").to_pylist() == texts
-    # Told that a line ends in \n, the reader leaves every other end of a line inside of quotes alone.
+    # With line ends of \n, the reader keeps all other line ends within quotes.
     again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
     assert again["sentences"].tolist() == texts
 

@@ -301,9 +301,9 @@ def test_name_and_require_know_the_codes(lexicon):
 )
 def test_an_unknown_code_is_rejected_with_the_codes_that_it_may_mean(lexicon, code, hint):
     for ask in (lexicon.name, lexicon.require):
-        with pytest.raises(ParameterError) as refusal:
+        with pytest.raises(ParameterError) as failure:
             ask(code)
-        assert f"must be a country code of the lexicon, got {code!r} ({hint}" in str(refusal.value)
+        assert f"must be a country code of the lexicon, got {code!r} ({hint}" in str(failure.value)
 
 
 ALIASES = {

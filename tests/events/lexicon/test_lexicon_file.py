@@ -217,9 +217,9 @@ def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text, message):
-    with pytest.raises(InputError) as refusal:
+    with pytest.raises(InputError) as failure:
         loaded(tmp_path, text)
-    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(refusal.value))
+    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(failure.value))
 
 
 def test_the_file_in_the_documentation_of_load_lexicon_loads_and_works_as_described(tmp_path):

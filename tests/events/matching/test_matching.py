@@ -1,4 +1,4 @@
-"""What a rule sees in a parse: every row of the design's table, in each scheme and preset, and the traps around it."""
+"""Matches of a rule in a parse: every row of the design's table, in each scheme and preset, and difficult cases."""
 
 from __future__ import annotations
 
@@ -508,10 +508,10 @@ def test_a_row_of_the_design_has_its_events(row: Row, scheme: str, preset: str) 
 def test_a_scheme_recognised_by_its_labels_agrees_or_is_rejected(row: Row, scheme: str, preset: str) -> None:
     expected = row.paper if preset == "paper" else row.extended
     try:
-        told = found(row.text, preset=preset, coreferent=row.coreferent)
+        result = found(row.text, preset=preset, coreferent=row.coreferent)
     except InputError as error:
-        told = str(error)
-    assert told == expected or "which give different events" in told
+        result = str(error)
+    assert result == expected or "which give different events" in result
 
 
 def test_every_row_of_the_design_has_a_text_in_every_scheme() -> None:

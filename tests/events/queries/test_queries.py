@@ -1,4 +1,4 @@
-"""Entity queries of a document: what is asked, and what is true, against the definition tried entity by entity."""
+"""Entity queries of a document: which there are, and which are true, against the definition tried entity by entity."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def story(sentences: list[str] = STORY, gold: list[int | str | None] | None = No
     return dataclasses.replace(document, gold=gold)
 
 
-def asked(queries: DocumentQueries) -> set[tuple[str, str]]:
+def names_of(queries: DocumentQueries) -> set[tuple[str, str]]:
     return {(MENTION_TYPES[m], verb) for verb in queries.verbs for m in np.flatnonzero(queries.present_types)}
 
 
-def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
+def marked(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
     """Queries marked in a matrix of verbs and types."""
     return {(MENTION_TYPES[m], queries.verbs[v]) for v, m in np.argwhere(matrix)}
 
@@ -57,7 +57,7 @@ def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
 def test_a_document_has_queries_of_its_types_and_the_verbs_of_its_pronouns() -> None:
     queries = match_queries(story(), with_gold=False)
     types = ("name", "plural noun")
-    assert asked(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
+    assert names_of(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
     assert queries.n_queries == 4
     assert queries.truth is None
 
@@ -82,7 +82,7 @@ def test_clearnlp_and_universal_dependencies_ask_the_same() -> None:
     clearnlp = [sentence.replace(":obj", ":dobj") for sentence in STORY]
     clearnlp[0] += " now/ADV>2:npadvmod"  # a label that is ClearNLP's alone
     one, other = match_queries(story(clearnlp), with_gold=False), match_queries(story(), with_gold=False)
-    assert asked(one) == asked(other)
+    assert names_of(one) == names_of(other)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_mention_is_typed_by_its_head(token: str, extra: dict[str, list[str]],
 )
 def test_truth_is_what_gold_entities_answer(gold: list[int | str | None], expected: set[tuple[str, str]]) -> None:
     queries = match_queries(story(gold=gold))
-    assert told(queries, queries.truth) == expected
-    assert told(queries, queries.true_in([{"a": 5, "b": 1, "c": 9}[str(g)] for g in gold])) == expected
+    assert marked(queries, queries.truth) == expected
+    assert marked(queries, queries.true_in([{"a": 5, "b": 1, "c": 9}[str(g)] for g in gold])) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_mentions_without_an_entity_neither_describe_nor_act(
 
 def test_a_mention_without_an_entity_can_be_its_own_entity() -> None:
     queries = match_queries(story(gold=["a", "b", None, "a"]), unannotated="single")
-    assert told(queries, queries.truth) == {("name", "say")}
+    assert marked(queries, queries.truth) == {("name", "say")}
     assert queries.n_queries == 4
 
 
@@ -159,11 +159,11 @@ class Case(NamedTuple):
     def queries(self) -> DocumentQueries:
         pairs = [(i, v) for i, verbs in enumerate(self.verbs) for v in sorted(verbs)]
         typed = [i for i, m in enumerate(self.types) if m >= 0]
-        held = np.array([m in self.types for m in range(3)])
+        present = np.array([m in self.types for m in range(3)])
         return DocumentQueries(
             doc_id="d",
             verbs=VERBS,
-            present_types=held,
+            present_types=present,
             typed_mentions=np.array(typed, np.int32),
             types=np.array([self.types[i] for i in typed], np.int32),
             pronouns=np.array([i for i, _ in pairs], np.int32),
@@ -220,10 +220,12 @@ FIXED = Case(
 def test_shares_of_samples_agree_with_enumeration() -> None:
     n_samples = 20_000
     hits = FIXED.queries.hits(Recalibration(2.0, 0.3), n_samples=n_samples)
-    law = rr.query_law(rr.recalibrated(FIXED.lists, 2.0, 0.3), *FIXED.named)
-    exact = np.array([[law.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS])
+    distribution = rr.query_distribution(rr.recalibrated(FIXED.lists, 2.0, 0.3), *FIXED.named)
+    exact = np.array(
+        [[distribution.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS]
+    )
     assert tolerance.plausible_counts(hits, n_samples, exact).all()
-    other = rr.query_law(FIXED.lists, *FIXED.named)
+    other = rr.query_distribution(FIXED.lists, *FIXED.named)
     unlike = np.array([[other.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS])
     assert not tolerance.plausible_counts(hits, n_samples, unlike).all()
 
@@ -243,7 +245,7 @@ def test_mentions_after_the_last_that_matters_are_not_sampled() -> None:
     np.testing.assert_array_equal(queries.hits(AS_IT_IS, n_samples=40), expected)
 
 
-# --- refusals -----------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -347,9 +349,9 @@ def test_a_table_has_a_row_for_each_query_of_a_document() -> None:
     documents = [match_queries(document) for document in corpus()]
     table = QueryTable.of(documents)
     expected = {
-        (queries.doc_id, *query): query in told(queries, queries.truth)
+        (queries.doc_id, *query): query in marked(queries, queries.truth)
         for queries in documents
-        for query in asked(queries)
+        for query in names_of(queries)
     }
     frame = table.to_frame()
     assert list(frame) == ["doc_id", "mention_type", "verb", "n_documents", "truth"]

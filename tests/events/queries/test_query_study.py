@@ -128,16 +128,16 @@ def test_documents_without_gold_are_counted() -> None:
 
 
 def test_steps_are_reported() -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     study_queries(
         documents()[:6],
         objectives=("likelihood",),
         n_folds=2,
         n_samples=10,
         n_boot=0,
-        on_step=lambda done, of: told.append((done, of)),
+        on_step=lambda done, of: steps.append((done, of)),
     )
-    assert told == [(2, 2)]
+    assert steps == [(2, 2)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rule files: what they may say, what is refused, and their inline examples."""
+"""Rule files: valid and invalid content, and their inline examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARSE = """
 
 
 def rule_file(**changes: Any) -> dict[str, Any]:
-    """A rule file that is right, with changes; None drops a field."""
+    """A valid rule file, with changes; None drops a field."""
     content: dict[str, Any] = {
         "version": 1,
         "name": "strike",
@@ -81,7 +81,7 @@ def test_an_unknown_rule_or_preset_is_rejected() -> None:
         load_rules("attack", "strict")
 
 
-# --- files of one's own ------------------------------------------------------------------------------------
+# --- users' files ------------------------------------------------------------------------------------
 
 
 def test_a_users_file_is_read(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def checked(folder: Path, *examples: dict[str, Any], preset: str = "paper") -> i
     return check_examples(load_rules(written(folder, rule_file(examples=list(examples))), preset))
 
 
-def refusal(folder: Path, *examples: dict[str, Any]) -> str:
+def failure(folder: Path, *examples: dict[str, Any]) -> str:
     with pytest.raises(InputError) as error:
         checked(folder, *examples)
     assert "\n" not in str(error.value)
@@ -244,12 +244,12 @@ def refusal(folder: Path, *examples: dict[str, Any]) -> str:
 def test_an_example_that_fails_is_named_with_what_was_found(tmp_path: Path) -> None:
     good = {"parse": PARSE, "expect": {"paper": ["IRQ"]}}
     assert checked(tmp_path, good) == 1
-    assert refusal(tmp_path, good, {"parse": PARSE, "expect": {"paper": ["USA"]}}).endswith(
+    assert failure(tmp_path, good, {"parse": PARSE, "expect": {"paper": ["USA"]}}).endswith(
         "strike.yaml: examples[1]: preset paper must find USA, got IRQ"
     )
-    assert refusal(tmp_path, {"parse": PARSE, "expect": {"paper": []}}).endswith("must find nothing, got IRQ")
+    assert failure(tmp_path, {"parse": PARSE, "expect": {"paper": []}}).endswith("must find nothing, got IRQ")
     nothing = {"parse": "1 Iraq Iraq PROPN 0 root\n", "expect": {"paper": ["IRQ"]}}
-    assert refusal(tmp_path, nothing).endswith("must find IRQ, got nothing")
+    assert failure(tmp_path, nothing).endswith("must find IRQ, got nothing")
 
 
 def test_examples_of_other_presets_are_passed_over(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
     assert checked(tmp_path, {"parse": parse, "coreferent": [[1, 2]], "expect": {"paper": ["IRQ"]}}) == 1
     assert checked(tmp_path, {"parse": parse, "expect": {"paper": []}}) == 1
     wrong = {"parse": parse, "coreferent": [[1, 3]], "expect": {"paper": []}}
-    assert refusal(tmp_path, wrong).endswith(
+    assert failure(tmp_path, wrong).endswith(
         "examples[0]: coreferent must name tokens that are nouns, names or pronouns, got [1, 3]"
     )
 
@@ -290,14 +290,14 @@ def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
     ],
 )
 def test_an_example_that_cannot_be_read_is_rejected(tmp_path: Path, parse: str, fragment: str) -> None:
-    message = refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+    message = failure(tmp_path, {"parse": parse, "expect": {"paper": []}})
     assert "strike.yaml: examples[0]: " in message
     assert fragment in message
 
 
 @pytest.mark.parametrize("parse", ["", "\n\n"])
 def test_an_example_without_a_sentence_is_rejected(tmp_path: Path, parse: str) -> None:
-    assert "examples[0]: parse" in refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+    assert "examples[0]: parse" in failure(tmp_path, {"parse": parse, "expect": {"paper": []}})
 
 
 def test_a_rule_is_frozen() -> None:
