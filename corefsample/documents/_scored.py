@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents._base import BaseDocument
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
@@ -59,6 +59,7 @@ class ScoredDocument(BaseDocument):
 
     def __post_init__(self) -> None:
         self._check_common_fields()
+        require_distribution(self.antecedents)
         wanted, found = self.n_mentions, self.antecedents.n_mentions
         if found != wanted:
             raise ParameterError(f"must have one list per mention ({wanted}), got {found}", parameter="antecedents")

@@ -137,6 +137,7 @@ def test_fields_cannot_be_set() -> None:
         ({"doc_id": None}, "doc_id must be a non-empty string, got None"),
         ({"doc_id": 7}, "doc_id must be a non-empty string, got 7"),
         ({"mentions": [[0, 1, 0]]}, "antecedents must have one list per mention (1), got 2"),
+        ({"antecedents": document()}, "got ScoredDocument (pass document.antecedents)"),
         ({"gold": [1]}, "gold must have one entry per mention (2), got 1"),
         ({"mentions": [[0, 1, 0], [-1, 1, 0]]}, "mentions[1]: start must be at least 0, got [-1, 1, 0]"),
         ({"mentions": [[0, 0, 0], [0, 1, 0]]}, "mentions[0]: end must be past start, got [0, 0, 0]"),

@@ -83,7 +83,7 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
 
 
 @pytest.mark.parametrize(
-    ("conditions", "doc_id", "metadata", "contains"),
+    ("conditions", "doc_id", "metadata", "included"),
     [
         ([], "a", {}, True),
         (["genre=news"], "a", {"genre": "news"}, True),
@@ -103,9 +103,9 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
     ],
 )
 def test_a_condition_selects_documents(
-    conditions: list[str], doc_id: str, metadata: dict[str, Any], holds: bool
+    conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool
 ) -> None:
-    assert Selection(conditions).includes(doc_id, metadata) is holds
+    assert Selection(conditions).includes(doc_id, metadata) is included
 
 
 @pytest.mark.parametrize("condition", ["genre", "=news", "genre=", "genre=news,,court", ""])
