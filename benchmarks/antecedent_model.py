@@ -1,7 +1,7 @@
-"""How good the antecedent model is: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE].
+"""Scores of the antecedent model: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE].
 
 Without a model, one is trained on GUM's train documents and chosen on its dev documents; with one (or the word
-``english``, the model that ships), that is measured. Every table of docs/antecedent-model.md is what this prints. With
+``english``, the model that ships), that model is measured. It prints every table of docs/antecedent-model.md. With
 a spaCy pipeline, mentions are also found in its parses of GUM's words.
 """
 
@@ -78,7 +78,7 @@ def link_error(documents: Iterable[ScoredDocument], *, resamples: int = 1000) ->
 
 
 def perfect_errors(documents: Scored) -> list[float]:
-    """CalibErr that shows where gold is drawn from the scores themselves, and all is right by construction."""
+    """CalibErr that shows where gold is drawn from the scores, so that calibration is perfect."""
     drawn = [sample_clusterings(each.antecedents, n_samples=FLOOR_DRAWS, seed=1).labels for each in documents]
     errors = []
     for s in range(FLOOR_DRAWS):
@@ -117,7 +117,7 @@ def gold_mentions(model: AntecedentModel, splits: dict[str, list[AnnotatedDocume
 
 
 def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocument]]) -> pd.DataFrame:
-    """CalibErr on test documents of what is fitted to dev documents: whole distributions, or marginals alone."""
+    """CalibErr on test documents of what is fitted to dev documents: distributions, or only marginals."""
     dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
     rows = []
     for name, objective in (("likelihood", "likelihood"), ("links-log", LinkScore("log"))):
@@ -125,12 +125,12 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
         fit = fitter.fit().recalibration
         for how, change in (("fitted to", fit), ("shrunk, fitted to", fitter.bootstrap(200).shrunk(fit))):
             error, lower, upper = link_error([change.apply_document(each) for each in test])
-            said = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
-            rows.append({"recalibration": said, "calib_err": error, "lower": lower, "upper": upper})
+            description = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
+            rows.append({"recalibration": description, "calib_err": error, "lower": lower, "upper": upper})
     (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
     for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
-        mended = recalibrator.fit(q, y).predict(q_test)
-        found = calibration_error(mended, y_test, bin_size=BIN_SIZE, documents=documents, n_resamples=1000)
+        recalibrated = recalibrator.fit(q, y).predict(q_test)
+        found = calibration_error(recalibrated, y_test, bin_size=BIN_SIZE, documents=documents, n_resamples=1000)
         name = f"{type(recalibrator).__name__} of marginals"
         rows.append({"recalibration": name, "calib_err": found.estimate, "lower": found.lower, "upper": found.upper})
     return pd.DataFrame(rows)
@@ -243,7 +243,7 @@ def found_mentions(model: AntecedentModel, name: str, documents: Sequence[Annota
 
 
 def cut(document: AnnotatedDocument, n_mentions: int) -> tuple[Tokens, npt.NDArray[np.int32]]:
-    """The document's first sentences, up to that of the last of so many mentions, and these."""
+    """The document's first sentences, up to that of the last of `n_mentions` mentions, and these mentions."""
     tokens, mentions = document.tokens, document.mentions[:n_mentions]
     end = int(np.flatnonzero(tokens.sent == tokens.sent[mentions[:, 1].max() - 1])[-1]) + 1
     columns = {name: getattr(tokens, name)[:end] for name in ("text", "lemma", "upos", "dep", "head", "sent")}
@@ -251,7 +251,7 @@ def cut(document: AnnotatedDocument, n_mentions: int) -> tuple[Tokens, npt.NDArr
 
 
 def speed(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.DataFrame:
-    """Documents a second on one core, words already in the cache, median of several turns."""
+    """Documents per second on one core, words already in the cache, median of several turns."""
     short = [cut(each, LENGTH) for each in documents if each.n_mentions >= LENGTH]
     for tokens, mentions in short:
         model.score(tokens, mentions)
@@ -262,7 +262,7 @@ def speed(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.
             model.score(tokens, mentions)
         seconds.append(time.perf_counter() - start)
     rate = len(short) / statistics.median(seconds)
-    return pd.DataFrame([{"documents": len(short), "mentions": LENGTH, "documents a second": rate}])
+    return pd.DataFrame([{"documents": len(short), "mentions": LENGTH, "documents per second": rate}])
 
 
 def show(title: str, frame: pd.DataFrame) -> None:

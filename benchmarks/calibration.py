@@ -1,6 +1,6 @@
 """Calibration errors against NumPy's sort and against peers: 4.3 million pairs, q ~ Beta(0.1, 1), perfectly calibrated.
 
-Peers come with the extra `bench`; one that is not installed is left out, and said to be.
+Peers come with the extra `bench`; one that is not installed is reported and left out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 On a file with gold (GUM by default), every figure held out: calibration of links before and after, the spread of
 coverage over other folds and samples, scores multiplied by a half and by two, and queries whose gold is drawn from the
-scores, where all is right by construction.
+scores, where calibration is perfect.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEVEL, BIN_SIZE = 0.95, 5000
 
 
 def fits(documents: Sequence[ScoredDocument]) -> dict[str, CrossFit]:
-    """Fit and cross-fit by each objective, and print what came of it."""
+    """Fit and cross-fit by each objective, and print the results."""
     held_out, rows = {}, []
     for name in OBJECTIVES:
         fitter = RecalibrationFitter(documents, objective=named_objective(name, {}))
@@ -52,8 +52,8 @@ def links(documents: Sequence[ScoredDocument], held_out: dict[str, CrossFit]) ->
     rows = []
     for name, fit in {AS_SCORED: None, **held_out}.items():
         change = [Recalibration() if fit is None else fit.recalibration_of(each.doc_id) for each in documents]
-        mended = (each.apply_document(document) for each, document in zip(change, documents, strict=True))
-        overall = calibrate_links(link_tables(mended), bin_size=BIN_SIZE, n_resamples=2000).overall
+        recalibrated = (each.apply_document(document) for each, document in zip(change, documents, strict=True))
+        overall = calibrate_links(link_tables(recalibrated), bin_size=BIN_SIZE, n_resamples=2000).overall
         ends = overall.by_document
         rows.append(
             {
@@ -93,7 +93,7 @@ def multiplied(documents: Sequence[ScoredDocument]) -> None:
 
 
 def drawn(documents: Sequence[ScoredDocument]) -> None:
-    """Print the coverage where gold is one clustering drawn from the scores themselves."""
+    """Print the coverage where gold is one clustering drawn from the scores."""
     made = []
     for document in documents:
         labels = sample_clusterings(document.antecedents, n_samples=1, seed=99, doc_id=document.doc_id).labels

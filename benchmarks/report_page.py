@@ -2,7 +2,7 @@
 
 Simulates that news, counts, makes the page, and opens it in headless Chromium from disk: size of the page and of its
 parts, time to the first paint, to the large chart, to all small ones, and from a click on a document to its text.
-`--folder RUN` measures the page of a run that is there; `--screenshot FILE` makes the README's picture instead, from
+`--folder RUN` measures the page of an existing run; `--screenshot FILE` makes the README's picture instead, from
 the embedded example.
 """
 
@@ -39,7 +39,7 @@ MILLISECONDS = {
 
 
 def fifty_countries() -> list[SimulatedCountry]:
-    """The simulation's own, and as many of the lexicon's as make fifty."""
+    """The countries of the simulation, and others of the lexicon up to fifty."""
     countries = list(default_countries())
     known = {country.code for country in countries}
     lexicon = load_lexicon()
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--articles", type=int, default=8000, help="to simulate")
     parser.add_argument("--documents", type=int, default=1000, help="texts in the page")
-    parser.add_argument("--folder", type=Path, help="a run that is there")
+    parser.add_argument("--folder", type=Path, help="an existing run")
     parser.add_argument("--screenshot", type=Path, help="make the README's picture instead")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:

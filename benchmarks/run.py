@@ -210,7 +210,7 @@ def scoring(runs: int) -> Iterator[Row]:
     ours, theirs = in_turn(score, parse, runs)
     work = f"scores of {len(short)} documents of {LENGTH} mentions"
     budget = len(short) / 100
-    yield Row(work, "a hundred documents a second", ours, budget, budget / ours, ">= 1x faster", ours <= budget)
+    yield Row(work, "a hundred documents per second", ours, budget, budget / ours, ">= 1x faster", ours <= budget)
     yield faster(work, "spaCy's parse of them (en_gum_ud)", (ours, theirs), 1)
 
 
@@ -234,7 +234,7 @@ def start_up(runs: int) -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs and documents: a look, not a measurement")
+    parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--only", default="", help="engine, real, calibration, job, model or startup")
     chosen = parser.parse_args()

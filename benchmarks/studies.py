@@ -1,7 +1,7 @@
 """Run the studies of the calibration error: python benchmarks/studies.py [WHICH ...] [--quick] [--figures FOLDER].
 
-WHICH is synthetic, coverage or noise; all three by default. The tables of docs/calibration-studies.md are what this
-prints, its figures what this draws. A whole run takes about half an hour on one core, --quick about a minute.
+WHICH is synthetic, coverage or noise; all three by default. It prints the tables of docs/calibration-studies.md and
+draws its figures. A complete run takes about half an hour on one core, --quick about a minute.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from corefsample.calibration.studies._studies import INTERVALS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe & Ito's palette with a marker each: apart for colour-blind readers, and in grey.
+# Okabe & Ito's palette with a marker each, which colour-blind readers can distinguish, also in grey.
 INK = {"black": "#000000", "blue": "#0072B2", "vermilion": "#D55E00", "green": "#009E73", "purple": "#CC79A7"}
 METHOD_STYLES = {
     "bootstrap inverted": ("blue", "o"),
@@ -72,7 +72,7 @@ def truth_of(row: pd.Series) -> str:
 
 
 def named(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the words by which a table is printed."""
+    """Add the names that a table is printed with."""
     shapes = [f"Beta({alpha:g}, {beta:g})" for alpha, beta in zip(table["alpha"], table["beta"], strict=True)]
     pairs = {dependence: words for words, dependence in DEPENDENCE.items()}
     return table.assign(q=shapes, truth=table.apply(truth_of, axis=1), pairs=table["dependence"].map(pairs))
@@ -202,7 +202,7 @@ def several_documents(options: dict[str, int]) -> None:
     table = named(coverage_study(designs, bin_sizes=[1000], methods=["bootstrap inverted"], **options))
     wide = table.pivot_table(index=["truth", "unevenness"], columns="n_documents", values="coverage", sort=False)
     markdown(
-        "Bootstrap inverted: share that holds the truth, by number and unevenness of documents", wide.reset_index()
+        "Bootstrap inverted: share that contains the truth, by number and unevenness of documents", wide.reset_index()
     )
     perfect = [design for design in designs if design.shift == 0.0]
     table = named(rejection_study(perfect, bin_sizes=[1000], **options))
@@ -217,7 +217,7 @@ def other_norms(options: dict[str, int]) -> None:
     tables = [coverage_study(designs, norm=norm, methods=methods, **options) for norm in ("l1", "max")]
     table = named(pd.concat(tables))
     wide = table.pivot_table(index=["norm", "truth", "bin_size"], columns="method", values="coverage", sort=False)
-    markdown("Other norms, pairs in documents: share that holds the truth", wide[methods].reset_index())
+    markdown("Other norms, pairs in documents: share that contains the truth", wide[methods].reset_index())
 
 
 def tests(designs: Sequence[Design], options: dict[str, int]) -> None:
@@ -248,7 +248,7 @@ def coverage_figure(table: pd.DataFrame) -> Figure:
             ax.set_xlim(-1, 101)
             ax.set_xticks([0, 20, 40, 60, 80, 95])
             plain(ax)
-    figure.supxlabel("95% intervals that hold the true error, %", fontsize=10)
+    figure.supxlabel("95% intervals that contain the true error, %", fontsize=10)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=5, frameon=False, fontsize=8.5)
     return figure
@@ -264,7 +264,7 @@ def run_noise(effort: Effort, folder: Path | None) -> None:
     columns = ["q", "truth", "n_samples", "true_error", "binned_error", "naive", "corrected", "corrected_sd"]
     markdown("Naive and split-sample error, 100,000 pairs in bins of 1,000", table[columns], 4)
     columns = ["q", "truth", "n_samples", "naive_rejected", "rejected", "coverage"]
-    markdown("Share rejected at .05, and share of intervals that hold the binned error", table[columns])
+    markdown("Share rejected at .05, and share of intervals that contain the binned error", table[columns])
     save(noise_figure(table), folder, "study-noise.png")
 
 

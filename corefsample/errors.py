@@ -1,4 +1,4 @@
-"""Errors that corefsample raises for what a user can fix: one family, each with a one-line message."""
+"""Errors that a user can fix: one family, each with a one-line message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CorefsampleError(Exception):
     place
         File and place in it: "scored.jsonl: line 12: doc_id 'a1'". It comes before the message.
     hint
-        The next step, where it is plain; a `ParameterHint` if the step is a parameter.
+        The next step, if there is an obvious one; a `ParameterHint` if the step is a parameter.
 
     Examples
     --------

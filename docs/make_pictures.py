@@ -1,6 +1,6 @@
 """Make the pictures of docs/pictures.md from simulated news: ``python docs/make_pictures.py [FOLDER]``.
 
-Without a folder they go beside this file. Everything but the times of picture-cost.png is the same at each run.
+Without a folder they are written beside this file. Only the times in picture-cost.png differ between runs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def curves() -> dict[str, ReliabilityCurve]:
 
 
 def tag_scores() -> TagScores:
-    """Scores of a tagger that is made up: 20 tags, the rarer the more overconfident."""
+    """Scores of an invented tagger with 20 tags; rarer tags are more overconfident."""
     rng = np.random.default_rng(5)
     tags = np.array([f"tag {chr(97 + k)}" for k in range(20)])
     codes = rng.choice(20, 40_000, p=np.arange(20, 0, -1) / 210)

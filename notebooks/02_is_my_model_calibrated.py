@@ -49,7 +49,7 @@ else:
     temperature = 1.5
     documents = [each.document for each in simulate_documents(150, temperature=temperature, seed=2)]
     print(
-        f"GUM is not there ({gum.name}), so {len(documents)} simulated documents stand in. "
+        f"GUM is not available ({gum.name}), so {len(documents)} simulated documents are used. "
         f"Their scores are what calibrated ones would be, times {temperature}."
     )
 
@@ -69,7 +69,7 @@ tables = link_tables(documents)
 calibration = calibrate_links(tables, bin_size=5000, n_resamples=2000)
 overall = calibration.overall
 print(f"{overall.curve.bins.n_pairs:,} pairs of {overall.n_documents} documents.")
-print(f"Said on average: {overall.mean_q:.4f}. True: {overall.share_true:.4f}.")
+print(f"Predicted on average: {overall.mean_q:.4f}. True: {overall.share_true:.4f}.")
 print(f"Calibration error: {overall.error:.4f}.")
 
 # %% [markdown]
@@ -165,7 +165,7 @@ before_and_after.round(4)
 # %% [markdown]
 # How to read it: `predicted` against `true` is the average bias, which adds up in counts. `error` is the calibration
 # error, `lower` and `upper` its interval by document. If the intervals before and after overlap widely, the change is
-# small beside what the choice of documents does; `predicted` moving towards `true` still matters for counts.
+# small compared with the effect of the choice of documents; `predicted` moving towards `true` still matters for counts.
 #
 # In the plot, the curve nearer to the dashed diagonal is the better calibrated one; where the bars of both cross the
 # diagonal, neither can be distinguished from perfect calibration.
@@ -191,5 +191,5 @@ calibration_error_dots(kinds, title="Held-out documents, by kind of mentions").f
 # - Recalibrate the documents that you count in: `corefsample recalibrate annotated.jsonl.gz news.parquet --out
 #   recalibrated.parquet`, then count in `recalibrated.parquet`.
 # - The annotated documents should be like the ones you count in: same scorer, same kind of text. Two numbers fitted on
-#   one genre need not serve another.
+#   one genre may be wrong for another.
 # - What calibration does for intervals of counts: notebook 03.

@@ -91,17 +91,17 @@ PERIODS = {"month": "M", "quarter": "Q", "year": "Y", "ten years": None}
 
 
 def intervals_of(probabilities):
-    """Three intervals of one count, each with the probability that the law of the count gives to it."""
-    law = count_pmf(probabilities)
+    """Three intervals of one count, each with its probability under the distribution of the count."""
+    pmf = count_pmf(probabilities)
     half = Z * np.sqrt((probabilities * (1.0 - probabilities)).sum())
     ends = {
-        "quantile": quantile_interval(law, LEVEL),
-        "hdi": hdi_interval(law, LEVEL),
+        "quantile": quantile_interval(pmf, LEVEL),
+        "hdi": hdi_interval(pmf, LEVEL),
         "normal": (probabilities.sum() - half, probabilities.sum() + half),
     }
-    counts = np.arange(law.size)
+    counts = np.arange(pmf.size)
     return {
-        name: (lower, upper, law[(counts >= lower) & (counts <= upper)].sum()) for name, (lower, upper) in ends.items()
+        name: (lower, upper, pmf[(counts >= lower) & (counts <= upper)].sum()) for name, (lower, upper) in ends.items()
     }
 
 
@@ -135,12 +135,13 @@ SIZES = ["up to 0.25", "0.25 to 1", "1 to 2", "2 to 5", "above 5"]
 counts["size"] = pd.cut(counts["mean"], EDGES, labels=SIZES)
 coverage = (
     counts.groupby(["model", "interval", "size"], observed=True)
-    .agg(n=("covered", "size"), held=("covered", "sum"), promised=("promised", "mean"), width=("width", "mean"))
+    .agg(n=("covered", "size"), covered=("covered", "sum"), promised=("promised", "mean"), width=("width", "mean"))
     .reset_index()
 )
-coverage["coverage"] = coverage["held"] / coverage["n"]
+coverage["coverage"] = coverage["covered"] / coverage["n"]
 ends = [
-    binomtest(int(held), int(n)).proportion_ci(LEVEL) for held, n in zip(coverage["held"], coverage["n"], strict=True)
+    binomtest(int(covered), int(n)).proportion_ci(LEVEL)
+    for covered, n in zip(coverage["covered"], coverage["n"], strict=True)
 ]
 coverage["low"], coverage["high"] = [end.low for end in ends], [end.high for end in ends]
 
@@ -170,7 +171,7 @@ for ax, model in zip(panels, MODELS, strict=True):
     ax.set_xticks(range(len(SIZES)), SIZES, rotation=40, ha="right", fontsize=8)
     ax.set_xlabel("posterior mean of the count")
     ax.spines[["top", "right"]].set_visible(False)
-panels[0].set_ylabel("interval holds the truth")
+panels[0].set_ylabel("interval contains the truth")
 panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 panels[-1].legend(frameon=False, fontsize=9, loc="lower left")
 figure
@@ -216,6 +217,6 @@ figure
 # ## In practice
 #
 # - Check calibration first (notebook 02). No kind of interval corrects wrong probabilities.
-# - Use `quantile`, the default, if you want a promise that is kept at small counts too; `hdi` if you want the shortest
-#   honest statement; `normal` only where counts are large.
+# - Use `quantile`, the default, if small counts should also have their nominal coverage; `hdi` if you want the shortest
+#   interval; `normal` only where counts are large.
 # - At small counts, show the whole posterior (`events.plots.count_bars`) rather than two numbers.

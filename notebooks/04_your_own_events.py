@@ -187,7 +187,7 @@ lexicon = load_lexicon()
 
 
 def protagonist(document, labels):
-    """Say for each country in which samples the largest entity of the article is named as this country."""
+    """Return for each country the samples in which the largest entity of the article is named as this country."""
     n_samples, n_mentions = labels.shape
     sizes = np.zeros((n_samples, n_mentions), int)
     np.add.at(sizes, (np.arange(n_samples)[:, None], labels), 1)
@@ -206,7 +206,7 @@ about = counter.counts().to_frame()
 evidence = counter.evidence()
 print(f"{evidence['doc_id'].nunique()} of 400 articles name a country in their largest entity in some sample.")
 unsure = evidence[evidence["probability"].between(0.05, 0.95)]
-print(f"{unsure['doc_id'].nunique()} of them are unsure of it (a country has a probability of 5% to 95%).")
+print(f"{unsure['doc_id'].nunique()} of them are uncertain (a country has a probability of 5% to 95%).")
 about.groupby("country")[["mean", "one_best"]].sum().nlargest(6, "mean").round(1)
 
 # %%

@@ -83,11 +83,12 @@ ax.spines[["top", "right"]].set_visible(False)
 figure
 
 # %%
-evidence["doubt"] = evidence["probability"] * (1.0 - evidence["probability"])
-ranked = evidence.sort_values("doubt", ascending=False, ignore_index=True)
+evidence["uncertainty"] = evidence["probability"] * (1.0 - evidence["probability"])
+ranked = evidence.sort_values("uncertainty", ascending=False, ignore_index=True)
 tenth = len(ranked) // 10
 print(
-    f"The tenth of pairs nearest one half ({tenth}) holds {ranked['doubt'][:tenth].sum() / ranked['doubt'].sum():.0%}"
+    f"The tenth of pairs nearest one half ({tenth}) has "
+    f"{ranked['uncertainty'][:tenth].sum() / ranked['uncertainty'].sum():.0%}"
 )
 print(f"of the variance of all counts, and {ranked['wrong'][:tenth].sum() / ranked['wrong'].sum():.0%} of the errors.")
 
@@ -121,8 +122,8 @@ print(*case.sentences.split(" | "), sep="\n")
 
 
 # %%
-def settled(document, antecedents):
-    """Return the document with some mentions' antecedents settled: a mapping of mention to antecedent, -1 for NEW."""
+def with_antecedents(document, antecedents):
+    """Return the document with known antecedents of some mentions: a mapping to the antecedent, -1 for NEW."""
     distribution = document.antecedents
     for mention, antecedent in antecedents.items():
         distribution = distribution.with_antecedent(mention, None if antecedent < 0 else antecedent)
@@ -139,7 +140,9 @@ choices = document.antecedents.to_frame()  # one row per mention and choice; ant
 table = choices[choices["mention"] == agent].nlargest(10, "probability")[["antecedent", "probability"]]
 table = table.rename(columns={"probability": "P(antecedent)"})
 table["text"] = ["NEW" if k < 0 else document.mention_text(k) for k in table["antecedent"]]
-table["P(event | it)"] = [probability(settled(document, {agent: k}), case.country) for k in table["antecedent"]]
+table["P(event | it)"] = [
+    probability(with_antecedents(document, {agent: k}), case.country) for k in table["antecedent"]
+]
 table["true"] = table["antecedent"] == simulated[case.doc_id].true_antecedents[agent]
 covered = table["P(antecedent)"].sum()
 total = (table["P(antecedent)"] * table["P(event | it)"]).sum()
@@ -163,20 +166,20 @@ def after_reading(row):
     """Return the document of a row of evidence with the true antecedents of its agents."""
     agents = {mention for _, mentions, _ in json.loads(row.places)["instances"] for mention in mentions}
     true_antecedents = simulated[row.doc_id].true_antecedents
-    return settled(documents[row.doc_id], {mention: int(true_antecedents[mention]) for mention in agents})
+    return with_antecedents(documents[row.doc_id], {mention: int(true_antecedents[mention]) for mention in agents})
 
 
 N_READ = 60
 to_read = ranked[:N_READ]
 after = [probability(after_reading(row), row.country) for row in to_read.itertuples()]
 read = to_read.assign(after=after)[["doc_id", "country", "period", "probability", "after", "true", "places"]]
-doubt_before = (read["probability"] * (1 - read["probability"])).sum()
-doubt_after = (read["after"] * (1 - read["after"])).sum()
+uncertainty_before = (read["probability"] * (1 - read["probability"])).sum()
+uncertainty_after = (read["after"] * (1 - read["after"])).sum()
 right_before = ((read["probability"] > 0.5) == read["true"]).mean()
 right_after = ((read["after"] > 0.5) == read["true"]).mean()
-print(f"{N_READ} pairs of document and country, one antecedent an agent settled:")
+print(f"{N_READ} pairs of document and country, with the antecedent of the agent set:")
 print(f"on the right side of one half: {right_before:.0%} before, {right_after:.0%} after;")
-print(f"variance of their count: {doubt_before:.1f} before, {doubt_after:.1f} after.")
+print(f"variance of their count: {uncertainty_before:.1f} before, {uncertainty_after:.1f} after.")
 read.drop(columns="places").head(8).round(3)
 
 # %% [markdown]
@@ -205,7 +208,7 @@ for ax, title, each in zip(
         ax, counts, f"{lexicon.name(most_read)}, {title} (mean width {(counts['upper'] - counts['lower']).mean():.2f})"
     )
     ax.plot(pd.to_datetime(counts["period_start"]), counts["true_count"], "k:", linewidth=1.2, label="truth")
-    print(f"{title}: {counts['covered'].sum()} of {len(counts)} intervals hold the true count.")
+    print(f"{title}: {counts['covered'].sum()} of {len(counts)} intervals contain the true count.")
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
 print(f"{len(read_documents)} documents read for {lexicon.name(most_read)}.")
 figure

@@ -49,7 +49,7 @@ if gum.exists():
     source, doc_id = gum, "GUM_news_sensitive"
 else:
     source, doc_id = Path("own_news.conllu"), "own-05"
-    print(f"GUM is not there ({gum.name}), so a short article of this folder stands in.")
+    print(f"GUM is not available ({gum.name}), so a short article of this folder is used.")
 annotated = next(document for document in read_corefud(source) if document.doc_id == doc_id)
 print(f"{doc_id}, {annotated.date}: {len(annotated.tokens)} words, {annotated.n_mentions} annotated mentions.")
 
@@ -87,9 +87,10 @@ link_heat_map(links).figure
 # about it.
 
 # %%
-law = entity_count_posterior(document)
-print(f"Mean {law.mean:.1f}, sd {law.sd:.1f}; single best {law.map_count}, gold {law.gold_count}.")
-entity_count_bars(law).figure
+entity_counts = entity_count_posterior(document)
+print(f"Mean {entity_counts.mean:.1f}, sd {entity_counts.sd:.1f}.")
+print(f"Single best {entity_counts.map_count}, gold {entity_counts.gold_count}.")
+entity_count_bars(entity_counts).figure
 
 # %% [markdown]
 # ## Three clusterings, side by side
@@ -116,7 +117,7 @@ later, earlier = np.tril_indices(document.n_mentions, -1)
 
 
 def linked(labels):
-    """Say which pairs of mentions are in one entity."""
+    """Whether each pair of mentions is in one entity."""
     return labels[later] == labels[earlier]
 
 

@@ -20,7 +20,7 @@ def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, st
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """Status and the one line of a command that is refused."""
+    """Status and the one line of a command that fails."""
     status, out, err = called(capsys, *arguments)
     (line,) = err.splitlines()
     assert out == ""

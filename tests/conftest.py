@@ -1,4 +1,4 @@
-"""What every run needs: hypothesis profiles, the marker of kernel tests, the real file if it is there."""
+"""What every run needs: hypothesis profiles, the marker of kernel tests, the real file if it exists."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def pytest_configure(config: pytest.Config) -> None:
 def gum_path() -> Path:
     """237 real documents with scores."""
     if not GUM_SCORED.exists():
-        pytest.skip(f"the real corpus is not there: {GUM_SCORED.name}")
+        pytest.skip(f"the real corpus is missing: {GUM_SCORED.name}")
     return GUM_SCORED

@@ -27,7 +27,7 @@ TEXT = SENTENCES.pop("a text of all constructions")
 
 
 def notations(text: str) -> dict[str, str]:
-    """A text in the three schemes, a line a word: form, lemma, part of speech, head, label."""
+    """A text in the three schemes, one line per word: form, lemma, part of speech, head, label."""
     parses: dict[str, list[str]] = {"ud2": [], "ud1": [], "clearnlp": []}
     for line in text.strip().splitlines():
         words, _, other = line.partition("|")

@@ -20,7 +20,7 @@ def quarter(label: str) -> int:
 
 
 def document(hits: dict[str, list[int]], one_best: tuple[str, ...] = ()) -> DocumentEvents:
-    """Events of a document: by country, 0 or 1 a sample."""
+    """Events of a document: by country, 0 or 1 per sample."""
     keys = tuple(sorted(hits))
     return DocumentEvents(
         "d",

@@ -1,4 +1,4 @@
-"""What the pages under docs say of rules and lexicons is so: their examples are run, their tables compared."""
+"""The pages under docs on rules and lexicons: their examples run, and their tables agree with the code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_rule_of_the_readme_passes_the_doctor(tmp_path: Path) -> None:
     assert dict(report.pairs)["preset paper"].startswith("examples hold (1)")
 
 
-def test_every_named_path_of_every_scheme_has_a_row_and_its_ways_are_so() -> None:
+def test_every_named_path_of_every_scheme_has_a_row_with_its_paths() -> None:
     described = {codes(row[0])[0]: row for row in rows("Named paths") if codes(row[0])}
     assert set(described) == {name for scheme in SCHEMES.values() for name in scheme.paths}
     for name, row in described.items():
@@ -113,7 +113,7 @@ def test_the_notation_of_the_page_is_that_of_the_module() -> None:
             paths.path_labels(path)
 
 
-def test_every_link_of_the_page_leads_somewhere() -> None:
+def test_every_link_of_the_page_has_a_target() -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (PAGE.parent / link).exists()] == []

@@ -1,4 +1,4 @@
-"""What can be said of the notebooks without running them; notebooks/execute.py runs them."""
+"""Checks of the notebooks without running them; notebooks/execute.py runs them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def commands(path: Path) -> list[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "run"
         for parts in [node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else [node.args[0]]]
     ]
-    told = [
+    result = [
         line
         for markdown, text in cells(path)
         if markdown
@@ -59,7 +59,7 @@ def commands(path: Path) -> list[str]:
         if markdown
         for code in re.findall(r"(?<!`)`(corefsample [^`]+)`(?!`)", text)
     ]
-    return [*ran, *told, *quoted]
+    return [*ran, *result, *quoted]
 
 
 def test_the_notebooks_are_numbered_from_one_without_a_gap() -> None:
@@ -67,7 +67,7 @@ def test_the_notebooks_are_numbered_from_one_without_a_gap() -> None:
 
 
 @each_notebook
-def test_a_notebook_is_python_and_says_how_jupytext_reads_it(path: Path) -> None:
+def test_a_notebook_is_python_with_a_jupytext_header(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     compile(text, path.name, "exec")
     assert text.startswith("# ---\n# jupyter:\n#   jupytext:\n")
@@ -90,7 +90,7 @@ def test_a_notebook_has_no_path_of_a_machine(path: Path) -> None:
 
 
 @each_notebook
-def test_a_notebook_imports_public_names_alone(path: Path) -> None:
+def test_a_notebook_imports_only_public_names(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
@@ -119,7 +119,7 @@ MARKS = re.compile(r"how to read|\b(bar|band|line|dot|point|curve|square|column)
 
 
 @each_notebook
-def test_every_picture_stands_beside_text_that_says_what_it_draws(path: Path) -> None:
+def test_every_plot_has_text_that_describes_it(path: Path) -> None:
     listed = cells(path)
     for i, (markdown, text) in enumerate(listed):
         shown = ast.unparse(ast.parse(text).body[-1]) if not markdown else ""
@@ -130,7 +130,7 @@ def test_every_picture_stands_beside_text_that_says_what_it_draws(path: Path) ->
 
 
 @each_notebook
-def test_every_link_of_a_notebook_leads_somewhere(path: Path) -> None:
+def test_every_link_of_a_notebook_has_a_target(path: Path) -> None:
     text = "".join(text for markdown, text in cells(path) if markdown)
     assert [link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text) if not (FOLDER / link).exists()] == []
 
@@ -180,10 +180,10 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
 def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
     runner = module("execute")
     assert runner.notebooks() == NOTEBOOKS
-    said = "done\n/env/lib/python3.11/site-packages/events/tally.py:12: RuntimeWarning: invalid value\n  x / y\n"
-    assert runner.WARNING_LINE.search(said)
-    assert runner.WARNING_LINE.search(said.replace("events/tally", "corefsample/calibration/bins"))
-    assert not runner.WARNING_LINE.search(said.replace("events/tally", "pandas/core/frame"))
+    message = "done\n/env/lib/python3.11/site-packages/events/tally.py:12: RuntimeWarning: invalid value\n  x / y\n"
+    assert runner.WARNING_LINE.search(message)
+    assert runner.WARNING_LINE.search(message.replace("events/tally", "corefsample/calibration/bins"))
+    assert not runner.WARNING_LINE.search(message.replace("events/tally", "pandas/core/frame"))
     ours = re.compile(runner.OURS)
     assert [
         name for name in ("corefsample.coreference", "events", "__main__", "eventstream", "pandas") if ours.match(name)
@@ -214,15 +214,15 @@ def test_the_runner_runs_from_any_folder_and_leaves_nothing_behind(
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["01_one.py", "02_two.py", "away", "beside"]
 
 
-def test_a_command_in_a_cell_prints_what_it_says_and_stops_where_it_fails(
+def test_a_command_in_a_cell_prints_its_output_and_stops_at_a_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal = module("terminal")
     (tmp_path / "rule.yaml").write_text("name: nothing\n", encoding="utf-8")
     terminal.run("corefsample doctor rule.yaml", tmp_path, status=3)
-    said = capsys.readouterr().out
-    assert said.startswith("$ corefsample doctor rule.yaml\n")
-    assert said.splitlines()[-1].startswith("corefsample: rule.yaml: ")  # what goes to standard error is shown too
+    message = capsys.readouterr().out
+    assert message.startswith("$ corefsample doctor rule.yaml\n")
+    assert message.splitlines()[-1].startswith("corefsample: rule.yaml: ")  # what goes to standard error is shown too
     with pytest.raises(RuntimeError, match="ended with status 3, not 0"):
         terminal.run("corefsample doctor rule.yaml", tmp_path)
     with pytest.raises(ValueError, match="must begin with corefsample, got 'ls'"):

@@ -1,4 +1,4 @@
-"""The page of pictures: its code runs, its pictures are there, and its command makes them."""
+"""The page of pictures: its code runs, its pictures exist, and its command makes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPT = PROJECT / "docs" / "make_pictures.py"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
 
-def test_every_picture_is_shown_and_every_one_shown_is_there() -> None:
+def test_every_plot_is_shown_and_every_shown_plot_exists() -> None:
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(path.name for path in PAGE.parent.glob("picture-*.png"))
     assert len(set(shown)) == len(shown) == 10
@@ -45,6 +45,6 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / "bands.svg").exists()
 
 
-def test_every_link_of_the_page_leads_somewhere() -> None:
+def test_every_link_of_the_page_has_a_target() -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
     assert [link for link in links if not (PAGE.parent / link).exists()] == []

@@ -1,4 +1,4 @@
-"""The README's code runs, and what it names is there."""
+"""The README's code runs, and the names in it exist."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     assert "probability" in capsys.readouterr().out
 
 
-def test_every_command_of_the_readme_is_one_that_exists() -> None:
+def test_every_command_of_the_readme_exists() -> None:
     from events.cli._program import cli
 
     named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z-]+)", block)}
     assert {"demo", "events", "doctor"} <= named <= set(cli.commands)
 
 
-def test_every_option_of_the_readme_is_one_that_exists() -> None:
+def test_every_option_of_the_readme_exists() -> None:
     from events.cli._program import cli
 
     known = {option for command in cli.commands.values() for p in command.params for option in p.opts}
@@ -43,7 +43,7 @@ def test_every_option_of_the_readme_is_one_that_exists() -> None:
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text())) <= known
 
 
-def test_every_link_of_the_readme_leads_somewhere() -> None:
+def test_every_link_of_the_readme_has_a_target() -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
     assert links
     assert [link for link in links if not (PROJECT / link).exists()] == []

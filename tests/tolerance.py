@@ -24,7 +24,7 @@ def plausible_counts(counts: npt.ArrayLike, n: int, probs: npt.ArrayLike) -> npt
 def plausible_means(
     means: npt.ArrayLike, expected: npt.ArrayLike, standard_errors: npt.ArrayLike
 ) -> npt.NDArray[np.bool_]:
-    """Whether each mean agrees with its expectation, where the normal law holds."""
+    """Whether each mean agrees with its expectation, for a normal distribution."""
     distances = np.abs(np.asarray(means) - np.asarray(expected))
     z = scipy.stats.norm.isf(ERROR / (2 * max(distances.size, 1)))
     return np.asarray(distances <= z * np.asarray(standard_errors))

@@ -23,7 +23,7 @@ def is_masked(scores: Floats) -> Bools:
 
 
 def _host_array(value: Any) -> npt.NDArray[Any]:
-    """NumPy array of a value that may lie on a device, hold gradients, or have a type that NumPy does not know."""
+    """NumPy array of a value that may lie on a device, have gradients, or be of a type that NumPy does not know."""
     if hasattr(value, "detach"):  # torch
         value = value.detach().cpu()
         if "bfloat16" in str(value.dtype):

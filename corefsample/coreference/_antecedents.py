@@ -96,7 +96,7 @@ class AntecedentDistribution:
         array([0.5])
         """
         if len(antecedents) != len(scores):
-            rule = f"must have one list a mention, as antecedents has ({len(antecedents)})"
+            rule = f"must have one list per mention, as antecedents has ({len(antecedents)})"
             raise ParameterError(f"{rule}, got {len(scores)}", parameter="scores")
         lengths = [len(row) for row in antecedents]
         for i, row in enumerate(scores):
@@ -277,7 +277,7 @@ class AntecedentDistribution:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention and choice: mention, antecedent (-1: NEW), score, probability."""
+        """Tidy table, one row per mention and choice: mention, antecedent (-1: NEW), score, probability."""
         import pandas as pd
 
         n_choices = np.diff(self.indptr)
@@ -333,7 +333,7 @@ class Pruned:
         return f"Pruned({self.distribution!r}, n_dropped={self.n_dropped}, largest_dropped_mass={most:.2g})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention: mention, n_candidates (after pruning), dropped_mass."""
+        """Tidy table, one row per mention: mention, n_candidates (after pruning), dropped_mass."""
         import pandas as pd
 
         return pd.DataFrame(

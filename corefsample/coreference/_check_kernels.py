@@ -1,4 +1,4 @@
-"""Compiled checks of the candidates of many documents: one pass, one code and place a document.
+"""Compiled checks of the candidates of many documents: one pass, one code and place per document.
 
 Legend of dimensions and names
     d : document, i : mention, c : candidate antecedent

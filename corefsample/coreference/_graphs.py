@@ -36,7 +36,7 @@ def to_networkx(
     Returns
     -------
     networkx.DiGraph or networkx.Graph
-        A node a mention; in the directed graph with attribute `new`, P(no antecedent). Edges have the attribute
+        One node per mention; in the directed graph with attribute `new`, P(no antecedent). Edges have the attribute
         `probability`: that of the antecedent, or the exact link marginal.
 
     Raises

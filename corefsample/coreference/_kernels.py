@@ -81,10 +81,10 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
 def alias_tables(
     indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, cells: Words, values: Words32
 ) -> None:
-    """Build one alias table a mention (Walker 1977; Vose 1991).
+    """Build one alias table per mention (Walker 1977; Vose 1991).
 
-    values[t] is the mention that cell t stands for, i itself for NEW; cells[t] holds the cell's threshold in its
-    high 32 bits. Its low 32 hold the mention of its alias; in a document of at most NARROW mentions, the alias in
+    values[t] is the mention that cell t stands for, i itself for NEW; cells[t] contains the cell's threshold in its
+    high 32 bits. Its low 32 contain the mention of its alias; in a document of at most NARROW mentions, the alias in
     16 bits and values[t] in the last 16, so that a draw reads one word.
     """
     n = indptr.shape[0] - 1

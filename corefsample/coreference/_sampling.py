@@ -69,7 +69,7 @@ class ClusteringSamples:
         return counts
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a sample and mention: sample, mention, entity (its first mention)."""
+        """Tidy table, one row per sample and mention: sample, mention, entity (its first mention)."""
         import pandas as pd
 
         return pd.DataFrame(

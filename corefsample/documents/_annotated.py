@@ -28,7 +28,7 @@ _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 
 @dataclass(frozen=True, slots=True)
 class SentenceNotes:
-    """Content of a CoNLL-U sentence besides its words; kept so that it can be written back.
+    """Content of a CoNLL-U sentence except its words; kept so that it can be written back.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class AnnotatedDocument(BaseDocument):
                 raise ParameterError(f"entities[{i}] must be a non-empty string, got {entity!r}")
         for name in self.attributes:
             if name in _SPAN_COLUMNS:
-                raise ParameterError(f"must hold no field of the document, got {name!r}", parameter="attributes")
+                raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="attributes")
         if self.sentences:
             _require_one_each("sentences", len(self.sentences), "sentence", self.n_sentences)
 
@@ -117,11 +117,11 @@ class AnnotatedDocument(BaseDocument):
         Raises
         ------
         ParameterError
-            If the document has no tokens, labels are not one integer a mention, or there is neither gold nor labels.
+            If the document has no tokens, labels are not one integer per mention, or there is neither gold nor labels.
         """
         place = f"doc_id {document.doc_id!r}"
         if document.tokens is None:
-            raise ParameterError("tokens is missing, without which no annotated document is made", place=place)
+            raise ParameterError("tokens is missing, which an annotated document needs", place=place)
         entities: Sequence[str | None]
         if labels is not None:
             entities = _names_of_labels(labels, document.n_mentions)
@@ -165,7 +165,7 @@ class AnnotatedDocument(BaseDocument):
         Raises
         ------
         ParameterError
-            If labels are not one integer a mention.
+            If labels are not one integer per mention.
         """
         extra = dict(self.tokens.extra)
         if "misc" in extra:
@@ -194,7 +194,7 @@ class AnnotatedDocument(BaseDocument):
         return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention: doc_id, mention, start, end, head, entity, text, and each attribute."""
+        """Tidy table, one row per mention: doc_id, mention, start, end, head, entity, text, and each attribute."""
         import pandas as pd
 
         texts = [self.mention_text(i) for i in range(self.n_mentions)]
@@ -204,7 +204,7 @@ class AnnotatedDocument(BaseDocument):
 
 def _require_one_each(name: str, length: int, noun: str, wanted: int) -> None:
     if length != wanted:
-        raise ParameterError(f"must have one entry a {noun} ({wanted}), got {length}", parameter=name)
+        raise ParameterError(f"must have one entry per {noun} ({wanted}), got {length}", parameter=name)
 
 
 def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:

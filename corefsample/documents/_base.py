@@ -85,7 +85,7 @@ class BaseDocument:
             raise ParameterError(f"must be a datetime.date, got {self.date!r}", parameter="date")
         for name in FIELDS:
             if name in self.metadata:
-                raise ParameterError(f"must hold no field of the document, got {name!r}", parameter="metadata")
+                raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="metadata")
 
     @property
     def n_mentions(self) -> int:
@@ -101,7 +101,9 @@ class BaseDocument:
             If the document has no tokens.
         """
         if self.tokens is None:
-            raise ParameterError("tokens is missing, which holds the words", place=f"doc_id {self.doc_id!r}")
+            raise ParameterError(
+                "tokens is missing, without which mentions have no text", place=f"doc_id {self.doc_id!r}"
+            )
         start, end, _ = self.mentions[mention]
         return " ".join(self.tokens.text[start:end])
 

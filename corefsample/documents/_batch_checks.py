@@ -149,7 +149,7 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
 
 
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
-    """Add documents with a JSON column that does not decode to the right type; only Parquet can hold such."""
+    """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
     bounds, texts = flat_lists(batch.table.column("gold"))
     encoded = texts.dictionary_encode()
     bad = [not _decodes(_GOLD_ID, text) for text in encoded.dictionary.to_pylist()]
@@ -188,7 +188,7 @@ def _add_bad_object(faults: _ShapeFaults, row: int, field: str, text: str, reser
         return
     for name in _OBJECT.decode(text):
         if name in reserved:
-            faults.add(row, f"{field} must hold no field of the document, got {name!r}")
+            faults.add(row, f"{field} must contain no field of the document, got {name!r}")
 
 
 # --- what the kernels find in one pass over the flat columns ------------------------------------------------

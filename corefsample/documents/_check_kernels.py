@@ -1,4 +1,4 @@
-"""Compiled checks over the flat columns of many documents: one pass, one code and place a document.
+"""Compiled checks over the flat columns of many documents: one pass, one code and place per document.
 
 Legend of dimensions and names
     d : document, i : mention, c : candidate antecedent, t : token

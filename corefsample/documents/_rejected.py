@@ -1,4 +1,4 @@
-"""Documents that break a rule of their format, and what a job does with them."""
+"""Documents that break a rule of their format, and their handling in jobs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ ON_ERROR = ("stop", "quarantine")
 
 _HINTS = {
     "mentions": "`corefsample score` finds and scores the mentions of news",
-    "tokens": "the file must hold the parse, as `corefsample score` writes it",
+    "tokens": "the file must contain the parse, as `corefsample score` writes it",
 }
 
 
 class Fault(NamedTuple):
-    """Why a document is rejected: field, rule and value in one line, and the next step where it is plain."""
+    """Why a document is rejected: field, rule and value in one line, and the next step if there is an obvious one."""
 
     reason: str
     hint: str | ParameterHint | None = None
 
 
 def missing_field(name: str) -> Fault:
-    """Fault of a document without a field that it needs."""
+    """Fault of a document without a required field."""
     return Fault(f"{name} is missing", _HINTS.get(name))
 
 
@@ -46,7 +46,7 @@ class Rejected:
     document
         The line as it came, or the row as JSON.
     hint
-        The next step, where it is plain.
+        The next step, or None.
     """
 
     source: str

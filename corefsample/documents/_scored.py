@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents._base import BaseDocument
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
@@ -57,13 +57,14 @@ class ScoredDocument(BaseDocument):
 
     def __post_init__(self) -> None:
         self._check_common_fields()
+        require_distribution(self.antecedents)
         wanted, found = self.n_mentions, self.antecedents.n_mentions
         if found != wanted:
-            raise ParameterError(f"must have one list a mention ({wanted}), got {found}", parameter="antecedents")
+            raise ParameterError(f"must have one list per mention ({wanted}), got {found}", parameter="antecedents")
         if self.gold is None:
             return
         if len(self.gold) != wanted:
-            raise ParameterError(f"must have one entry a mention ({wanted}), got {len(self.gold)}", parameter="gold")
+            raise ParameterError(f"must have one entry per mention ({wanted}), got {len(self.gold)}", parameter="gold")
         for i, entity in enumerate(self.gold):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
@@ -73,7 +74,7 @@ class ScoredDocument(BaseDocument):
         return [*BaseDocument._facts(self), candidates, *(["gold entities"] if self.gold is not None else [])]
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention: doc_id, mention, start, end, head, new_prob; text with tokens; gold with gold.
+        """Tidy table, one row per mention: doc_id, mention, start, end, head, new_prob, text (with tokens), gold.
 
         The candidates are in ``antecedents.to_frame()``, the tokens in ``tokens.to_frame()``.
         """

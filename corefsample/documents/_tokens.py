@@ -63,7 +63,7 @@ class Tokens:
             object.__setattr__(self, name, array)
         for name in TOKEN_COLUMNS:
             if name in self.extra:
-                raise ParameterError(f"tokens.extra must hold further lists only, got {name!r}")
+                raise ParameterError(f"tokens.extra must contain further lists only, got {name!r}")
         for name, column in {**{name: getattr(self, name) for name in TOKEN_COLUMNS}, **self.extra}.items():
             if len(column) != len(self):
                 raise ParameterError(f"tokens.{name} must be as long as tokens.text ({len(self)}), got {len(column)}")
@@ -92,7 +92,7 @@ class Tokens:
         return f"{counted(len(self), 'token')} in {counted(len(np.unique(self.sent)), 'sentence')}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a token: token, text, lemma, upos, head, dep, sent, and each further list by its name."""
+        """Tidy table, one row per token: token, text, lemma, upos, head, dep, sent, and the further lists."""
         import pandas as pd
 
         names = ("text", "lemma", "upos", "head", "dep", "sent")

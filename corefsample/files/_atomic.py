@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are complete, and not before."""
+"""Files that appear under their name only when they are complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def partial_name(path: str, suffix: str = "") -> str:
 
 
 def unwritable(path: PathLike, error: OSError) -> OutputError:
-    """Error of an output that the system does not let us write."""
+    """Error of an output that cannot be written."""
     folder = os.path.dirname(os.fspath(path))
     missing = isinstance(error, FileNotFoundError) and folder and not os.path.exists(folder)
     return OutputError(
@@ -137,7 +137,7 @@ def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str]
 def open_output(path: PathLike, *, gzipped: bool) -> Iterator[Any]:
     """Open a file for writing bytes, compressed if `gzipped`.
 
-    The bytes depend on the content alone: the gzip header carries neither name nor time.
+    The bytes depend only on the content: the gzip header carries neither name nor time.
     """
     with open(path, "wb") as raw:
         if not gzipped:
@@ -148,7 +148,7 @@ def open_output(path: PathLike, *, gzipped: bool) -> Iterator[Any]:
 
 
 def write_bytes(path: PathLike, content: bytes, *, overwrite: bool) -> None:
-    """Write a whole file, as `new_file` does."""
+    """Write a complete file, as `new_file` does."""
     with new_file(path, overwrite=overwrite) as partial, open(partial, "wb") as stream:
         stream.write(content)
 

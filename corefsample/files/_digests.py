@@ -1,4 +1,4 @@
-"""Which identifiers were met before, in 16 bytes each."""
+"""Detection of repeated identifiers, in 16 bytes each."""
 
 from __future__ import annotations
 

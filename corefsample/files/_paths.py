@@ -17,7 +17,7 @@ _HINTS = {
     "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
     "save it as CSV, with commas": (".tsv", ".tab", ".xls", ".xlsx", ".ods"),
     "`corefsample score` makes scored mentions of it": (".csv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
-    "JSON Lines has one object a line and no list around them, and ends in .jsonl": (".json",),
+    "JSON Lines has one object per line and no list around them, and ends in .jsonl": (".json",),
 }
 
 
@@ -39,7 +39,7 @@ def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
 
 
 def suffix_hint(path: str) -> str | None:
-    """Return the next step for a file of a format that no reader takes, or None where there is no plain one."""
+    """Return the next step for a file of a format that no reader takes, or None if there is no obvious one."""
     name = path.lower().removesuffix(".gz")
     return next((hint for hint, suffixes in _HINTS.items() if name.endswith(suffixes)), None)
 

@@ -1,4 +1,4 @@
-"""Reading and writing pre-scored mention files: streams of documents, one module a format.
+"""Reading and writing pre-scored mention files: streams of documents, one module per format.
 
 The format, version 1, is described in the README.
 """

@@ -106,7 +106,7 @@ class LinkCalibration:
         return self.groups[0]
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a group.
+        """Tidy table, one row per group.
 
         Columns: partition, group, n_documents, n_pairs, n_bins, mean_q, share_true, error, lower, upper (by document),
         simulated_lower, simulated_upper, debiased, p_value, brier, refinement, norm, bin_size, level.
@@ -118,7 +118,7 @@ class LinkCalibration:
         )
 
     def curves_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
+        """Tidy table, one row per group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
         import pandas as pd
 
         frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}

@@ -73,7 +73,7 @@ class LinkPairs:
         return int(self.q.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a pair: doc_id, q, y, distance, and pair_kind if there are tokens."""
+        """Tidy table, one row per pair: doc_id, q, y, distance, and pair_kind if there are tokens."""
         import pandas as pd
 
         frame = pd.DataFrame({"doc_id": self.doc_id, "q": self.q, "y": self.y, "distance": self.distances})

@@ -14,7 +14,7 @@ ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "spe
 
 @cache
 def english_model() -> AntecedentModel:
-    """Load the English model once in a process.
+    """Load the English model once per process.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs of AdaGrad over encoded documents, and how well weights do on others."""
+"""Runs of AdaGrad over encoded documents, and losses of weights on other documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corefsample.mention_ranking._model import MentionDocument, gold_entities, r
 from corefsample.mention_ranking._model_file import rounded
 from corefsample.mention_ranking.features import Encoded, Hashed, TemplateSet, encode, hashed
 
-BATCH = 2  # documents a step; each has a gradient buffer of its own, so that threads change no sum
+BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
@@ -24,14 +24,14 @@ LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigures:
-    """How well a model does on documents with gold.
+    """Losses of a model on documents with gold.
 
     Attributes
     ----------
     n_mentions
         Annotated mentions.
     loss
-        Mean -log P(gold antecedents) a mention, in nats.
+        Mean -log P(gold antecedents) per mention, in nats.
     link_loss
         Mean over documents of the log loss of link marginals, summed over pairs and divided by mentions, in nats.
     """
@@ -52,7 +52,7 @@ class EpochReport:
     epoch, n_epochs
         From 1, and how many there are.
     loss
-        Mean training loss a mention, in nats, costs included, while the weights moved; mean over the orders.
+        Mean training loss per mention, in nats, costs included, while the weights moved; mean over the orders.
     held_out
         Figures on the held-out documents after the pass, or None without any.
     """
@@ -170,7 +170,7 @@ def fit(
     -------
     array of shape (n_buckets,), float32
         Averaged weights after the pass that did best on the held-out documents, or after the last one without any, as
-        a model file holds them.
+        a model file stores them.
     EpochReport
         Of that pass.
     """
@@ -245,6 +245,6 @@ def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options
 
 
 def _losses(example: Example, weights: Floats32) -> tuple[float, float]:
-    """Losses of one document: summed over mentions, and of its link marginals a mention."""
+    """Losses of one document: summed over mentions, and of its link marginals per mention."""
     scored = _Pass(example, weights, (0.0, 0.0, 0.0))
     return float(scored.losses.sum()), scored.link_loss(example.entities, 0.0) / len(example.entities)

@@ -7,7 +7,7 @@ weights.npy
 vocabulary.npy
     uint32 (n_words,), ascending.
 
-The bytes depend on the model alone, not on time or name.
+The bytes depend only on the model, not on time or name.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _are_strings(value: object) -> bool:
 
 
 def _array(content: bytes, dtype: np.dtype[Any], field: str) -> np.ndarray:
-    """Read an .npy file of one dimension; memory is allocated for the content alone, whatever its header says."""
+    """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header."""
     stream = io.BytesIO(content)
     try:
         if np.lib.format.read_magic(stream) != (1, 0):

@@ -81,8 +81,8 @@ def train(
 ) -> AntecedentModel:
     """Train an antecedent model on annotated documents.
 
-    The result is a function of the documents, their order and the options; threads change nothing. Memory grows with
-    the square of the mentions of the longest document.
+    The result is a function of the documents, their order and the options; the number of threads has no effect.
+    Memory grows with the square of the mentions of the longest document.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def train(
     scheme
         ud2, ud1 or clearnlp; None recognises it from the labels of each document.
     provenance
-        Further entries of the model's provenance, besides options and held-out figures.
+        Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
         Called after each pass.
 

@@ -59,7 +59,7 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
             return np.unique(array, return_inverse=True)[1].astype(np.int64)
         labels = array.tolist()
     if not isinstance(labels, Sequence) or isinstance(labels, (str, bytes)):
-        raise ParameterError(f"must have one entity a mention, got {_checks.shown(labels)}", parameter=name)
+        raise ParameterError(f"must have one entity per mention, got {_checks.shown(labels)}", parameter=name)
     numbers: dict[Any, int] = {None: _NO_ENTITY}
     for i, label in enumerate(labels):
         if label is not None and (isinstance(label, bool) or not isinstance(label, (int, str, np.integer))):

@@ -104,7 +104,7 @@ class MetricPosterior:
         return self.sd / float(np.sqrt(self.n_samples))
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a sample: sample, value."""
+        """Tidy table, one row per sample: sample, value."""
         import pandas as pd
 
         return pd.DataFrame({"sample": np.arange(self.n_samples), "value": self.values})
@@ -143,7 +143,7 @@ class CorpusPosterior:
         return len(self.doc_ids)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a document: doc_id, metric, part, mean, sd, lower, upper, mc_se, level."""
+        """Tidy table, one row per document: doc_id, metric, part, mean, sd, lower, upper, mc_se, level."""
         import pandas as pd
 
         frame = pd.DataFrame({"doc_id": self.doc_ids, "metric": self.corpus.metric, "part": self.corpus.part})

@@ -117,7 +117,7 @@ class CorpusScores:
         return int(self.documents.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a kind of average and metric: average ("corpus", "macro"), metric, recall, precision, f1.
+        """Tidy table, one row per average and metric: average ("corpus", "macro"), metric, recall, precision, f1.
 
         The scores by document are in `documents`.
         """

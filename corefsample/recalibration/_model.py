@@ -143,7 +143,7 @@ class RecalibrationFit:
     objective
         Name of the minimised loss.
     score_before, score_after
-        Mean loss a term on the same documents, before and after recalibration. The second is too optimistic for other
+        Mean loss per term on the same documents, before and after recalibration. The second is too optimistic for other
         documents (see `RecalibrationFitter.cross_fit`).
     n_terms
         Number of terms: mentions, pairs, or other terms of the objective.

@@ -100,7 +100,7 @@ class RecalibrationDraws:
         return Recalibration(recalibration.temperature**weight, weight * recalibration.new_bias)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a draw: draw, temperature, new_bias."""
+        """Tidy table, one row per draw: draw, temperature, new_bias."""
         import pandas as pd
 
         return pd.DataFrame({"draw": np.arange(len(self)), "temperature": self.temperature, "new_bias": self.new_bias})
@@ -155,12 +155,12 @@ class CrossFit:
 
     @property
     def score_before(self) -> float:
-        """Mean loss a term without recalibration."""
+        """Mean loss per term without recalibration."""
         return float(self.loss_before.sum() / self.n_terms.sum())
 
     @property
     def score_after(self) -> float:
-        """Mean loss a term, each document recalibrated by the fit without it."""
+        """Mean loss per term, each document recalibrated by the fit without it."""
         return float(self.loss_after.sum() / self.n_terms.sum())
 
     @property
@@ -179,7 +179,7 @@ class CrossFit:
         return self.recalibrations[int(self.folds[self.doc_ids.index(doc_id)])]
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a document.
+        """Tidy table, one row per document.
 
         Returns
         -------

@@ -332,7 +332,7 @@ class DocPosterior:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a mention.
+        """Tidy table, one row per mention.
 
         mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> if there is
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").

@@ -82,7 +82,7 @@ class SpanAntecedents:
         return f"SpanAntecedents({shown(self.span.text)}, {candidates})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a candidate: mention, start, end (tokens of the Doc), text, probability; without NEW."""
+        """Tidy table, one row per candidate: mention, start, end (tokens of the Doc), text, probability; no NEW."""
         import pandas as pd
 
         return pd.DataFrame({"mention": self.mentions, **span_columns(self.spans), "probability": self.probs})

@@ -24,7 +24,7 @@ __all__ = ["STYLES", "clustering_markup", "displacy_input", "displacy_options", 
 Style = Literal["span", "ent"]
 Clustering = npt.ArrayLike | Literal["map"]
 STYLES: tuple[Style, ...] = ("span", "ent")
-_GOLDEN_ANGLE = 0.6180339887498949  # as a fraction of a turn: successive hues are far apart, whatever their number
+_GOLDEN_ANGLE = 0.6180339887498949  # as a fraction of a turn: successive hues are far apart for any number of them
 _LIGHTNESS = (0.82, 0.74, 0.90)  # black text is easy to read on each
 
 # displaCy's own shading is as high as the line spacing, and higher on lines without plain text.

@@ -202,8 +202,8 @@ def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
     Parameters
     ----------
     tokens
-        With one root a sentence: spaCy's sentences are the trees of its parse. Of the further columns, xpos, feats and
-        space_after are used; without the last, a blank follows every word.
+        With one root per sentence: spaCy's sentences are the trees of its parse. Of the further columns, xpos, feats
+        and space_after are used; without the last, a blank follows every word.
     vocab
         Vocabulary of the pipeline to which the Doc will belong.
 
@@ -265,4 +265,6 @@ def _require_same_sentences(tokens: Tokens, doc: Doc) -> None:
     if trees != sentences:
         start = min(trees ^ sentences)
         source = "sent" if start in sentences else "head"
-        raise ParameterError(f"tokens.sent must be one tree a sentence, got token {start} as a start in {source} only")
+        raise ParameterError(
+            f"tokens.sent must be one tree per sentence, got token {start} as a start only in {source}"
+        )

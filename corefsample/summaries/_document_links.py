@@ -68,7 +68,7 @@ class DocumentLinks:
         return np.searchsorted(self.entities, np.arange(int(self.entities.max(initial=-1)) + 2))
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a pair of mentions.
+        """Tidy table, one row per pair of mentions.
 
         Columns: doc_id; first, second (indices in the document, first < second); first_text, second_text;
         first_entity, second_entity; probability.

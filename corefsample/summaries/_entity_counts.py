@@ -54,7 +54,7 @@ class EntityCountPosterior:
         return int(self.pmf.shape[0]) - 1
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a number of entities: doc_id, n_entities, probability."""
+        """Tidy table, one row per number of entities: doc_id, n_entities, probability."""
         import pandas as pd
 
         return pd.DataFrame({"doc_id": self.doc_id, "n_entities": np.arange(self.pmf.size), "probability": self.pmf})

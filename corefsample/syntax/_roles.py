@@ -147,7 +147,7 @@ def neutral_parse(tokens: Tokens, scheme: str | None = None) -> NeutralParse:
     parse, *others = (_parse(tokens, name) for name in names)
     if any(not _equal(parse, other) for other in others):
         raise ParameterError(
-            f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(names)}, which read them "
+            f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(names)}, which read them "
             "differently",
             hint=ParameterHint("scheme", "chooses"),
         )

@@ -91,7 +91,7 @@ def _roles(
         f"[active,no >{any_subject}]<conj>{subject}",
         f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
     )
-    # Of two arguments the object controls ("ordered them to attack"), else the subject, whatever the voice.
+    # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}"
     by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
     controlled = (by_subject, by_object)
@@ -222,8 +222,8 @@ def _fitting(labels: frozenset[str]) -> tuple[str, ...]:
 def document_schemes(labels: Iterable[str], scheme: str | None = None) -> tuple[str, ...]:
     """Names of the schemes to read a document by: the one policy for scoring, events and queries.
 
-    A document is read by every scheme that has all its labels. Where several do, the caller compares what they see and
-    raises if they differ.
+    A document is read by every scheme that has all its labels. Where several do, the caller compares the results
+    and raises if they differ.
 
     Parameters
     ----------

@@ -99,9 +99,7 @@ def _print_calibration(run: CalibrationRun) -> None:
     print_text(
         "by document: interval of the true error. Chance adds to the measured error, which can therefore lie above it."
     )
-    print_text(
-        "p: probability of such an error if all probabilities were right, by flipping the signs of whole documents."
-    )
+    print_text("p: probability of such an error if all probabilities were correct, by flipping the signs of documents.")
     print_text(f"All pairs by Algorithm 2, which assumes independent pairs: {ends}.")
     if run.out is not None:
         print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
@@ -120,7 +118,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 @seed_option("Same seed, same folds and samples.")
 @output_options
 def calibrate_queries(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Ask a corpus with gold entity queries of its own, and check the intervals of their counts.
+    """Check intervals of counts with entity queries that a corpus with gold can answer.
 
     INPUTS are as for `corefsample calibrate`, and need tokens. For each verb a query asks whether some entity with a
     name (or a plural, or a singular noun) has a pronoun that is the subject of the verb, as events do. The command

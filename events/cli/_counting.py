@@ -120,14 +120,14 @@ def _print_run(summary: RunSummary) -> None:
     counts = pd.read_parquet(os.path.join(folder, "counts.parquet"))
     print_text(
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
-        f"{summary.n_sampled:,} could hold an event and were sampled, {summary.n_with_events:,} do with P > 0."
+        f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
     if summary.n_quarantined:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {os.path.join(folder, 'quarantine.jsonl')}"
         )
     if counts.empty:
-        click.echo("No document holds an event: the tables have headers and no rows.")
+        click.echo("No document contains an event: the tables have headers and no rows.")
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
@@ -145,7 +145,7 @@ def _print_highest(counts: pd.DataFrame) -> None:
     click.echo(head[columns].to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
 
 
-@click.command(cls=Command, short_help="Make one HTML page of a run, to explore and to keep.")
+@click.command(cls=Command, short_help="Make one HTML page of a run, for exploring and archiving.")
 @click.argument("folder")
 @click.option("--out", metavar="FILE", help="The page, .html.  [default: report.html in FOLDER]")
 @click.option("--title", metavar="TEXT", help="Title of the page.  [default: the name of the rule and the periods]")
@@ -154,12 +154,12 @@ def _print_highest(counts: pd.DataFrame) -> None:
     "n_documents",
     type=click.IntRange(min=0),
     default=1000,
-    help="Texts in the page: alternately those nearest P = 1/2 and those most likely to hold an event.",
+    help="Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.",
 )
 @overwrite_option
 @json_option
 def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
-    """Make one HTML page of a finished events run, to explore and to keep.
+    """Make one HTML page of a finished events run, for exploring and archiving.
 
     FOLDER is the output of `corefsample events`. The page needs no network: counts by country with their intervals; the
     documents behind each count; their text with entities, triggers, and the likeliest antecedents of every mention.

@@ -39,7 +39,7 @@ from events.cli._screen import counted, mention_counts, print_error, print_json,
 @entity_fields_option
 @output_options
 def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Copy documents to another file or format, checked.
+    """Check documents and copy them to another file or format.
 
     INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
     CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
@@ -67,11 +67,11 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {output}.quarantine.jsonl", err=True)
 
 
-@click.command(cls=Command, short_help="Check a file, and say what is in it.")
+@click.command(cls=Command, short_help="Check a file, and describe its content.")
 @click.argument("files", nargs=-1, required=True)
 @json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
-    """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
+    """Check a file of scored mentions, a rule, or a lexicon, and describe its content.
 
     FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
     rules, whose examples are checked, or of lexicons.

@@ -49,23 +49,27 @@ BELOW_1 = click.FloatRange(0.0, 1.0, max_open=True)
 )
 @click.argument("corpora", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="FILE", help="File for the model, usually .npz.")
-@click.option("--held-out", multiple=True, metavar="FILE", help="Documents to choose on; repeatable.")
+@click.option(
+    "--held-out", multiple=True, metavar="FILE", help="Documents for choosing penalty and passes; repeatable."
+)
 @click.option(
     "--held-out-share",
     type=BELOW_1,
     default=0.1,
-    help="Share of the documents to choose on, if there is no --held-out; 0: none.",
+    help="Share of the documents to hold out if there is no --held-out; 0: none.",
 )
-@click.option("--refit", is_flag=True, help="Finally train on the held-out documents too, as was chosen.")
+@click.option(
+    "--refit", is_flag=True, help="Train once more, with the held-out documents and the chosen penalty and passes."
+)
 @click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE[,VALUE]",
-    help="Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all must hold.",
+    help="Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all conditions apply.",
 )
 @scheme_option
 @entity_fields_option
-@click.option("--attribution", metavar="TEXT", help="Whose texts these are; stored in the model.")
+@click.option("--attribution", metavar="TEXT", help="Attribution of the texts, to store in the model.")
 @click.option("--note", metavar="TEXT", help="Any other text to store in the model.")
 @click.option("--l2", type=AT_LEAST_0, multiple=True, help="Penalty to try; repeatable.  [default: 0.02 and 0.05]")
 @click.option("--epochs", type=AT_LEAST_1, default=5, help="Passes over the documents, at most.")
@@ -203,7 +207,7 @@ def score(
 
     INPUTS are dated news, with --pipeline: CSV, JSON Lines or Parquet with the columns doc_id, date, text and title;
     NITF XML, archives (.tgz) and folders of it; or - for JSON Lines on standard input. Or they are annotated corpora
-    (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; or scored mentions, to be scored anew.
+    (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; or scored mentions, to be scored again.
     The commands events and calibrate read the file --out.
 
     \b
@@ -248,4 +252,4 @@ def _print_scoring(run: ScoringRun) -> None:
         for reason in run.reasons:
             click.echo(f"  {reason}")
     rate = tally.n_documents / run.seconds if run.seconds else 0.0
-    click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents a second)\nRecord   {run.record}")
+    click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")

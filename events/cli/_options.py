@@ -28,7 +28,7 @@ __all__ = [
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 INSIDE_0_1 = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
-# Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are programmers' words.
+# Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
 _METAVARS = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
 
 

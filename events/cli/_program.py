@@ -1,4 +1,4 @@
-"""The program: its commands, and what it does with errors that no command handles."""
+"""The program: its commands, and how it handles all other errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cli() -> None:
     """Counts of events with credible intervals, from coreference uncertainty.
 
     \b
-    See it work on simulated news:
+    Try it on simulated news:
       corefsample demo
 
     \b

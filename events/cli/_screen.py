@@ -101,7 +101,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def progress(task: str, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show documents done, their rate and the time left on standard error, if a person watches and not `quiet`."""
+    """Show documents done, rate and time left on standard error, if it is a terminal and not `quiet`."""
     with training_progress(quiet, task) as (on_progress, _):
         yield on_progress
 
@@ -127,7 +127,7 @@ def training_progress(quiet: bool, task: str = "reading") -> Iterator[tuple[OnPr
 
         def on_progress(n_read: int, n_total: int, n_documents: int) -> None:
             seconds = bar.tasks[0].elapsed
-            rate = f", {n_documents / seconds:,.1f} a second" if seconds else ""
+            rate = f", {n_documents / seconds:,.1f} per second" if seconds else ""
             bar.update(number, completed=n_read, total=n_total or None, done=f"{n_documents:,} documents{rate}")
 
         def on_epoch(report: EpochReport) -> None:

@@ -102,7 +102,7 @@ class CountTally:
     def first_outlier(self, periods: Ints) -> int | None:
         """Index of the first document that would make the periods more than 100,000, or None.
 
-        So many periods mean a wrong date, or a period that is too short for the corpus.
+        Such a number of periods indicates a wrong date, or a period that is too short for the corpus.
         """
         every = np.concatenate((self._span, np.asarray(periods, np.int64)))
         extent = np.maximum.accumulate(every) - np.minimum.accumulate(every)

@@ -1,4 +1,4 @@
-"""The work behind each command, one public module a command: the command line and Python both call these."""
+"""The work behind each command, one public module per command: the command line and Python both call these."""
 
 import lazy_loader
 

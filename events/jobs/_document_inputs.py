@@ -62,14 +62,14 @@ def output_kind(path: PathLike) -> Kind:
 
 
 def named_kind(path: str, *, prefer_news: bool) -> Kind:
-    """What a file holds, by its name; for tables also by the first line or the columns.
+    """Kind of content of a file, by its name; for tables also by the first line or the columns.
 
     Parameters
     ----------
     path
         An existing file or folder, or "-" for standard input.
     prefer_news
-        Whether standard input, and a table that could be either, hold news rather than scored mentions.
+        Whether standard input, and a table that could be either, contain news rather than scored mentions.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
 
 
 def _has_mentions(path: str) -> bool | None:
-    """Whether a table holds scored mentions; None if its beginning cannot be read or leaves it open."""
+    """Whether a table contains scored mentions; None if its beginning cannot be read or leaves it open."""
     if path.endswith(".parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -167,7 +167,7 @@ class DocumentInputs:
     Parameters
     ----------
     inputs
-        Files, folders of news, globs, or "-" for JSON Lines on standard input. The names decide what they hold:
+        Files, folders of news, globs, or "-" for JSON Lines on standard input. The names decide what they contain:
         .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
         mentions if they have mentions, else news); .csv, .xml, .tgz ... (news).
     entity_fields
@@ -175,7 +175,7 @@ class DocumentInputs:
     article_options
         Keywords of `events.news.ArticleStream`.
     prefer_news
-        Whether standard input, and tables that could be either, hold news rather than scored mentions.
+        Whether standard input, and tables that could be either, contain news rather than scored mentions.
 
     Attributes
     ----------

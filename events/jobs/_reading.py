@@ -1,4 +1,4 @@
-"""The documents of a stream, with progress; documents with gold entities; and what becomes of bad documents."""
+"""The documents of a stream, with progress; documents with gold entities; and the handling of bad documents."""
 
 from __future__ import annotations
 

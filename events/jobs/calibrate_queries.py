@@ -37,7 +37,7 @@ class QueryReportFolder(OutputFolder):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryReportOptions(FitOptions):
-    """What to ask, and how; the other attributes are those of `FitOptions`.
+    """Options of a query report; the other attributes are those of `FitOptions`.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def run_query_report(
     pictures: bool = True,
     on_progress: Progress | None = None,
 ) -> QueryReport:
-    """Ask a corpus with gold queries of its own, before and after cross-validated recalibration.
+    """Check the intervals of entity queries on a corpus with gold, before and after cross-validated recalibration.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def run_query_report(
     out
         Folder for tables, pictures and the record; None to write nothing.
     options
-        What to ask.
+        How to measure.
     overwrite
         Whether an earlier report's folder may be replaced.
     pictures

@@ -99,7 +99,7 @@ def run_convert(
     overwrite: bool = False,
     on_progress: Progress | None = None,
 ) -> ConversionRun:
-    """Copy documents to another file or format, checked.
+    """Check documents and copy them to another file or format.
 
     Parameters
     ----------

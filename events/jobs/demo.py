@@ -71,12 +71,12 @@ def run_demo(
     overwrite
         Whether an earlier demo may be replaced.
     on_progress
-        Called now and then with documents done, documents in all, and documents done.
+        Called from time to time with documents done, documents in all, and documents done.
 
     Raises
     ------
     ParameterError
-        If the folder holds an earlier demo, or something else, or a number is outside its range.
+        If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
     _checks.whole("n_documents", n_documents, 1)
     _checks.seed(seed)
@@ -87,7 +87,7 @@ def run_demo(
         raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
     if (folder / _NEWS).exists() and not overwrite:
         hint = ParameterHint("overwrite", "replaces it")
-        raise ParameterError(f"must hold no earlier demo, got {folder}", parameter="out", hint=hint)
+        raise ParameterError(f"must contain no earlier demo, got {folder}", parameter="out", hint=hint)
     RunFolder(folder / _RUN, overwrite=overwrite)  # raises for a folder in use, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)

@@ -1,4 +1,4 @@
-"""The job behind `corefsample doctor`: whether a file is valid, and what it holds."""
+"""The job behind `corefsample doctor`: whether a file is valid, and what it contains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _YAML = (".yaml", ".yml")
 
 @dataclass(slots=True)
 class CorpusReport:
-    """What files of scored mentions hold.
+    """Content of files of scored mentions.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class CorpusReport:
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
             ("documents", f"{self.n_documents:,} valid, {self.n_problems:,} bad"),
-            ("mentions", f"{self.n_mentions:,} ({low:,} to {high:,} a document, median {median:,g})"),
-            ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} a mention)"),
+            ("mentions", f"{self.n_mentions:,} ({low:,} to {high:,} per document, median {median:,g})"),
+            ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} per mention)"),
             ("dates", f"{self.dates[0]} to {self.dates[1]} ({self.n_dated:,} documents)" if self.dates else "none"),
             ("tokens", f"{self.n_parsed:,} documents"),
             ("scheme", schemes or "none"),
@@ -87,7 +87,7 @@ class CorpusReport:
 
 @dataclass(slots=True)
 class FileReport:
-    """What a rule or lexicon file holds, as pairs of name and value, and its problems."""
+    """Content of a rule or lexicon file, as pairs of name and value, and its problems."""
 
     title: str
     pairs: list[tuple[str, str]] = field(default_factory=list)
@@ -105,7 +105,7 @@ class FileReport:
 
 
 def examine(files: Sequence[str], *, on_progress: Progress | None = None) -> list[CorpusReport | FileReport]:
-    """Check files and report what they hold: one report for all files of scored mentions, one for each YAML file.
+    """Check files and report what they contain: one report for all files of scored mentions, one for each YAML file.
 
     Parameters
     ----------

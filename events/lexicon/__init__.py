@@ -1,4 +1,4 @@
-"""Lexicons: names of countries and other actors, with the dates between which they hold."""
+"""Lexicons: names of countries and other actors, with the dates of their validity."""
 
 import lazy_loader
 

@@ -83,9 +83,9 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
 
 
 def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
-    """Error of labels that fit several schemes, which see different things."""
-    rule = f"tokens.dep must tell the dependency scheme, got labels that fit {' and '.join(schemes)}"
-    return InputError(f"{rule}, which see different {things}", hint=ParameterHint("scheme", "chooses"))
+    """Error of labels that fit several schemes, which give different things."""
+    rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(schemes)}"
+    return InputError(f"{rule}, which give different {things}", hint=ParameterHint("scheme", "chooses"))
 
 
 def match_document(
@@ -107,12 +107,12 @@ def match_document(
     date
         Chooses between countries that share a name.
     scheme
-        Name of the dependency scheme, or None to tell it from the labels.
+        Name of the dependency scheme, or None to recognise it from the labels.
 
     Raises
     ------
     InputError
-        If the labels fit no scheme, or several that see different events.
+        If the labels fit no scheme, or several that give different events.
     """
     readable = readable_schemes(tokens.dep, scheme)
     served = [name for name in readable if rule.serves(name)]

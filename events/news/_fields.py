@@ -1,4 +1,4 @@
-"""Dated articles, and the rules for each of their fields, whatever the file format."""
+"""Dated articles, and the rules for each of their fields, for all file formats."""
 
 from __future__ import annotations
 

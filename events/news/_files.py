@@ -31,7 +31,7 @@ def corpus_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     ParameterError
         If `inputs` are not names of files.
     InputError
-        If nothing is named, a file is missing, a glob or folder holds no file, a file has another ending, or a file
+        If nothing is named, a file is missing, a glob or folder contains no file, a file has another ending, or a file
         is named twice.
     """
     paths: dict[str, None] = {}  # an ordered set
@@ -54,6 +54,6 @@ def _files_of(folder: str) -> list[str]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and news_suffix(name)]
     if not paths:
-        rule = f"folder must hold files that end in one of {', '.join(_SUFFIXES)}"
+        rule = f"folder must contain files that end in one of {', '.join(_SUFFIXES)}"
         raise InputError(f"{rule}, got none", place=folder)
     return sorted(paths)

@@ -144,7 +144,7 @@ def _decoder(line: bytes) -> Callable[[], str]:
 
 
 def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
-    hint = "one object a line, no list around them" if is_first else None
+    hint = "one object per line, no list around them" if is_first else None
     try:
         text = line.decode().rstrip("\r\n")
         content = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant, parse_float=_finite)

@@ -29,7 +29,7 @@ __all__ = [
     "starts_of",
 ]
 
-NO_EVENT = "No document holds an event."
+NO_EVENT = "No document contains an event."
 BAND, ONE_BEST = COLOURS[:2]
 _MOST_PANELS = 10
 _HEIGHTS = ("upper", "mean", "one_best")

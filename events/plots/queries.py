@@ -68,7 +68,7 @@ def query_coverage(
         )
     counts = rows.drop_duplicates("documents").set_index("documents")["n_queries"]
     ax.set_xticks(range(len(sizes)), [f"{size}\n({counts[size]} queries)" for size in sizes])
-    ax.set_xlabel("documents that the query could hold in")
+    ax.set_xlabel("documents to which the query applies")
     ax.set_ylabel(f"true count within the {100 * level:g}% interval")
     ax.set_ylim(top=1.01)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

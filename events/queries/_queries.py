@@ -62,7 +62,7 @@ def _is_plural(tokens: Tokens, token: int) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentQueries:
-    """The queries of one document, and the mentions that decide them.
+    """The queries of one document, and the mentions that determine them.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def match_queries(
     ParameterError
         If an option is unknown, or the document has no tokens or no gold.
     InputError
-        If the labels fit no scheme, or several that see different queries.
+        If the labels fit no scheme, or several that give different queries.
     """
     _checks.choice("role", role, ROLES)
     if document.tokens is None:

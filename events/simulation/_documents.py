@@ -61,7 +61,7 @@ def simulate_documents(
     median_mentions: float = 130.0,
     countries: Sequence[SimulatedCountry] | None = None,
 ) -> Iterator[SimulatedDocument]:
-    """Simulate articles one after another; document i depends on i, the seed and the other parameters alone.
+    """Simulate articles one after another; document i depends only on i, the seed and the other parameters.
 
     Articles that can contain an event are more frequent when countries attack more; the others are spread evenly over
     time. All content is invented.

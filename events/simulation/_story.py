@@ -204,7 +204,7 @@ def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> Phrase:
 
 
 def _is_usable(notation: str, n_countries: int) -> bool:
-    """Whether an entity of so many countries has words for all slots."""
+    """Whether an entity of this number of countries has words for all slots."""
     return n_countries > 1 if "2" in notation else n_countries > 0 or "{" not in notation
 
 

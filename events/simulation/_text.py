@@ -35,7 +35,7 @@ class Topic(msgspec.Struct, frozen=True):
     roles
         Letters of slots, each with kinds to choose from; digits are the numbers of the article's countries.
     sentences
-        One a line.
+        One per line.
     """
 
     roles: str
@@ -43,7 +43,7 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class NewsTexts(msgspec.Struct, frozen=True):
-    """Kinds and topics by name, and sentences with an attack, one a line."""
+    """Kinds and topics by name, and sentences with an attack, one per line."""
 
     kinds: dict[str, Kind]
     topics: dict[str, Topic]

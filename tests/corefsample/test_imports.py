@@ -117,7 +117,7 @@ def test_imports_go_down(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
-def test_a_private_module_is_imported_within_its_package_alone(name: str) -> None:
+def test_a_private_module_is_imported_only_within_its_package(name: str) -> None:
     """Kernels may call kernels of another package and read its codes; all else goes through a package's face."""
     own = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
     strangers = set()
@@ -197,7 +197,7 @@ def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     assert loaded_by(f"import {package}") == set()
 
 
-def test_exact_inference_and_sampling_load_the_compiler_alone() -> None:
+def test_exact_inference_and_sampling_load_only_the_compiler() -> None:
     assert loaded_by("from corefsample.coreference import link_marginals, sample_clusterings") == COMPILER
 
 
@@ -209,7 +209,7 @@ def test_public_names_load_at_their_first_use() -> None:
 # --- names -------------------------------------------------------------------------------------------------
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     package = importlib.import_module("corefsample")
     assert all(getattr(package, name) is not None for name in package.__all__)
     assert set(package.__all__) <= set(dir(package))
@@ -240,7 +240,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize("name", of("corefsample"))
-def test_every_module_says_which_of_its_names_are_public(name: str) -> None:
+def test_every_module_lists_its_public_names(name: str) -> None:
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:  # of an optional library

@@ -1,4 +1,4 @@
-"""Annotated documents for tests: what hypothesis draws, plain content to compare, slow and obvious readings."""
+"""Annotated documents for tests: strategies, plain content to compare, slow and simple readers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def content(document: AnnotatedDocument) -> dict[str, Any]:
-    """Everything a document holds, as values that compare."""
+    """Everything a document contains, as values that compare."""
     tokens = document.tokens
     return {
         "doc_id": document.doc_id,
@@ -107,26 +107,26 @@ def head_by_parse(heads: Sequence[int], start: int, end: int) -> int:
 
 
 def crosses(one: Span, other: Span) -> bool:
-    """Whether two spans share tokens and neither holds the other."""
+    """Whether two spans share tokens and neither contains the other."""
     shared = set(range(*one)) & set(range(*other))
     return bool(shared) and shared not in (set(range(*one)), set(range(*other)))
 
 
 def writable(document: AnnotatedDocument) -> list[int]:
-    """Mentions that brackets can hold, the earlier of two that cross in one entity."""
-    kept: list[int] = []
+    """Mentions that brackets can contain, the earlier of two that cross in one entity."""
+    remaining: list[int] = []
     spans = [(s, e) for s, e, _ in document.mentions.tolist()]
     sents = document.tokens.sent.tolist()
     for i, (start, end) in enumerate(spans):
-        rivals = [spans[k] for k in kept if document.entities[k] == document.entities[i]]
+        rivals = [spans[k] for k in remaining if document.entities[k] == document.entities[i]]
         if sents[start] == sents[end - 1] and not any(crosses((start, end), rival) for rival in rivals):
-            kept.append(i)
-    return kept
+            remaining.append(i)
+    return remaining
 
 
 # --- what hypothesis draws ---------------------------------------------------------------------------------
 
-# What a cell may hold: no control characters, no blank at an end, and not the sign for "nothing".
+# What a cell may contain: no control characters, no blank at an end, and not the sign for "nothing".
 words = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters="|"), min_size=1, max_size=4
 ) | st.sampled_from(["-", "(", "#", "1", "a b", "Entity=x", "O'Neill"])

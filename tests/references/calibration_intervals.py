@@ -67,15 +67,15 @@ def bootstrap_distribution(bins: Sequence[Bin], norm: str) -> list[tuple[float, 
     """Error, noise (the error of gaps minus those of all documents) and probability of every resample of documents."""
     documents = sorted({document for each in bins for _, _, document in each})
     gaps = [mean_gap(each) for each in bins]
-    law: dict[tuple[int, ...], tuple[float, float, float]] = {}
+    distribution: dict[tuple[int, ...], tuple[float, float, float]] = {}
     for picked in itertools.product(documents, repeat=len(documents)):
         times = tuple(picked.count(document) for document in documents)
         resampled = [[pair for document in picked for pair in each if pair[2] == document] for each in bins]
         moved = [mean_gap(each) - gap if each else 0.0 for each, gap in zip(resampled, gaps, strict=True)]
         noise = combined(moved, [len(each) for each in resampled], norm)
-        *_, probability = law.get(times, (0.0, 0.0, 0.0))
-        law[times] = binned_error(resampled, norm), noise, probability + len(documents) ** -len(documents)
-    return list(law.values())
+        *_, probability = distribution.get(times, (0.0, 0.0, 0.0))
+        distribution[times] = binned_error(resampled, norm), noise, probability + len(documents) ** -len(documents)
+    return list(distribution.values())
 
 
 def flipped_errors(bins: Sequence[Bin], norm: str) -> list[float]:

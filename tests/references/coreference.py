@@ -1,6 +1,6 @@
 """Slow, simple versions of the coreference algorithms, independent of the library.
 
-A distribution is a list of rows, one a mention: row i maps each candidate antecedent to its probability, and
+A distribution is a list of rows, one per mention: row i maps each candidate antecedent to its probability, and
 i itself to the probability of NEW. A clustering is a tuple of labels, each the first mention of its entity.
 """
 

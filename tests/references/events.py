@@ -135,7 +135,7 @@ def event_distribution(
     return dict(probabilities)
 
 
-# --- laws of counts -----------------------------------------------------------------------------------------
+# --- distributions of counts --------------------------------------------------------------------------------
 
 
 def quantile(pmf: Sequence[float], share: float) -> int:
@@ -149,7 +149,7 @@ def quantile(pmf: Sequence[float], share: float) -> int:
 
 
 def shortest_intervals(pmf: Sequence[float], level: float) -> set[tuple[int, int]]:
-    """Of all intervals that hold `level` the shortest, and of those the ones that hold most."""
+    """Of all intervals that contain `level` the shortest, and of those the ones that contain most."""
     pairs = [(a, b) for a in range(len(pmf)) for b in range(a, len(pmf))]
     contents = {pair: math.fsum(pmf[pair[0] : pair[1] + 1]) for pair in pairs}
     enough = [pair for pair in pairs if contents[pair] >= level - 1e-12]
@@ -159,7 +159,7 @@ def shortest_intervals(pmf: Sequence[float], level: float) -> set[tuple[int, int
     return {pair for pair in shortest if contents[pair] >= most - 1e-12}
 
 
-def difference_law(first_only: Sequence[float], second_only: Sequence[float]) -> dict[int, float]:
+def difference_distribution(first_only: Sequence[float], second_only: Sequence[float]) -> dict[int, float]:
     """P(n_a - n_b = k), over every outcome of every document: first alone, second alone, neither or both."""
     terms_of: dict[int, list[float]] = {}
     documents = [((1, a), (-1, b), (0, 1.0 - a - b)) for a, b in zip(first_only, second_only, strict=True)]
@@ -226,7 +226,7 @@ _CORPUS: list[tuple[str, list[str], dict[int, dict[int, float]]]] = [
 
 
 def corpus() -> list[dict[str, Any]]:
-    """Ten documents of 1999Q1 to 2000Q2 as lines of a file; six of them could hold an event."""
+    """Ten documents of 1999Q1 to 2000Q2 as lines of a file; six of them could contain an event."""
     return [
         json_document(f"doc {n}", date, sentences, links) for n, (date, sentences, links) in enumerate(_CORPUS, start=1)
     ]

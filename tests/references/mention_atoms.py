@@ -81,7 +81,7 @@ def words_of(tokens: Tokens, vocabulary: Collection[str], scheme: str | None = N
 
 
 def vocabulary_hashes(vocabulary: Collection[str]) -> np.ndarray:
-    """What a model holds of a vocabulary."""
+    """What a model contains of a vocabulary."""
     return np.unique(np.array([word_hash(word) for word in vocabulary], np.uint32))
 
 
@@ -218,16 +218,16 @@ def after_head(words: Sequence[Word], start: int, end: int, head: int) -> int:
     return sum(2**place * bool(links & set(roles)) for place, roles in enumerate((*flags, (Role.CONJUNCT,))))
 
 
-def said(words: Sequence[Word], start: int, end: int, head: int) -> list[int]:
+def content_tokens(words: Sequence[Word], start: int, end: int, head: int) -> list[int]:
     """Tokens of a phrase without punctuation, an article or possessive before its head, a particle at its end."""
-    kept = []
+    remaining = []
     for t in range(start, end):
         word = words[t]
         opening = t == start != head and (word.upos == "DET" or (word.kind == Kind.POSSESSIVE and end - start > 1))
         closing = t == end - 1 and word.upos == "PART"
         if word.upos != "PUNCT" and not opening and not closing:
-            kept.append(t)
-    return kept
+            remaining.append(t)
+    return remaining
 
 
 def acronym_of(text: str) -> str:
@@ -241,7 +241,7 @@ def mention_of(words: Sequence[Word], start: int, end: int, head: int) -> Mentio
     kind = kind_of(words, start, end, head)
     group = class_of(kind, words[head].person)
     pronoun = group in PRONOUN_CLASSES
-    tokens = said(words, start, end, head)
+    tokens = content_tokens(words, start, end, head)
     core = [t for t in tokens if t <= last]
     initials = [words[t].text[0] for t in range(start, min(end, last + 4)) if words[t].upos != "DET" and words[t].text]
     initials = [letter for letter in initials if letter.isupper()]
@@ -401,7 +401,7 @@ def contains(outer: Mention, inner: Mention) -> bool:
 
 
 def add_nesting(mentions: Sequence[Mention]) -> None:
-    """How many earlier mentions hold a mention; what the last of these is; how many it holds so itself."""
+    """How many earlier mentions contain a mention; what the last of these is; how many it contains so itself."""
     for mention in mentions:
         mention.atoms |= {"nesting": 0, "outer": 0, "inner": 0}
     for i, mention in enumerate(mentions):

@@ -1,4 +1,4 @@
-"""The antecedent scorer once more, slow and obvious: losses, slopes, hashes and matches; and texts parsed by hand."""
+"""The antecedent scorer in slow and simple form: losses, slopes, hashes and matches; and texts parsed by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def parsed(text: str) -> Tokens:
-    """Read a parse: a line a word (form lemma upos head label), heads from 1 in the sentence, blank lines between."""
+    """Read a parse: one line per word (form lemma upos head label), heads from 1 per sentence, blank lines between."""
     columns: list[list[str]] = [[], [], [], []]
     heads, sents = [], []
     for number, block in enumerate(text.strip().split("\n\n")):
@@ -46,7 +46,7 @@ def row(scores: Sequence[float], i: int) -> list[float]:
 def antecedent_losses(
     scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], costs: Sequence[float]
 ) -> list[float]:
-    """-log of the probability of each mention's gold antecedents, wrong ones made dearer."""
+    """-log of the probability of each mention's gold antecedents, with costs of wrong ones."""
     losses = []
     for i, entity in enumerate(entities):
         if entity < 0:
@@ -74,7 +74,7 @@ def distributions(scores: Sequence[float], new_scores: Sequence[float]) -> list[
 
 
 def link_loss(scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], slack: float) -> float:
-    """Log loss of all pairs' link marginals, from the law of all clusterings."""
+    """Log loss of all pairs' link marginals, from the distribution of all clusterings."""
     n = len(entities)
     marginals = references.link_marginals(references.clustering_probs(distributions(scores, new_scores)), n)
     terms = []

@@ -133,13 +133,15 @@ def true_queries(labels: Sequence[int], types: Sequence[str | None], roles: Sequ
     }
 
 
-def query_law(lists: Lists, types: Sequence[str | None], roles: Sequence[set[str]]) -> dict[tuple[str, str], float]:
+def query_distribution(
+    lists: Lists, types: Sequence[str | None], roles: Sequence[set[str]]
+) -> dict[tuple[str, str], float]:
     """P of each query, over every antecedent vector."""
-    law: dict[tuple[str, str], float] = {}
+    distribution: dict[tuple[str, str], float] = {}
     for labels, probability in references.clustering_probs(references.softmax_rows(*lists)).items():
         for query in true_queries(labels, types, roles):
-            law[query] = law.get(query, 0.0) + probability
-    return law
+            distribution[query] = distribution.get(query, 0.0) + probability
+    return distribution
 
 
 _NAMES = ("Ann", "Bob", "Cem", "Dag")

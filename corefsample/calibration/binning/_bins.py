@@ -77,7 +77,7 @@ class ReliabilityBins(Result):
         return np.asarray(np.cumsum(self.n[::-1])[::-1] / self.n_pairs)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a bin: bin, n, q_min, q_max, mean_q, mean_y."""
+        """Tidy table, one row per bin: bin, n, q_min, q_max, mean_q, mean_y."""
         frame = self._columns("n", "q_min", "q_max", "mean_q", "mean_y")
         frame.insert(0, "bin", np.arange(self.n_bins))
         return frame
@@ -106,7 +106,7 @@ class BlockBins(Result):
         return int(self.n.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a block and bin that has pairs: block, bin, n, mean_q, mean_y."""
+        """Tidy table, one row per block and bin that has pairs: block, bin, n, mean_q, mean_y."""
         import pandas as pd
 
         block, place = np.nonzero(self.n)

@@ -65,10 +65,10 @@ def count_digits(words: Words, digits: Ints) -> None:
 
 @kernel
 def radix_sort(words: Words, spare: Words, digits: Ints) -> None:
-    """Sort words, digit by digit from the lowest; `digits` holds their counts and is overwritten.
+    """Sort words, digit by digit from the lowest; `digits` contains their counts and is overwritten.
 
     Eight passes of 256 streams beat NumPy's vectorised sort where compressed stores are slow, and take the same time
-    whatever the distribution; a digit that all words share costs nothing.
+    for any distribution; a digit that all words share costs nothing.
     """
     n = words.shape[0]
     source, target = words, spare
@@ -180,7 +180,7 @@ def words_by_block(words: Words, codes: Ints32, indptr: Ints, grouped: Words) ->
 
 @kernel
 def block_sums(grouped: Words, indptr: Ints, last: Words, n: Floats, sum_q: Floats, sum_y: Floats) -> None:
-    """Sums by block and bin of words sorted within their block; last[b] is the largest word that bin b may hold."""
+    """Sums by block and bin of words sorted within their block; last[b] is the largest word that bin b may contain."""
     for t in range(indptr.shape[0] - 1):
         b = 0
         for i in range(indptr[t], indptr[t + 1]):

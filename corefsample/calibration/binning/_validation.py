@@ -47,7 +47,7 @@ def pair_arrays(
     predictions, labels = numbers(names[0], q, dtype), _labels(names[1], y)
     require_length(names[1], labels, predictions.shape[0], names[0])
     if predictions.shape[0] == 0:
-        raise ParameterError("must hold at least one prediction, got none", parameter=names[0])
+        raise ParameterError("must contain at least one prediction, got none", parameter=names[0])
     return predictions, labels
 
 

@@ -1,4 +1,4 @@
-"""Random draws of a binned error: plain arrays in, one error a draw out; callers check their arguments.
+"""Random draws of a binned error: plain arrays in, one error per draw out; callers check their arguments.
 
 Legend of dimensions and names
     s : draw     b : bin     k : block (a document)

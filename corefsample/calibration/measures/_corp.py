@@ -35,7 +35,7 @@ class CorpDecomposition(Result):
         At least 0: how much lower the score of the recalibrated predictions is than that of the share of positive
         labels, predicted for every pair.
     uncertainty
-        The score of that share; it depends on the labels alone.
+        The score of that share; it depends only on the labels.
     scoring
         "brier" or "log" (natural logarithm).
     q_lower, q_upper
@@ -57,7 +57,7 @@ class CorpDecomposition(Result):
     n: Ints
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table of the curve, one row a block: q_lower, q_upper, recalibrated, n."""
+        """Tidy table of the curve, one row per block: q_lower, q_upper, recalibrated, n."""
         return self._columns("q_lower", "q_upper", "recalibrated", "n")
 
 

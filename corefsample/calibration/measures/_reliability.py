@@ -52,7 +52,7 @@ class ReliabilityCurve(Result):
         return self.lower > self.bins.mean_q
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a bin: as `ReliabilityBins.to_frame`, and lower, upper, level, verdict.
+        """Tidy table, one row per bin: as `ReliabilityBins.to_frame`, and lower, upper, level, verdict.
 
         The verdict is "over", "under", or "" if the interval contains the mean prediction.
         """

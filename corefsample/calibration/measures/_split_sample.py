@@ -120,7 +120,7 @@ def split_sample_error(
     n_samples
         Number of samples, both halves together; even.
     bin_size, n_bins
-        Of adaptive bins, as of `bin_pairs`; by default 5,000 pairs a bin.
+        Of adaptive bins, as of `bin_pairs`; by default 5,000 pairs per bin.
     norm
         "rms" or "mse".
     documents
@@ -192,7 +192,7 @@ def _hits(name: str, hits: npt.ArrayLike, half: int) -> Ints:
     counts = _checks.integers(name, hits)
     require_all(name, counts, (counts >= 0) & (counts <= half), f"lie in 0 to n_samples / 2 ({half})")
     if counts.shape[0] < 2:
-        raise ParameterError(f"must hold at least 2 counts, got {counts.shape[0]}", parameter=name)
+        raise ParameterError(f"must contain at least 2 counts, got {counts.shape[0]}", parameter=name)
     return counts
 
 

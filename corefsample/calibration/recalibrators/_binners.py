@@ -108,7 +108,7 @@ class ScalingBinning(Recalibrator):
 
     The scaling function is fitted with the labels of the first part. The predictions of the second part are scaled and
     binned by their scaled values; the value of a bin is the mean of its scaled values. So the labels of the second part
-    are not used, and the prediction for one pair depends on the fit alone. (The code of Kranzlein, Liu & Schneider
+    are not used, and the prediction for one pair depends only on the fit. (The code of Kranzlein, Liu & Schneider
     averages over the pairs that it recalibrates, and splits the others by position.)
 
     Parameters
@@ -181,7 +181,7 @@ def _split(pairs: Pairs, share: float, seed: int) -> Bools:
         ids, place = np.unique(pairs.documents, return_inverse=True)
         n, name = ids.shape[0], "documents"
     if n < 2:
-        raise ParameterError(f"must hold at least two to be split, got {n}", parameter=name)
+        raise ParameterError(f"must contain at least two to be split, got {n}", parameter=name)
     n_first = min(max(round(share * n), 1), n - 1)
     chosen = np.zeros(n, np.bool_)
     chosen[generator(seed).permutation(n)[:n_first]] = True

@@ -150,7 +150,7 @@ def _checked_gold(gold: npt.ArrayLike, scores: Floats) -> Ints:
     n, n_classes = scores.shape
     require_length("gold", classes, n, "logits")
     if n == 0:
-        raise ParameterError("must hold at least one row, got none", parameter="logits")
+        raise ParameterError("must contain at least one row, got none", parameter="logits")
     require_all("gold", classes, (classes >= 0) & (classes < n_classes), f"be a class from 0 to {n_classes - 1}")
     finite = ~np.isneginf(scores[np.arange(n), classes])
     require_all("gold", classes, finite, "be a class of finite score")

@@ -92,7 +92,7 @@ class SyntheticPairs(Result):
         return np.bincount(places, self.p - self.q, bins.n_bins) / bins.n
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a pair: q, p, y, document."""
+        """Tidy table, one row per pair: q, p, y, document."""
         return self._columns("q", "p", "y").assign(document=self.documents)
 
 

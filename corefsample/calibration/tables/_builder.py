@@ -79,7 +79,7 @@ class TableBuilder:
         n_groups = len(self._groups)
         if groups is None:
             if n_groups > 1:
-                raise ParameterError(f"must be one code a pair, of {n_groups} groups, got None", parameter="groups")
+                raise ParameterError(f"must be one code per pair, of {n_groups} groups, got None", parameter="groups")
             return np.empty(0, np.int32)
         codes = _checks.integers_32("groups", groups)
         require_length("groups", codes, n)

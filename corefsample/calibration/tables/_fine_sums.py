@@ -20,7 +20,7 @@ class FineSums:
         self._parts: list[tuple[int, Ints, Floats]] = []
 
     def add(self, block: int, cells: Ints32, q: Floats, y: Labels, groups: Ints32) -> None:
-        """Add pairs of a block; `groups` is one code a pair, or empty where all pairs are of group 0."""
+        """Add pairs of a block; `groups` is one code per pair, or empty where all pairs are of group 0."""
         touched = np.empty(min(cells.shape[0], self._dense.shape[0]), np.int64)
         n_touched = _kernels.accumulate(q, y, cells, groups, self._n_cells, self._dense, touched)
         touched = np.sort(touched[:n_touched])

@@ -22,9 +22,9 @@ EDGE_SLACK = 1e-9  # allows for rounding in the mean of a cell when it is compar
 class FloatGrid:
     """About 70,000 fine bins for any predictions, narrower towards 0 and 1.
 
-    A fine bin holds the predictions on one side of one half whose distance x to the nearer end, q or 1 - q, has the
+    A fine bin contains the predictions on one side of one half whose distance x to the nearer end, q or 1 - q, has the
     same leading bits. Its width is at most x / 1024 for x from 2^-16 (1.5e-5) up, x / 256 from 2^-64 (5e-20) up,
-    and x / 8 below; 0, 1/2 and 1 have fine bins of their own. Of ten million pairs of Beta(0.1, 1) a fine bin holds
+    and x / 8 below; 0, 1/2 and 1 have fine bins of their own. Of ten million pairs of Beta(0.1, 1) a fine bin contains
     at most about 1,300, and adaptive bins of 5,000 pairs have 5,200 on average.
     """
 
@@ -42,7 +42,7 @@ class FloatGrid:
         return cells, predictions, labels
 
     def bounds(self, cells: Ints) -> tuple[Floats, Floats]:
-        """Least and largest prediction that each of the fine bins may hold."""
+        """Least and largest prediction that each of the fine bins may contain."""
         lower, upper = _float_bounds()
         return lower[cells], upper[cells]
 
@@ -78,7 +78,7 @@ class LevelGrid:
         return cells, cells / self.n_samples, labels
 
     def bounds(self, cells: Ints) -> tuple[Floats, Floats]:
-        """Least and largest prediction that each of the fine bins may hold."""
+        """Least and largest prediction that each of the fine bins may contain."""
         q = cells / self.n_samples
         return q, q
 

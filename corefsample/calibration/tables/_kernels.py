@@ -3,7 +3,7 @@
 Legend of dimensions and names
     i : pair                                      c : cell of a grid (a fine bin), ascending in q
     g : group                                     a : cell of one group, g * n_cells + c
-    touched[:m] : the cells `a` that hold a pair  x : min(q, 1 - q)
+    touched[:m] : the cells `a` that contain a pair  x : min(q, 1 - q)
 
 A cell of the float grid is a stretch of x on which the leading bits are the same, on one side of one half.
 """
@@ -35,7 +35,7 @@ SUMS = 5  # n, sum q, sum q^2, sum y, sum q y
 
 @inlined
 def fine_bin(q):  # type: ignore[no-untyped-def]
-    """Cell of the float grid that holds q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
+    """Cell of the float grid that contains q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
     x = min(q, 1.0 - q)  # exact: above one half, 1 - q has no rounding
     bits = np.float64(x).view(np.uint64)
     exponent = np.int64(bits >> U52)
@@ -60,7 +60,7 @@ def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
 def accumulate(q: Floats, y: Labels, cells: Ints32, groups: Ints32, n_cells: int, sums: Floats, touched: Ints) -> int:
     """Add pairs to sums[a, :], list in `touched` each cell that was empty, and return the number of those.
 
-    `groups` is one code a pair, or empty where all pairs are of group 0.
+    `groups` is one code per pair, or empty where all pairs are of group 0.
     """
     m = 0
     grouped = groups.shape[0] > 0

@@ -142,7 +142,7 @@ class CalibrationTable(Result):
         """
         parts = list(tables)
         if not parts:
-            raise ParameterError("must hold at least one table, got none", parameter="tables")
+            raise ParameterError("must contain at least one table, got none", parameter="tables")
         for part in parts:
             if part.grid != parts[0].grid:
                 raise ParameterError(f"must share one grid, {parts[0].grid}, got {part.grid}", parameter="tables")
@@ -181,7 +181,7 @@ class CalibrationTable(Result):
         """Sums by bin, over all groups and blocks, as `bin_pairs` makes them of pairs.
 
         The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
-        equal width crosses goes to the side of its mean prediction. If every fine bin holds one distinct prediction,
+        equal width crosses goes to the side of its mean prediction. If every fine bin contains one distinct prediction,
         as for q = k / n_samples, the bins are those of `bin_pairs`.
 
         Raises
@@ -209,7 +209,7 @@ class CalibrationTable(Result):
     def _bins(self, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
         """Bins, and the bin of each fine bin."""
         if self.n_rows == 0:
-            raise ParameterError("must hold at least one pair, got none", parameter="table")
+            raise ParameterError("must contain at least one pair, got none", parameter="table")
         by_cell = [np.bincount(self.cell, getattr(self, name), self.grid.n_cells).astype(np.float64) for name in SUMS]
         cells = np.flatnonzero(by_cell[0])
         n, sum_q, sum_q2, sum_y, sum_qy = (each[cells] for each in by_cell)
@@ -224,7 +224,7 @@ class CalibrationTable(Result):
     # --- saving ------------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy.
+        """Tidy table, one row per fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy.
 
         It can be written to Parquet, and `from_frame` makes a table of it again.
         """

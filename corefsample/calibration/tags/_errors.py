@@ -63,7 +63,7 @@ class GroupErrors(Result):
         return float(self.error[require_group(group, self.group.shape[0]) - 1])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a group.
+        """Tidy table, one row per group.
 
         Columns: group, n_tags, n_tags_scored, share_min, share_max, n, error, lower, upper.
         """
@@ -107,7 +107,7 @@ class TagErrors(Result):
     interval: IntervalKind | None
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a tag: tag, n, n_gold, mean_score, mean_label, error, lower, upper, n_bins."""
+        """Tidy table, one row per tag: tag, n, n_gold, mean_score, mean_label, error, lower, upper, n_bins."""
         table = self._columns("n", "n_gold", "mean_score", "mean_label", "error", "lower", "upper", "n_bins")
         table.insert(0, "tag", list(self.tags))
         return table

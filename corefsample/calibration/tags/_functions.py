@@ -81,7 +81,7 @@ def shared_calibration_error(
     measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
     found = measure.error(tag_scores.scores, tag_scores.labels, tag_scores.documents)
     if found is None:
-        rule = "must hold a score below 1 with convention='kranzlein2021'"
+        rule = "must contain a score below 1 with convention='kranzlein2021'"
         raise ParameterError(f"{rule}, got {tag_scores.n} of 1", parameter="tag_scores")
     return found
 

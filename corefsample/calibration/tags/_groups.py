@@ -83,7 +83,7 @@ class TagGroups(Result):
         return tuple(tag for tag, place in zip(self.tags, self.group.tolist(), strict=True) if place == number)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a tag: tag, group, frequency, share."""
+        """Tidy table, one row per tag: tag, group, frequency, share."""
         import pandas as pd
 
         columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}

@@ -175,7 +175,7 @@ class TagScores(Result):
         return tag_groups.of(self.tag_names)[self.codes]
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a score: tag, score, label."""
+        """Tidy table, one row per score: tag, score, label."""
         import pandas as pd
 
         tag = pd.Series(list(self.tag_names)).take(self.codes).reset_index(drop=True)

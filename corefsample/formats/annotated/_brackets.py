@@ -20,7 +20,7 @@ ON_FAULT = ("skip", "refuse")
 _RULES = {
     "discontinuous": "a mention must be in one piece",
     "crossing_sentences": "a mention must lie in one sentence",
-    "empty_nodes_only": "a mention must hold a word",
+    "empty_nodes_only": "a mention must contain a word",
 }
 
 

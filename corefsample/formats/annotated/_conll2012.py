@@ -1,4 +1,4 @@
-"""CoNLL-2012 (and 2011): a word a row, columns between blanks, coreference in the last one.
+"""CoNLL-2012 (and 2011): one word per row, columns between blanks, coreference in the last one.
 
 ``(12|(3)|12)``: entity 12 opens, entity 3 is one word, entity 12 closes. Each part of a document is read as a document,
 with name and number of the part as its doc_id (``bc/cctv/00/cctv_0000_0``).

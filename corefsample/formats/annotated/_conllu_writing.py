@@ -88,7 +88,7 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
         cells = ["_" if value is None or value == "" else str(value) for value in values]
         for cell in cells:
             if re.search(r"[\t\n\r]", cell):
-                rule = "tokens must hold no tab or line break to be written"
+                rule = "tokens must contain no tab or line break to be written"
                 raise ParameterError(f"{rule}, got {shown(cell)}", place=place)
         rows.append("\t".join([*cells[:-1], _with_entity(cells[-1], entity)]))
     return rows
@@ -99,7 +99,7 @@ def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
     yield f"# global.Entity = {declared}"
     for name, value in document.metadata.items():
         if not re.fullmatch(r"[^\s=]([^=\r\n]*[^\s=])?", name):
-            rule = "metadata must have names that a comment can hold"
+            rule = "metadata must have names that a comment can represent"
             raise ParameterError(f"{rule}, got {shown(name)}", place=f"doc_id {document.doc_id!r}")
         plain = isinstance(value, str) and "\n" not in value and "\r" not in value
         prefix = "" if name.startswith(META) and metadata_name(name) == name else META

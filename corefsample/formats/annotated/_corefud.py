@@ -1,13 +1,13 @@
 """CorefUD: CoNLL-U files with entities in MISC, ``Entity=``, by the fields that ``# global.Entity`` declares.
 
-An opening bracket holds the fields, with hyphens between them: ``(e5-person-2-``. Further hyphens belong to the last
-field, and trailing fields may be missing. A closing bracket holds only the id: ``e5)``. The id is the field ``eid`` or
+An opening bracket has the fields, with hyphens between them: ``(e5-person-2-``. Further hyphens belong to the last
+field, and trailing fields may be missing. A closing bracket has only the id: ``e5)``. The id is the field ``eid`` or
 ``GRP``; a part of a discontinuous mention has its number in brackets, ``e5[1/2]``. In an id, a character with a meaning
 in the format is written as its percent code (``-`` as ``%2D``).
 
 The head of a mention is the word that the field ``head`` names by its number in the span. If that field is not
 declared, is missing, or names an empty node, the head is the first word of the span whose syntactic head lies outside
-it (as that of a sentence's root does). A ``minspan`` stays an attribute: it holds the words that a system must find,
+it (as that of a sentence's root does). A ``minspan`` stays an attribute: it contains the words that a system must find,
 which may be several, and in a span without a single head it often ends in another word.
 
 Words are the tokens; empty nodes and multiword tokens are kept separately, to be written back. Tokens carry the further
@@ -58,7 +58,7 @@ def read_corefud(
         Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". None: such a file
         is rejected.
     date_keys
-        Comments of a document's first sentence that hold its date; the first one present is used, and must be an ISO
+        Comments of a document's first sentence that contain its date; the first one present is used, and must be an ISO
         date. A document without any has no date.
     on_discontinuous, on_crossing_sentences, on_empty_nodes_only
         A mention in parts that do not adjoin; one that closes in another sentence than it opens; one without a word:

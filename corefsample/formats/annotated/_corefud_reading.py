@@ -28,7 +28,7 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class CorefudOptions:
-    """Fields for files that declare none, comments that hold the date, and which faults reject a document."""
+    """Fields for files that declare none, comments that contain the date, and which faults reject a document."""
 
     entity_fields: str | None
     date_keys: Sequence[str]
@@ -125,7 +125,7 @@ def attribute_name(name: str) -> str:
 
 @dataclass
 class _Comments:
-    """Information that the comments of a document hold."""
+    """Information that the comments of a document contain."""
 
     date_keys: Sequence[str]
     declared: str | None
@@ -202,7 +202,7 @@ def _mentions(
             part = _PART.fullmatch(name)
             entity, i, n = (part[1], int(part[2]), int(part[3])) if part else (name, 1, 1)
             if not entity or not 1 <= i <= n:
-                rule = f"an opening bracket must hold an id in field {id_field + 1}, parts as [1/2]"
+                rule = f"an opening bracket must contain an id in field {id_field + 1}, parts as [1/2]"
                 _raise_fault(rows, place, f"{rule}, got {shown(chunk)}")
             collector.open(name, Bracket(entity, place, chunk, values, i, n))
             if chunk.endswith(")"):

@@ -27,7 +27,7 @@ class CorefudLines:
     entity_fields
         Fields of ``Entity=``; None: those of the first document.
     date_keys
-        Comments that may hold the date.
+        Comments that may contain the date.
     """
 
     def __init__(self, entity_fields: str | None, date_keys: Sequence[str]) -> None:
@@ -96,7 +96,7 @@ def _opened(
                 start, _, head = document.mentions[i].tolist()
                 values[k] = str(numbers[head] - numbers[start] + 1)
             elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
-                rule = "must hold no bracket, bar, tab or line break, and no hyphen except in the last field"
+                rule = "must contain no bracket, bar, tab or line break, and no hyphen except in the last field"
                 place = f"doc_id {document.doc_id!r}"
                 raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=place)
         while values[-1] == "":
@@ -106,7 +106,7 @@ def _opened(
 
 
 def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
-    """Return the document with its date in the comment that holds it, or a new comment if there is none."""
+    """Return the document with its date in the comment that contains it, or a new comment if there is none."""
     if document.date is None or not date_keys:
         return document, []
     iso = document.date.isoformat()

@@ -73,7 +73,7 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
                     self.skipped.update(document.skipped)
                     yield document
             if raw is None:
-                raise InputError("a corpus must hold at least one document, got none", place=path)
+                raise InputError("a corpus must have at least one document, got none", place=path)
 
     def _accepted(self, path: str, raw: RawDocument) -> AnnotatedDocument | None:
         """Parse one document; if it is bad, report it and return None."""

@@ -43,7 +43,7 @@ def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
     try:
         msgspec.json.encode(dict(content))
     except (TypeError, ValueError, RecursionError) as error:
-        rule = f"{name} must be what JSON can hold"
+        rule = f"{name} must be what JSON can represent"
         raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None
 
 

@@ -1,4 +1,4 @@
-"""Pre-scored mention files as JSON Lines, plain or gzip: one document a line."""
+"""Pre-scored mention files as JSON Lines, plain or gzip: one document per line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
 _BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
 _NOT_UTF8 = "save the file as UTF-8"
-_NOT_LINES = "one object a line, no list around them"
+_NOT_LINES = "one object per line, no list around them"
 
 
 class _FaultError(Exception):

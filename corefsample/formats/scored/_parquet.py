@@ -1,4 +1,4 @@
-"""Pre-scored mention files as Parquet: one document a row, lists in list columns."""
+"""Pre-scored mention files as Parquet: one document per row, lists in list columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corefsample.files import ReadProgress
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _BATCH_BYTES = 32 * 2**20  # decoded
-_READ_AHEAD = 2**20  # bytes a column; without a bound, pyarrow keeps all that it has read until the end
+_READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all that it has read until the end
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 
 

@@ -31,7 +31,7 @@ class DocumentStream(FileSeries):
     on_rejected
         Called with each document that breaks a rule, which is then left out; None: the first one raises InputError.
     batch_size
-        Documents a batch, at most.
+        Largest number of documents in a batch.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Writing pre-scored mention files: each appears under its name when it is complete, and not before."""
+"""Writing pre-scored mention files: each appears under its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -192,5 +192,5 @@ def convert(
             if on_progress is not None:
                 on_progress(stream, count)
         if count == 0:
-            raise InputError("a corpus must hold at least one document, got none", place=", ".join(stream.paths))
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     return count

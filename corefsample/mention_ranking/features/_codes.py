@@ -84,9 +84,9 @@ STYLE_FACTORS = (4, 16)
 NAME_MEANING = 40  # added to the meaning of a name that an earlier word of it has
 
 # Style of a text (kernel `text_style`): limits chosen for this project, from no publication. Of the documents of GUM
-# V11's train part 8, 24 and 46% have fewer words a sentence than the three limits; 73, 84 and 90% fewer interjections a
-# word; 29, 50 and 69% fewer pronouns of the first and second person a word; and in 36, 53 and 73% the second person has
-# a smaller share of these.
+# V11's train part 8, 24 and 46% have fewer words per sentence than the three limits; 73, 84 and 90% have fewer
+# interjections per word; 29, 50 and 69% have fewer pronouns of the first and second person per word; and in 36, 53 and
+# 73% the second person has a smaller share of these.
 SENTENCE_LENGTHS = (11, 15, 19)
 INTERJECTION_SHARES = (0.005, 0.02, 0.04)
 SPEAKER_SHARES = (0.005, 0.02, 0.04)

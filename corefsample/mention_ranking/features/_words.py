@@ -218,7 +218,7 @@ def word_table(tokens: Tokens) -> Words32:
     Returns
     -------
     array of shape (n_tokens, n_columns), uint32
-        A row a token; columns by `Column`.
+        One row per token; columns by `Column`.
 
     Raises
     ------

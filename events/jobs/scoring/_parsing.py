@@ -114,7 +114,7 @@ def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
 def parsed_article(
     article: Article, pipeline: Language, *, headline: bool = True, paragraphs: str = "blank-line"
 ) -> Tokens:
-    """Parse an article; the result depends on this article alone, not on others parsed before or with it.
+    """Parse an article; the result depends only on this article, not on others parsed before or with it.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def run_train(
 ) -> TrainingRun:
     """Train an antecedent model on annotated corpora.
 
-    The model depends on the documents, their order and the options alone: the same command gives the same bytes.
+    The model depends only on the documents, their order and the options: the same command gives the same bytes.
 
     Parameters
     ----------

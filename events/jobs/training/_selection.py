@@ -14,7 +14,7 @@ _META = "meta::"
 
 
 class Selection:
-    """Conditions on documents, all of which must hold.
+    """Conditions on documents, all of which must be true.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Selection:
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
-    """Choose whole documents to hold out.
+    """Choose documents to hold out.
 
     Documents are ranked by a hash of the seed and their name, so the choice does not depend on their order.
 
@@ -91,7 +91,7 @@ def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> fr
     """
     n_held_out = math.ceil(share * len(doc_ids))
     if n_held_out >= len(doc_ids):
-        rule = "must leave a document to train on besides those held out"
+        rule = "must leave a document to train on in addition to those held out"
         raise ParameterError(
             f"{rule}, got {share} of {len(doc_ids)}", parameter="held_out_share", hint="0 holds out none"
         )

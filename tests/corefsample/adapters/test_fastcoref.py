@@ -190,6 +190,6 @@ def test_bad_input_is_rejected_with_a_reason(changes: Any, options: Any, words: 
     assert str(caught.value) == words
 
 
-def test_what_is_no_result_is_rejected() -> None:
+def test_objects_that_are_not_results_are_rejected() -> None:
     with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, with coref_logit, got list"):
         from_fastcoref([result()], offsets=OFFSETS, doc_id="a")

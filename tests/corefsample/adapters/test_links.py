@@ -208,17 +208,17 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
     document = assemble("test", links, spans_of(pairs), doc_id="a")
     order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
     assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
-    gone = 0.0
+    removed = 0.0
     for m, row in enumerate(softmax_rows(scores, new)):
         here = order.index(m)
         stay = {order.index(j): p for j, p in row.items() if j >= 0 and order.index(j) < here}
         left = sum(stay.values()) + row[-1]
-        gone += sum(row.values()) - left
+        removed += sum(row.values()) - left
         candidates, probs = document.antecedents.row(here)
         assert candidates.tolist() == sorted(stay)
         if left > 1e-6:  # below, rounding of the sum shows
             np.testing.assert_allclose(probs, [stay[j] / left for j in sorted(stay)], rtol=1e-9, atol=1e-12)
-    assert document.metadata[METADATA]["left_out_mass"] == pytest.approx(gone, abs=1e-9)
+    assert document.metadata[METADATA]["left_out_mass"] == pytest.approx(removed, abs=1e-9)
 
 
 BAD_SPANS = [

@@ -55,19 +55,19 @@ def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: L
     document = document_of(lists)
     linked = linked_probabilities(document.antecedents)
     smaller = drop_unlinked(document, min_prob=min_prob)
-    kept = np.flatnonzero(linked >= min_prob).tolist()
-    gone = [m for m in range(document.n_mentions) if m not in kept]
-    assert smaller.mentions[:, 0].tolist() == kept
-    assert smaller.gold == kept
-    given_alone = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in gone)]
+    remaining = np.flatnonzero(linked >= min_prob).tolist()
+    removed = [m for m in range(document.n_mentions) if m not in remaining]
+    assert smaller.mentions[:, 0].tolist() == remaining
+    assert smaller.gold == remaining
+    given_alone = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in removed)]
     total = sum(p for _, p in given_alone)
     marginals = link_marginals(smaller.antecedents)
     whole = link_marginals(document.antecedents)
-    for i, a in enumerate(kept):
-        for j, b in enumerate(kept):
+    for i, a in enumerate(remaining):
+        for j, b in enumerate(remaining):
             exact = sum(p for v, p in given_alone if same_entity(v, a, b)) / total
             assert marginals[i, j] == pytest.approx(exact, abs=1e-12)
-            assert abs(whole[a, b] - exact) <= linked[gone].sum() + 1e-12
+            assert abs(whole[a, b] - exact) <= linked[removed].sum() + 1e-12
 
 
 def test_a_minimum_of_zero_removes_nothing() -> None:

@@ -293,7 +293,7 @@ BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
     ([0.1, 0.2], [0, 0.5], {}, r"y must be 0 or 1, got 0.5 at index 1"),
     ([0.1, 0.2], [NAN, 0.0], {}, r"y must be 0 or 1, got nan at index 0"),
     ([0.1, 0.2], [0], {}, r"y must be as many as q \(2\), got 1"),
-    ([], [], {}, "q must hold at least one prediction, got none"),
+    ([], [], {}, "q must contain at least one prediction, got none"),
     ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
     (["0.1"], [0], {}, "q must be numbers in one dimension"),
     ([0.1], ["0"], {}, "y must be labels 0 or 1 in one dimension"),

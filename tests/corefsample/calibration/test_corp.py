@@ -155,7 +155,7 @@ def test_results_are_read_only() -> None:
         ([0.5], [2], r"y must be 0 or 1, got 2 at index 0"),
         ([0.5], [math.nan], r"y must be 0 or 1, got nan at index 0"),
         ([0.5], [1, 0], r"y must be as many as q \(1\), got 2"),
-        ([], [], "q must hold at least one prediction, got none"),
+        ([], [], "q must contain at least one prediction, got none"),
         ([[0.5]], [1], "q must be numbers in one dimension"),
         (["a"], [1], "q must be numbers in one dimension"),
     ],

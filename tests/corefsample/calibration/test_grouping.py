@@ -132,7 +132,7 @@ def test_scores_are_read_only() -> None:
         (([0.5], [1], ["a"]), {"documents": [1, 2]}, r"documents must be as many as scores \(1\), got 2"),
         (([0.5], [1], ["a"]), {"threshold": 1.5}, r"threshold must lie in \[0, 1\], got 1.5"),
         (([0.5], [1], ["a"]), {"threshold": 0.6}, "threshold must be reached by a score, got 0.6 and 1 scores below"),
-        (([], [], []), {}, "scores must hold at least one prediction, got none"),
+        (([], [], []), {}, "scores must contain at least one prediction, got none"),
     ],
 )
 def test_bad_flat_scores_raise(arguments: Any, options: Any, message: str) -> None:
@@ -140,7 +140,7 @@ def test_bad_flat_scores_raise(arguments: Any, options: Any, message: str) -> No
         TagScores.from_arrays(*arguments, **options)
 
 
-def test_as_many_scores_come_back_as_were_there() -> None:
+def test_the_number_of_scores_must_not_change() -> None:
     found = TagScores.from_arrays([0.5], [1], ["a"])
     with pytest.raises(ParameterError, match=r"scores must be as many as those they replace \(1\), got 2"):
         found.recalibrated([0.5, 0.5])
@@ -206,7 +206,7 @@ def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> 
     assert (old.n_groups, old.requested_n_groups) == (2, 3)
 
 
-def test_what_a_heavy_tag_takes_beyond_its_share_is_missing_from_later_groups_of_the_2021_code_alone() -> None:
+def test_the_excess_of_a_heavy_tag_is_missing_from_later_groups_only_in_the_2021_code() -> None:
     # 12 + 2 + 2 + 2 + 2 = 20 in four groups. There: above 5 each: {a} 12, {b, c, d} 6, {e} 2, and nothing.
     # Default: a; 8 left for 3 groups, 2.67 each: {b, c}; 4 left for 2: {d}, {e}.
     frequencies = {"a": 12, "b": 2, "c": 2, "d": 2, "e": 2}
@@ -237,7 +237,7 @@ def test_tags_of_another_tagset_raise() -> None:
         groups.of([1, 2])
 
 
-def test_a_table_of_tags_tells_group_and_share() -> None:
+def test_a_table_of_tags_has_group_and_share() -> None:
     table = tag_frequency_groups(Counter("aaab"), n_groups=2).to_frame()
     assert table.to_dict("list") == {
         "tag": ["a", "b"],
@@ -292,7 +292,7 @@ def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: lis
     q, y = [row[0] for row in content], [row[1] for row in content]
     if min(q) == 1.0:
         with pytest.raises(
-            ParameterError, match="tag_scores must hold a score below 1 with convention='kranzlein2021'"
+            ParameterError, match="tag_scores must contain a score below 1 with convention='kranzlein2021'"
         ):
             shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
         return

@@ -197,7 +197,7 @@ def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() ->
 
 
 def test_bins_that_are_empty_in_a_resample_have_no_weight() -> None:
-    # Document 0 holds bin 0 alone, document 1 bin 1: gaps .5 and .25. Resamples: both, or one of them twice.
+    # Document 0 contains bin 0 alone, document 1 bin 1: gaps .5 and .25. Resamples: both, or one of them twice.
     blocks = block_bins([[(0.5, 0, 0)], [(0.75, 1, 1)]])
     drawn = np.unique(np.round(bootstrap_errors(blocks, norm="mse", n_draws=500), 12))
     np.testing.assert_allclose(drawn, [0.0625, (0.25 + 0.0625) / 2, 0.25])
@@ -335,7 +335,7 @@ def test_chunks_change_no_p_value_of_blocks(chunk: int, monkeypatch: pytest.Monk
     assert calibration_test(block_bins(SMALL), n_draws=100).p_value == expected.p_value
 
 
-def test_the_seed_alone_decides() -> None:
+def test_draws_depend_only_on_the_seed() -> None:
     state = np.random.get_state(legacy=False)  # noqa: NPY002
     blocks = block_bins(SMALL)
     for draw in (simulated_errors, bootstrap_errors):
@@ -398,7 +398,7 @@ def test_the_normal_interval_of_a_bin_is_the_papers() -> None:
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("n", [1, 7, 30])
-def test_clopper_pearson_ends_are_where_the_binomial_tails_say(n: int, level: float) -> None:
+def test_clopper_pearson_ends_agree_with_the_binomial_tails(n: int, level: float) -> None:
     lower, upper = bin_intervals(bins_of_shares(list(range(n + 1)), n), level=level, method="clopper-pearson")
     expected = [references.clopper_pearson(hits, n, level) for hits in range(n + 1)]
     np.testing.assert_allclose(lower, [low for low, _ in expected], atol=1e-10)
@@ -447,7 +447,7 @@ def test_labels_that_scatter_less_than_chance_gain_no_pairs() -> None:
     np.testing.assert_allclose(exact, bin_intervals(even.bins, method="clopper-pearson"))
 
 
-def test_a_bin_in_one_document_alone_may_have_any_share() -> None:
+def test_a_bin_in_a_single_document_may_have_any_share() -> None:
     bins = block_bins([[(0.2, 0, 0), (0.3, 1, 0)], [(0.6, 0, 0), (0.7, 1, 1)]])
     for method in ("normal", "clopper-pearson"):
         lower, upper = bin_intervals(bins, method=method)  # type: ignore[arg-type]
@@ -596,7 +596,7 @@ def test_p_values_of_perfect_pairs_are_uniform(alpha: float) -> None:
     assert plausible_table(np.histogram(p_values, bins=10, range=(0.0, 1.0))[0], np.full(10, 0.1))
 
 
-def test_p_values_of_perfect_pairs_in_documents_are_uniform_by_sign_flips_alone() -> None:
+def test_p_values_of_perfect_pairs_in_documents_are_uniform_only_by_sign_flips() -> None:
     by_blocks, by_bins = [], []
     for seed in range(300):
         blocks, _ = synthetic_blocks(1000, 100, seed, dependence=0.5, n_documents=40)
@@ -607,7 +607,7 @@ def test_p_values_of_perfect_pairs_in_documents_are_uniform_by_sign_flips_alone(
     assert not plausible_table(np.histogram(by_bins, bins=10, range=(0.0, 1.0))[0], flat)
 
 
-def test_miscalibrated_pairs_are_found_out() -> None:
+def test_miscalibrated_pairs_are_detected() -> None:
     blocks, _ = synthetic_blocks(10_000, 500, seed=1, shift=0.1)
     for bins in (blocks, blocks.bins):
         test = calibration_test(bins, n_draws=500)

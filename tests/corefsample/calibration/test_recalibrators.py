@@ -251,11 +251,13 @@ def test_labels_of_the_binned_part_are_not_used() -> None:
 
 
 def test_a_split_needs_two_of_what_is_split() -> None:
-    with pytest.raises(ParameterError, match="documents must hold at least two to be split, got 1"):
+    with pytest.raises(ParameterError, match="documents must contain at least two to be split, got 1"):
         ScalingBinning(n_bins=1).fit([0.1, 0.2], [0, 1], documents=["a", "a"])
-    with pytest.raises(ParameterError, match="q must hold at least two to be split, got 1"):
+    with pytest.raises(ParameterError, match="q must contain at least two to be split, got 1"):
         ScalingBinning(n_bins=1).fit([0.1], [0])
-    with pytest.raises(ParameterError, match="documents must hold at least two to be split, got 1"):  # a weighs nothing
+    with pytest.raises(
+        ParameterError, match="documents must contain at least two to be split, got 1"
+    ):  # a weighs nothing
         ScalingBinning(n_bins=1).fit([0.1, 0.2, 0.3], [0, 1, 1], [0, 1, 1], documents=["a", "b", "b"])
 
 
@@ -386,7 +388,7 @@ def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
         ([[0.0, 1.0]], [-1], "gold must be a class from 0 to 1, got -1 at index 0"),
         ([[0.0, 1.0]], [0, 1], r"gold must be as many as logits \(1\), got 2"),
         ([0.0, 1.0], [0], r"logits must be numbers in \(n, n_classes\), got shape \(2,\)"),
-        (np.zeros((0, 2)), [], "logits must hold at least one row, got none"),
+        (np.zeros((0, 2)), [], "logits must contain at least one row, got none"),
         ([[0.0, 1.0]], [0.5], "gold must be whole numbers"),
     ],
 )
@@ -467,7 +469,7 @@ def test_predicting_before_the_fit_raises(make: Callable[[], Recalibrator]) -> N
         ([math.nan], [1], None, r"q must lie in \[0, 1\], got nan at index 0"),
         ([0.5], [0.5], None, r"y must be 0 or 1, got 0.5 at index 0"),
         ([0.5, 0.5], [1], None, r"y must be as many as q \(2\), got 1"),
-        ([], [], None, "q must hold at least one prediction, got none"),
+        ([], [], None, "q must contain at least one prediction, got none"),
         ([0.5, 0.5], [0, 1], [1.0], r"sample_weight must be as many as q \(2\), got 1"),
         ([0.5, 0.5], [0, 1], [1.0, -1.0], r"sample_weight must be finite and at least 0, got -1.0 at index 1"),
         ([0.5, 0.5], [0, 1], [1.0, math.nan], r"sample_weight must be finite and at least 0, got nan at index 1"),
@@ -755,7 +757,7 @@ def test_scikit_learn_clones_without_the_fit(make: Callable[[], FittedModel]) ->
         copy.to_json()
 
 
-def test_the_fit_of_a_random_split_depends_on_the_seed_alone() -> None:
+def test_the_fit_of_a_random_split_depends_only_on_the_seed() -> None:
     q, y, _ = some_pairs()
     one, same, other = (ScalingBinning(n_bins=5, seed=s).fit(q, y) for s in (1, 1, 2))
     assert one.to_json() == same.to_json() != other.to_json()

@@ -103,7 +103,7 @@ def test_bad_pairs_raise(score: Any) -> None:
         score([math.nan], [0])
     with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 0"):
         score([0.5], [2])
-    with pytest.raises(ParameterError, match="q must hold at least one prediction, got none"):
+    with pytest.raises(ParameterError, match="q must contain at least one prediction, got none"):
         score([], [])
 
 

@@ -147,7 +147,7 @@ def test_studies_repeat_themselves_and_differ_by_seed() -> None:
 # --- coverage, tests, noise --------------------------------------------------------------------------------
 
 
-def test_the_coverage_study_tells_good_intervals_from_bad() -> None:
+def test_the_coverage_study_distinguishes_good_intervals_from_bad() -> None:
     designs = [Design(dependence=0.2), Design(shift=0.1, dependence=0.2)]
     table = coverage_study(designs, n_pairs=2000, bin_sizes=[25], n_replications=30, n_draws=100)
     assert table["method"].tolist() == [*INTERVALS, *INTERVALS]

@@ -168,7 +168,7 @@ def test_the_empty_table_adds_nothing(rows: Rows) -> None:
 
 @settings(max_examples=40)
 @given(row_lists)
-def test_groups_add_up_to_the_whole(rows: Rows) -> None:
+def test_groups_add_up_to_the_total(rows: Rows) -> None:
     table = table_of(rows)
     parts = [table.group(name) for name in table.groups]
     for name, part in zip(table.groups, parts, strict=True):
@@ -303,7 +303,7 @@ def test_a_fine_bin_is_as_narrow_as_promised(least: float, share: int) -> None:
     assert ((upper - lower)[inside] <= (1.0 - upper[inside]) / share).all()
 
 
-def test_zero_one_and_a_half_have_fine_bins_of_their_own() -> None:
+def test_zero_one_and_a_half_have_their_own_fine_bins() -> None:
     lower, upper = FloatGrid().bounds(np.array([0, kernels.MIDDLE, FloatGrid().n_cells - 1]))
     assert lower.tolist() == upper.tolist() == [0.0, 0.5, 1.0]
 
@@ -350,7 +350,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q must lie in \[0, 1\], got -5e-324 at index 0"),
     (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
-    (lambda: CalibrationTable.from_pairs([], []), "q must hold at least one prediction, got none"),
+    (lambda: CalibrationTable.from_pairs([], []), "q must contain at least one prediction, got none"),
     (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
     (
         lambda: CalibrationTable.from_pairs([0.5], [1], groups=np.array([None], object)),
@@ -361,7 +361,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: CalibrationTable.from_pairs([11], [1], grid=LevelGrid(10)), r"must lie in 0 to n_samples \(10\), got 11"),
     (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
-    (lambda: CalibrationTable.merged([]), "tables must hold at least one table, got none"),
+    (lambda: CalibrationTable.merged([]), "tables must contain at least one table, got none"),
     (
         lambda: one_row() + CalibrationTable.from_pairs([0.5], [1], grid=LevelGrid(2)),
         r"tables must share one grid, FloatGrid\(\), got LevelGrid\(n_samples=2\)",
@@ -372,12 +372,15 @@ BAD: list[tuple[Any, str]] = [
     ),
     (lambda: one_row().group("far"), "group must be one of '', got 'far'"),
     (lambda: one_row().bins(n_bins=2), r"n_bins must be at most the number of pairs \(1\), got 2"),
-    (lambda: table_of([]).bins(), "table must hold at least one pair, got none"),
-    (lambda: table_of([]).block_bins(), "table must hold at least one pair, got none"),
+    (lambda: table_of([]).bins(), "table must contain at least one pair, got none"),
+    (lambda: table_of([]).block_bins(), "table must contain at least one pair, got none"),
     (lambda: TableBuilder(groups=[]), "groups must be distinct names, at least one"),
     (lambda: TableBuilder(groups=["a", "a"]), "groups must be distinct names, at least one"),
     (lambda: TableBuilder(groups=["a", 1]), "groups must be ids of one kind, got int, str"),
-    (lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]), "groups must be one code a pair, of 2 groups, got None"),
+    (
+        lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]),
+        "groups must be one code per pair, of 2 groups, got None",
+    ),
     (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups must lie in 0 to 0, got 1 at index 0"),
     (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups must lie in 0 to 0, got -1 at index 0"),
     (lambda: TableBuilder().add([0.5], [1], groups=[0, 0]), r"groups must be as many as q \(1\), got 2"),

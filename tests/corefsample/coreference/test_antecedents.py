@@ -171,7 +171,7 @@ def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
         ([[], [0]], [[], [math.nan]], "scores[1][0] must be finite, got nan"),
         ([[], [0]], [[], [math.inf]], "scores[1][0] must be finite, got inf"),
         ([[], [0]], [[], [-math.inf]], "scores[1][0] must be finite, got -inf"),
-        ([[], [0]], [[]], "scores must have one list a mention, as antecedents has (2), got 1"),
+        ([[], [0]], [[]], "scores must have one list per mention, as antecedents has (2), got 1"),
         ([[], [0]], [[], []], "scores[1] must be as long as antecedents[1] (1), got 0"),
         ([[], [0.0]], [[], [0.0]], "antecedents must be whole numbers"),
         ([[], [True]], [[], [0.0]], "antecedents must be whole numbers"),

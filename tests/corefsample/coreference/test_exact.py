@@ -1,4 +1,4 @@
-"""Exact inference against full enumeration, and identities that hold for any number of mentions."""
+"""Exact inference against full enumeration, and identities for any number of mentions."""
 
 from __future__ import annotations
 

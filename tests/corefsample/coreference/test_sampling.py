@@ -1,4 +1,4 @@
-"""Draws of clusterings: what they depend on, what they may hold, and how often they hold it."""
+"""Draws of clusterings: what they depend on, what they may contain, and how often they contain it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_known_draws() -> None:
     assert draw(Lists([[], [0]], [[], [0.0]]), 300).tolist() == expected
 
 
-# --- what a sample may hold --------------------------------------------------------------------------------
+# --- what a sample may contain --------------------------------------------------------------------------------
 
 
 @pytest.mark.kernels
@@ -173,7 +173,7 @@ def test_every_place_of_every_block_is_filled(n_samples: int) -> None:
 
 @pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
 def test_candidates_of_probability_zero_are_never_drawn(m: int) -> None:
-    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels tell them.
+    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels show them.
     lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[-800.0 if k % 2 == 0 else 0.0 for k in range(m)]])
     drawn = set(draw(lists, 20_000)[:, m].tolist())
     assert drawn == {k for k in range(m) if k % 2} | {m}
@@ -192,7 +192,7 @@ def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDis
 
 
 def test_a_document_past_16_bits_is_sampled_as_one_within() -> None:
-    # Up to 65,536 mentions a cell holds both its mentions in 16 bits each, from 65,537 on in 32.
+    # Up to 65,536 mentions a cell contains both its mentions in 16 bits each, from 65,537 on in 32.
     links = {7: [0, 3], 300: [7, 9, 299], 65_534: [0, 300], 65_535: [7, 300, 65_534]}
     within, past = (sample_clusterings(long_document(n, links), n_samples=150).labels for n in (65_536, 65_537))
     np.testing.assert_array_equal(past[:, :65_536], within)
@@ -223,7 +223,7 @@ def test_labels_are_read_only_32_bit_and_contiguous_by_mention() -> None:
         labels[0, 0] = 1
 
 
-# --- how often a sample holds it ---------------------------------------------------------------------------
+# --- how often a sample contains it ---------------------------------------------------------------------------
 
 N_SAMPLES = 20_000
 
@@ -238,7 +238,7 @@ def clusterings_are_plausible(labels: Labels, expected: references.ClusteringPro
 
 @pytest.mark.parametrize("lists", [FULL_6, SKEWED_6], ids=["full_6", "skewed_6"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_clusterings_come_as_often_as_enumeration_says(lists: Lists, seed: int) -> None:
+def test_clusterings_have_the_frequencies_of_the_enumeration(lists: Lists, seed: int) -> None:
     expected = references.clustering_probs(references.softmax_rows(*lists))
     assert clusterings_are_plausible(draw(lists, N_SAMPLES, seed=seed), expected)
 

@@ -58,7 +58,7 @@ def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
         return [references.content(document) for document in read_documents(path, **keywords)]
 
 
-def refusal(line: bytes, **keywords: Any) -> str:
+def failure(line: bytes, **keywords: Any) -> str:
     """The message that rejects `line`, which is on line 2 after a good one."""
     with pytest.raises(InputError) as error:
         read([line_of(good(1)), line, line_of(good(3))], **keywords)
@@ -92,7 +92,7 @@ def test_the_document_that_is_broken_below_is_good() -> None:
 def test_a_broken_rule_is_named_with_its_place_and_value(breakage: Breakage) -> None:
     document = copy.deepcopy(COMPLETE)
     fragments = breakage.edit(document, lambda options: options[-1])
-    message = refusal(line_of(document))
+    message = failure(line_of(document))
     assert_names_place(message)
     for fragment in fragments:
         assert fragment in message
@@ -104,7 +104,7 @@ def test_a_broken_rule_is_named_with_its_place_and_value(breakage: Breakage) -> 
 def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
     document = copy.deepcopy(COMPLETE)
     breakage.edit(document, lambda options: options[0])
-    assert_quarantined(line_of(document), refusal(line_of(document)))
+    assert_quarantined(line_of(document), failure(line_of(document)))
 
 
 @settings(max_examples=150)
@@ -114,12 +114,12 @@ def test_any_document_that_breaks_a_rule_is_rejected(
 ) -> None:
     assert read([line_of(document)]) == [references.content_of_json(document)]
     fragments = breakage.edit(document, lambda options: data.draw(st.sampled_from(options)))
-    message = refusal(line_of(document))
+    message = failure(line_of(document))
     assert_names_place(message)
     assert all(fragment in message for fragment in fragments)
 
 
-def test_every_breakage_has_a_name_of_its_own() -> None:
+def test_every_breakage_has_its_own_name() -> None:
     names = [breakage.name for breakage in BREAKAGES]
     assert len(set(names)) == len(names)
 
@@ -171,7 +171,7 @@ LINES = {
 
 @pytest.mark.parametrize(("line", "fragments"), LINES.values(), ids=LINES.keys())
 def test_a_line_that_is_no_document_is_rejected(line: bytes, fragments: tuple[str, ...]) -> None:
-    message = refusal(line)
+    message = failure(line)
     assert_names_place(message)
     for fragment in fragments:
         assert fragment in message
@@ -306,12 +306,12 @@ def test_files_are_checked_before_any_is_read(folder: Path) -> None:
         next(read_documents([folder / "good.jsonl", folder / "nowhere.jsonl"]))
 
 
-@pytest.mark.parametrize("kept", [3, 11, 40, -9, -1])
-def test_truncated_gzip_is_rejected(folder: Path, kept: int) -> None:
+@pytest.mark.parametrize("remaining", [3, 11, 40, -9, -1])
+def test_truncated_gzip_is_rejected(folder: Path, remaining: int) -> None:
     raw = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
     (folder / "whole.jsonl.gz").write_bytes(raw)
     assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
-    (folder / "cut.jsonl.gz").write_bytes(raw[:kept])
+    (folder / "cut.jsonl.gz").write_bytes(raw[:remaining])
     assert_rejected(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
@@ -328,10 +328,10 @@ def test_bytes_after_the_end_of_gzip_are_rejected(folder: Path) -> None:
     assert_rejected(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
-def test_a_corpus_of_bad_documents_alone_is_not_converted(folder: Path) -> None:
+def test_a_corpus_of_only_bad_documents_is_not_converted(folder: Path) -> None:
     (folder / "bad.jsonl").write_bytes(b"{}\n[]\n")
     rejected: list[Rejected] = []
-    with pytest.raises(InputError, match="a corpus must hold at least one document"):
+    with pytest.raises(InputError, match="a corpus must have at least one document"):
         convert(folder / "bad.jsonl", folder / "out.jsonl", on_rejected=rejected.append)
     assert len(rejected) == 2
     assert not (folder / "out.jsonl").exists()

@@ -69,7 +69,7 @@ def test_a_folder_is_allowed_only_on_request(tmp_path: Path) -> None:
         ("a.tsv.gz", "save it as CSV, with commas"),
         ("a.csv", "`corefsample score` makes scored mentions of it"),
         ("a.v4_gold_conll", "`corefsample score` makes scored mentions of it"),
-        ("a.json", "JSON Lines has one object a line and no list around them, and ends in .jsonl"),
+        ("a.json", "JSON Lines has one object per line and no list around them, and ends in .jsonl"),
         ("a.dta", None),
         ("a", None),
     ],
@@ -157,7 +157,7 @@ def test_a_temporary_file_that_is_removed_makes_no_file(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_the_bytes_of_gzip_depend_on_the_content_alone(tmp_path: Path) -> None:
+def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:
     for name in ("a.gz", "b.gz"):
         with new_text_file(tmp_path / name, overwrite=False) as write:
             write("text")
@@ -165,7 +165,7 @@ def test_the_bytes_of_gzip_depend_on_the_content_alone(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
 
 
-def test_an_output_in_the_way_is_bad_usage(tmp_path: Path) -> None:
+def test_an_existing_output_is_bad_usage(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"a": 1})
     with pytest.raises(ParameterError, match=r"output must not exist, got a file \(overwrite replaces it\)$"):
         write_json(tmp_path / "a.json", {}, overwrite=False)
@@ -173,7 +173,7 @@ def test_an_output_in_the_way_is_bad_usage(tmp_path: Path) -> None:
         write_json(tmp_path, {})
 
 
-def test_a_missing_folder_of_an_output_is_to_be_made(tmp_path: Path) -> None:
+def test_a_missing_folder_of_an_output_has_a_hint(tmp_path: Path) -> None:
     folder = tmp_path / "missing"
     for check in (require_writable, lambda path: write_json(path, {})):
         with pytest.raises(OutputError, match="output must be writable, got: No such file") as error:

@@ -58,7 +58,7 @@ def ids(inputs: Any, **keywords: Any) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of three files, one a format, of two documents each."""
+    """A folder of three files, one per format, of two documents each."""
     for number, ending in enumerate(ENDINGS):
         source = lines_file(some(2, first=2 * number), tmp_path / "source.txt").rename(tmp_path / "source.jsonl")
         (tmp_path / "in").mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ def test_the_same_file_twice_is_rejected(folder: Path) -> None:
 
 @every_format
 @pytest.mark.parametrize("batch_size", [1, 3, 10, 64])
-def test_a_batch_holds_no_more_documents_than_asked_for(
+def test_a_batch_has_at_most_the_requested_number_of_documents(
     ten: list[ScoredDocument], tmp_path: Path, ending: str, batch_size: int
 ) -> None:
     write_documents(ten, tmp_path / f"ten{ending}")
@@ -170,7 +170,7 @@ def test_a_batch_size_below_one_is_rejected(tmp_path: Path, batch_size: int) -> 
 
 @every_format
 @pytest.mark.parametrize("field", ["date", "tokens", "gold"])
-def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -> None:
+def test_a_missing_required_field_is_rejected(tmp_path: Path, ending: str, field: str) -> None:
     complete: Document = {
         "doc_id": "complete",
         "date": "2024-01-01",
@@ -188,7 +188,7 @@ def test_a_needed_field_must_be_there(tmp_path: Path, ending: str, field: str) -
         ids(path, needs=[field])
 
 
-def test_a_need_that_is_no_field_is_rejected(tmp_path: Path) -> None:
+def test_an_unknown_required_field_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="needs must be one of date, tokens, gold, got 'parse'"):
         ids(lines_file(some(1), tmp_path / "one.jsonl"), needs=["parse"])
 
@@ -251,7 +251,7 @@ def interrupted(documents: Sequence[ScoredDocument], error: BaseException) -> It
 
 @every_format
 @pytest.mark.parametrize("error", [InterruptedWorkError(), KeyboardInterrupt()], ids=["error", "interrupt"])
-def test_work_that_breaks_off_leaves_no_file(
+def test_interrupted_work_leaves_no_file(
     ten: list[ScoredDocument], tmp_path: Path, ending: str, error: BaseException
 ) -> None:
     (tmp_path / "out").mkdir()
@@ -261,7 +261,7 @@ def test_work_that_breaks_off_leaves_no_file(
 
 
 @every_format
-def test_work_that_breaks_off_leaves_the_old_file(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
+def test_interrupted_work_leaves_the_old_file(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     (tmp_path / "out").mkdir()
     path = tmp_path / "out" / f"ten{ending}"
     write_documents(ten[:3], path)
@@ -313,7 +313,7 @@ def test_a_name_without_a_known_ending_is_rejected(tmp_path: Path) -> None:
         write_documents([], tmp_path / "corpus.csv")
 
 
-def test_a_folder_that_is_not_there_is_rejected(tmp_path: Path) -> None:
+def test_a_missing_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="output must be writable"):
         write_documents([], tmp_path / "nowhere" / "corpus.jsonl")
 
@@ -352,7 +352,7 @@ def test_progress_is_reported_after_each_batch(tmp_path: Path) -> None:
 @every_format
 def test_a_corpus_of_no_documents_is_not_converted(tmp_path: Path, ending: str) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
-    with pytest.raises(InputError, match=r"empty\.jsonl: a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match=r"empty\.jsonl: a corpus must have at least one document, got none"):
         convert(tmp_path / "empty.jsonl", tmp_path / f"out{ending}")
     assert os.listdir(tmp_path) == ["empty.jsonl"]
 
@@ -397,7 +397,7 @@ def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
 
 
-def test_a_quarantine_of_before_is_kept_unless_overwritten_on_request(tmp_path: Path) -> None:
+def test_an_earlier_quarantine_is_kept_unless_overwritten_on_request(tmp_path: Path) -> None:
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
     for on_error in ("stop", "quarantine"):
@@ -412,7 +412,7 @@ def test_a_quarantine_of_before_is_kept_unless_overwritten_on_request(tmp_path: 
     assert json.loads(before.read_text())["document"] == "{"
 
 
-def test_work_that_breaks_off_leaves_no_quarantine(tmp_path: Path) -> None:
+def test_interrupted_work_leaves_no_quarantine(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{\n")
     with pytest.raises(InputError), quarantine_file(tmp_path / "out.jsonl") as quarantine:
         convert(tmp_path / "bad.jsonl", tmp_path / "out.jsonl", on_rejected=quarantine)
@@ -430,7 +430,7 @@ def test_quarantine_appears_when_all_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-def test_a_quarantine_of_before_does_not_stay_beside_new_output(tmp_path: Path, on_error: str) -> None:
+def test_an_earlier_quarantine_does_not_stay_beside_new_output(tmp_path: Path, on_error: str) -> None:
     (tmp_path / "out.jsonl.quarantine.jsonl").write_text("stale")
     with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True):
         pass
@@ -438,7 +438,7 @@ def test_a_quarantine_of_before_does_not_stay_beside_new_output(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on_error: str) -> None:
+def test_interrupted_work_leaves_the_earlier_quarantine(tmp_path: Path, on_error: str) -> None:
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
 
@@ -454,7 +454,7 @@ def test_work_that_breaks_off_leaves_the_quarantine_of_before(tmp_path: Path, on
     assert before.read_text() == "precious"
 
 
-def test_quarantine_is_nowhere_if_not_asked_for(tmp_path: Path) -> None:
+def test_without_quarantine_no_file_is_written(tmp_path: Path) -> None:
     with quarantine_file(tmp_path / "out.jsonl", on_error="stop") as quarantine:
         assert quarantine is None
     assert os.listdir(tmp_path) == []
@@ -464,7 +464,7 @@ def test_quarantine_is_nowhere_if_not_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inputs", [5, None, [5], 1.5, [["corpus.jsonl"]]])
-def test_what_names_no_file_is_rejected_at_once(inputs: Any) -> None:
+def test_inputs_that_are_not_names_are_rejected_at_once(inputs: Any) -> None:
     with pytest.raises(ParameterError, match=r"^inputs must be names of files, got "):
         read_documents(inputs)
 
@@ -475,7 +475,7 @@ def test_a_missing_file_is_reported_at_once_and_not_with_the_first_document(tmp_
 
 
 @pytest.mark.parametrize("documents", [5, None, "corpus.jsonl", Path("corpus.jsonl")])
-def test_what_holds_no_documents_is_rejected(tmp_path: Path, documents: Any) -> None:
+def test_objects_that_are_not_documents_are_rejected(tmp_path: Path, documents: Any) -> None:
     with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got "):
         write_documents(documents, tmp_path / "out.jsonl")
     assert os.listdir(tmp_path) == []
@@ -494,12 +494,12 @@ def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_
         ({"a": float("nan")}, r"metadata\.a must be finite, got nan"),
         ({"a": [1.0, {"b": float("inf")}]}, r"metadata\.a\[1\]\.b must be finite, got inf"),
         ({"a": (0.0, float("-inf"))}, r"metadata\.a\[1\] must be finite, got -inf"),
-        ({"a": object()}, r"metadata must be what JSON can hold, got .*object"),
-        ({"a": "\ud800"}, r"metadata must be what JSON can hold, got .*surrogates"),
+        ({"a": object()}, r"metadata must be what JSON can represent, got .*object"),
+        ({"a": "\ud800"}, r"metadata must be what JSON can represent, got .*surrogates"),
     ],
     ids=["nan", "inf", "tuple", "object", "surrogate"],
 )
-def test_metadata_that_json_cannot_hold_is_rejected_and_never_null(
+def test_metadata_that_json_cannot_represent_is_rejected_and_never_null(
     ten: list[ScoredDocument], tmp_path: Path, ending: str, metadata: dict[str, Any], message: str
 ) -> None:
     bad = dataclasses.replace(ten[0], doc_id="bad", metadata=metadata)

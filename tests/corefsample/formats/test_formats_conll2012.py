@@ -270,7 +270,7 @@ def test_a_file_that_is_broken_off_or_empty_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="gzip data must be complete"):
         list(read_conll2012(path, on_rejected=lambda bad: None))
     path.write_bytes(b"\n# nothing\n")
-    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         list(read_conll2012(path))
 
 
@@ -289,18 +289,21 @@ def test_a_file_of_the_format_is_written_as_it_was_but_for_blanks() -> None:
 @given(reference.annotated_documents())
 def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
     document = dataclasses.replace(document, doc_id=document.doc_id.strip())
-    kept = reference.writable(document)
+    remaining = reference.writable(document)
     text, summary = written([document], on_unwritable="skip")
     (found,) = read(text)
     assert found.doc_id == document.doc_id
-    assert found.mentions[:, :2].tolist() == document.mentions[kept, :2].tolist()
+    assert found.mentions[:, :2].tolist() == document.mentions[remaining, :2].tolist()
     expected = dataclasses.replace(
-        document, mentions=document.mentions[kept], entities=[document.entities[i] for i in kept], attributes={}
+        document,
+        mentions=document.mentions[remaining],
+        entities=[document.entities[i] for i in remaining],
+        attributes={},
     )
     assert found.labels.tolist() == expected.labels.tolist()
     assert found.tokens.text == [word.replace(" ", "_") for word in document.tokens.text]
     assert found.tokens.sent.tolist() == document.tokens.sent.tolist()
-    assert summary.left_out.total() == document.n_mentions - len(kept)
+    assert summary.left_out.total() == document.n_mentions - len(remaining)
     again, _ = written([found])
     assert again == text
     assert reference.content(read(again)[0]) == reference.content(found)
@@ -326,7 +329,7 @@ def test_entities_keep_whole_numbers_as_names_and_others_are_numbered() -> None:
     assert read(written([mixed])[0])[0].entities == ("0", "1", "0")
 
 
-def test_singletons_are_left_out_where_asked() -> None:
+def test_singletons_are_left_out_on_request() -> None:
     document = document_of((0, 4, "1"), (0, 1, "2"), (1, 2, "2"))
     text, summary = written([document], singletons=False)
     assert spans(read(text)[0]) == [(0, 1, "2"), (1, 2, "2")]
@@ -361,7 +364,7 @@ def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> Non
     assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
 
-def test_what_the_format_cannot_hold_is_rejected(tmp_path: Path) -> None:
+def test_documents_outside_the_format_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.conll"
     for document, rule in (
         (document_of(doc_id="a\nb"), "name must be one line"),
@@ -399,15 +402,17 @@ def test_a_scorer_sees_the_same_entities(documents: list[AnnotatedDocument]) -> 
     for k, document in enumerate(documents):
         # Each span once, as scorch asks for.
         spans_of = [tuple(span) for span in document.mentions[:, :2].tolist()]
-        kept = [i for i in reference.writable(document) if spans_of[i] not in spans_of[:i]]
-        names = [document.entities[i] for i in kept]
+        remaining = [i for i in reference.writable(document) if spans_of[i] not in spans_of[:i]]
+        names = [document.entities[i] for i in remaining]
         ready.append(
             dataclasses.replace(
-                document, doc_id=f"d{k}", mentions=document.mentions[kept], entities=names, attributes={}
+                document, doc_id=f"d{k}", mentions=document.mentions[remaining], entities=names, attributes={}
             )
         )
         sents, first = document.tokens.sent, {s: a for s, (a, _) in document.tokens.sentences().items()}
-        where = [(int(sents[a]), a - first[sents[a]], b - 1 - first[sents[a]]) for a, b in (spans_of[i] for i in kept)]
+        where = [
+            (int(sents[a]), a - first[sents[a]], b - 1 - first[sents[a]]) for a, b in (spans_of[i] for i in remaining)
+        ]
         expected.append(
             Counter(
                 tuple(sorted(span for span, other in zip(where, names, strict=True) if other == name))

@@ -132,7 +132,7 @@ def test_the_type_of_an_entity_may_be_called_entity() -> None:
     assert written([document])[0] == text
 
 
-def test_percent_codes_of_an_id_are_read_and_what_is_no_code_stays() -> None:
+def test_percent_codes_of_an_id_are_read_and_other_text_stays() -> None:
     document = read_one(words("(a%2Db)", "(c%C3%A9)", "(50%)", "(%FF)", comments=header()))
     assert document.entities == ("a-b", "cé", "50%", "%FF")
 
@@ -181,23 +181,23 @@ EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1
 
 
 @pytest.mark.parametrize(
-    ("text", "reason", "n_skipped", "kept"),
+    ("text", "reason", "n_skipped", "remaining"),
     [
         (GAP, "discontinuous", 1, [(2, 3, "e2")]),
         (ACROSS, "crossing_sentences", 1, [(1, 2, "e2"), (3, 4, "e3")]),
         (EMPTY, "empty_nodes_only", 2, [(1, 2, "e3")]),
     ],
 )
-def test_what_is_no_span_of_words_is_skipped_and_counted_or_rejected(
-    text: str, reason: str, n_skipped: int, kept: list[tuple[int, int, str]]
+def test_mentions_that_are_not_spans_of_words_are_skipped_and_counted_or_rejected(
+    text: str, reason: str, n_skipped: int, remaining: list[tuple[int, int, str]]
 ) -> None:
     document = read_one(text)
-    assert spans(document) == kept
+    assert spans(document) == remaining
     assert document.skipped == {reason: n_skipped}
     with pytest.raises(InputError, match=r"line [0-9]+: doc_id 'd': sentence 1: Entity: a mention must .*, got '\(e1"):
         read(text, **{f"on_{reason}": "refuse"})
     others = {"on_discontinuous", "on_crossing_sentences", "on_empty_nodes_only"} - {f"on_{reason}"}
-    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == kept
+    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == remaining
 
 
 def test_parts_that_adjoin_make_one_mention() -> None:
@@ -299,7 +299,7 @@ def test_a_declaration_may_be_given_where_the_file_has_none() -> None:
     assert document.attributes["etype"] == ["person"]
 
 
-def test_the_first_of_the_date_keys_that_is_there_counts() -> None:
+def test_the_first_existing_date_key_counts() -> None:
     comments = ["# newdoc id = d", "# date = 2001-01-01", "# meta::dateModified = 2003-01-01"]
     text = words("", comments=comments)
     assert read_one(text).date == datetime.date(2001, 1, 1)
@@ -331,7 +331,7 @@ def bad_row(row: str) -> str:
         (words("(e1)e1)", comments=SECOND), 8, ["a closing bracket must close an open one", "got 'e1)'"]),
         (words("e1", comments=SECOND), 8, ["must be brackets", "got 'e1'"]),
         (words("(e1)x", comments=SECOND), 8, ["must be brackets", "got '(e1)x'"]),
-        (words("(-x)", comments=SECOND), 8, ["must hold an id in field 1", "got '(-x)'"]),
+        (words("(-x)", comments=SECOND), 8, ["must contain an id in field 1", "got '(-x)'"]),
         (words("(e1[2/1])", comments=SECOND), 8, ["parts as [1/2]", "got '(e1[2/1])'"]),
         (words("(e1[2/2])", comments=SECOND), 8, ["parts of a mention must come in order", "got '(e1[2/2])'"]),
         (words("(e1[1/3])", "(e1[3/3])", comments=SECOND), 9, ["must come in order", "got '(e1[3/3])'"]),
@@ -416,7 +416,7 @@ def test_a_file_that_is_broken_off_missing_or_empty_is_rejected(tmp_path: Path) 
     with pytest.raises(InputError, match=r"x\.conllu\.gz: line [0-9]+: gzip data must be complete"):
         list(read_corefud(path))
     path.write_bytes(gzip.compress(b"\n \n"))
-    with pytest.raises(InputError, match="a corpus must hold at least one document, got none"):
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         list(read_corefud(path))
     path.write_bytes(GOOD.encode() + b"1\t\xff")
     with pytest.raises(InputError, match=r"line 6: text must be UTF-8, got b'\\xff' at byte 3"):
@@ -437,13 +437,13 @@ def test_options_are_checked_before_the_first_document(option: dict[str, Any]) -
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Sequence[int]) -> None:
+def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, remaining: Sequence[int]) -> None:
     """Everything of the document is there, its mentions as far as they are `kept`."""
     assert (found.doc_id, found.date, found.entity_fields) == (document.doc_id, document.date, document.entity_fields)
-    assert found.mentions.tolist() == document.mentions[list(kept)].tolist()
-    assert list(found.entities) == [document.entities[i] for i in kept]
+    assert found.mentions.tolist() == document.mentions[list(remaining)].tolist()
+    assert list(found.entities) == [document.entities[i] for i in remaining]
     for name, column in document.attributes.items():
-        assert found.attributes[name] == [column[i] for i in kept]
+        assert found.attributes[name] == [column[i] for i in remaining]
     assert reference.parse(found.tokens) == reference.parse(document.tokens)
     for name, extra in document.tokens.extra.items():
         assert list(found.tokens.extra[name]) == list(extra)
@@ -454,12 +454,12 @@ def assert_same(found: AnnotatedDocument, document: AnnotatedDocument, kept: Seq
 @settings(max_examples=100)
 @given(reference.annotated_documents() | reference.annotated_documents(by_rule=True))
 def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
-    kept = reference.writable(document)
+    remaining = reference.writable(document)
     text, summary = written([document], on_unwritable="skip")
     found = read_one(text)
-    assert_same(found, document, kept)
-    assert (summary.n_documents, summary.n_mentions) == (1, len(kept))
-    assert summary.left_out.total() == document.n_mentions - len(kept)
+    assert_same(found, document, remaining)
+    assert (summary.n_documents, summary.n_mentions) == (1, len(remaining))
+    assert summary.left_out.total() == document.n_mentions - len(remaining)
     again, _ = written([found])
     assert again == text
     assert reference.content(read_one(again)) == reference.content(found)
@@ -471,9 +471,10 @@ def test_brackets_mean_the_spans_that_they_were_written_for(document: AnnotatedD
     """By an independent reading of the text."""
     document = document.with_clustering(document.labels)
     text, _ = written([document], on_unwritable="skip")
-    kept = reference.writable(document)
+    remaining = reference.writable(document)
     expected = Counter(
-        (*span, document.entities[i]) for i, span in zip(kept, document.mentions[kept, :2].tolist(), strict=True)
+        (*span, document.entities[i])
+        for i, span in zip(remaining, document.mentions[remaining, :2].tolist(), strict=True)
     )
     assert reference.bracket_spans(reference.corefud_cells(text, 4)) == expected
 
@@ -488,11 +489,11 @@ def test_clusterings_of_several_documents_stay_apart(documents: list[AnnotatedDo
     text, summary = written(documents, singletons=singletons, on_unwritable="skip")
     everything: list[str] = []
     for document, found in zip(documents, read(text), strict=True):
-        kept = reference.writable(document)
-        sizes = Counter(document.entities[i] for i in kept)
-        kept = [i for i in kept if singletons or sizes[document.entities[i]] > 1]
+        remaining = reference.writable(document)
+        sizes = Counter(document.entities[i] for i in remaining)
+        remaining = [i for i in remaining if singletons or sizes[document.entities[i]] > 1]
         expected = dataclasses.replace(
-            document, mentions=document.mentions[kept], entities=[document.entities[i] for i in kept]
+            document, mentions=document.mentions[remaining], entities=[document.entities[i] for i in remaining]
         )
         assert reference.clusters(found) == reference.clusters(expected)
         everything += set(found.entities)
@@ -547,7 +548,7 @@ def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fi
     return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, mentions, [e for *_, e in spans_of], **fields)
 
 
-def test_mentions_that_brackets_cannot_hold_are_rejected_or_skipped() -> None:
+def test_mentions_that_brackets_cannot_represent_are_rejected_or_skipped() -> None:
     heads = [-1, 0, 1, -1]
     document = plain_document(4, [(0, 4, "b"), (0, 2, "a"), (1, 3, "a"), (2, 3, "c")], sent=[0, 0, 0, 1], head=heads)
     with pytest.raises(ParameterError, match=r"doc_id 'd': mentions\[0\] must lie in one sentence .*tokens 0 to 3 of"):
@@ -560,7 +561,7 @@ def test_mentions_that_brackets_cannot_hold_are_rejected_or_skipped() -> None:
     assert summary.left_out == {"crossing_sentences": 1, "crossing_mentions": 1}
 
 
-def test_references_to_entities_that_are_not_written_go() -> None:
+def test_references_to_entities_that_are_not_written_are_removed() -> None:
     misc = ["Bridge=a<b:part,a<c|Gloss=x", "SplitAnte=a<b,b<c", "_"]
     document = plain_document(
         3, [(0, 1, "a"), (1, 2, "b"), (1, 2, "a"), (2, 3, "b"), (2, 3, "c")], extra={"misc": misc}
@@ -602,15 +603,15 @@ def test_a_date_that_changed_takes_its_comment() -> None:
     ("fields", "rule"),
     [
         ({"doc_id": "a\nb"}, "must be one line"),
-        ({"metadata": {"a=b": "x"}}, "metadata must have names that a comment can hold"),
-        ({"extra": {"xpos": ["a\tb", "c"]}}, "tokens must hold no tab or line break"),
-        ({"attributes": {"etype": ["a-b"]}}, r"etype\[0\] must hold no bracket"),
-        ({"attributes": {"other": ["a)b"]}}, r"other\[0\] must hold no bracket"),
+        ({"metadata": {"a=b": "x"}}, "metadata must have names that a comment can represent"),
+        ({"extra": {"xpos": ["a\tb", "c"]}}, "tokens must contain no tab or line break"),
+        ({"attributes": {"etype": ["a-b"]}}, r"etype\[0\] must contain no bracket"),
+        ({"attributes": {"other": ["a)b"]}}, r"other\[0\] must contain no bracket"),
         ({"entity_fields": ("etype",)}, "entity_fields must be distinct fields"),
         ({"sent": [0, 1]}, r"tokens.head\[1\] must lie in its sentence \(1 to 1\)"),
     ],
 )
-def test_what_the_format_cannot_hold_is_rejected(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
+def test_documents_outside_the_format_are_rejected(fields: dict[str, Any], rule: str, tmp_path: Path) -> None:
     document = plain_document(2, [(0, 1, "a")], **fields)
     with pytest.raises(ParameterError, match=rule):
         write_corefud([document], tmp_path / "out.conllu")
@@ -638,7 +639,7 @@ def test_an_output_is_complete_or_missing(tmp_path: Path) -> None:
         write_corefud([plain_document(2, [])], path)
     assert path.read_bytes() == first
     write_corefud([plain_document(1, [])], path, overwrite=True)
-    assert path.read_bytes() == first, "the bytes depend on the content alone"
+    assert path.read_bytes() == first, "the bytes depend only on the content"
     assert first[3:8] == bytes(5), "gzip's header has neither name nor time"
     with pytest.raises(OutputError, match="output must be"):
         write_corefud([], tmp_path / "none" / "out.conllu")
@@ -669,7 +670,7 @@ def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
     return reference.clusters(read_one(written([document])[0]))
 
 
-def test_gold_travels_to_a_scored_document_and_back() -> None:
+def test_gold_survives_conversion_to_a_scored_document_and_back() -> None:
     document = read_one(words("(e1(e2)", "e1)", comments=[*header(), "# meta::genre = news"]))
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     back = AnnotatedDocument.from_scored(document.scored(distribution))
@@ -687,19 +688,19 @@ def test_a_table_has_one_row_a_mention() -> None:
     ("fields", "rule"),
     [
         ({"doc_id": ""}, "doc_id must be a non-empty string"),
-        ({"entities": ["a"]}, r"entities must have one entry a mention \(2\), got 1"),
+        ({"entities": ["a"]}, r"entities must have one entry per mention \(2\), got 1"),
         ({"entities": ["a", ""]}, r"entities\[1\] must be a non-empty string, got ''"),
         ({"entities": ["a", 1]}, r"entities\[1\] must be a non-empty string, got 1"),
-        ({"attributes": {"etype": []}}, "etype must have one entry a mention"),
-        ({"attributes": {"start": ["", ""]}}, "attributes must hold no field of the document, got 'start'"),
-        ({"metadata": {"gold": 1}}, "metadata must hold no field of the document, got 'gold'"),
+        ({"attributes": {"etype": []}}, "etype must have one entry per mention"),
+        ({"attributes": {"start": ["", ""]}}, "attributes must contain no field of the document, got 'start'"),
+        ({"metadata": {"gold": 1}}, "metadata must contain no field of the document, got 'gold'"),
         ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "must come in order"),
         ({"mentions": [[0, 1, 0], [1, 3, 1]]}, "at most the number of tokens"),
-        ({"sentences": (None, None)}, "sentences must have one entry a sentence"),
+        ({"sentences": (None, None)}, "sentences must have one entry per sentence"),
         ({"date": "2024-01-01"}, "date must be a datetime.date"),
     ],
 )
-def test_a_document_refuses_what_breaks_its_rules(fields: dict[str, Any], rule: str) -> None:
+def test_a_document_rejects_invalid_fields(fields: dict[str, Any], rule: str) -> None:
     document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
     with pytest.raises(ParameterError, match=rule):
         dataclasses.replace(document, **fields)
@@ -707,7 +708,7 @@ def test_a_document_refuses_what_breaks_its_rules(fields: dict[str, Any], rule: 
 
 def test_a_clustering_must_fit_the_mentions() -> None:
     document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
-    for labels, rule in (([0], "one entry a mention"), ([0.5, 1.0], "whole numbers")):
+    for labels, rule in (([0], "one entry per mention"), ([0.5, 1.0], "whole numbers")):
         with pytest.raises(ParameterError, match=rule):
             document.with_clustering(labels)
     with pytest.raises(ParameterError, match="labels is required for a document without gold"):
@@ -751,8 +752,8 @@ def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[Annota
     before = 0
     kept_documents = []
     for k, document in enumerate(documents):
-        kept = reference.writable(document)
-        for i in kept:
+        remaining = reference.writable(document)
+        for i in remaining:
             start, end, head = document.mentions[i].tolist()
             expected[before + start, before + end, before + head, (k, document.entities[i])] += 1
         before += len(document.tokens)
@@ -765,7 +766,7 @@ def test_the_reader_of_the_scorers_sees_the_same_mentions(documents: list[Annota
 
 
 class Scored(msgspec.Struct):
-    """What the pre-scored file says of a document besides scores."""
+    """What the pre-scored file contains of a document except scores."""
 
     doc_id: str
     date: str

@@ -48,7 +48,7 @@ def read(raw: bytes, name: str = "corpus.jsonl") -> list[dict[str, Any]]:
 
 
 @given(strategies.corpora)
-def test_what_is_read_is_what_the_line_says(corpus: list[Document]) -> None:
+def test_documents_have_the_content_of_their_line(corpus: list[Document]) -> None:
     assert read(lines_of(corpus)) == [references.content_of_json(document) for document in corpus]
 
 
@@ -72,7 +72,7 @@ def test_converted_documents_are_the_same(corpus: list[Document]) -> None:
         assert contents(second) == contents(first)
 
 
-def test_what_is_written_are_objects_of_the_format(tmp_path: Path) -> None:
+def test_written_lines_are_objects_of_the_format(tmp_path: Path) -> None:
     tokens = {name: ["a", "b"] for name in ("text", "lemma", "upos", "dep", "xpos")}
     document = SMALL | {
         "version": 1,
@@ -265,7 +265,7 @@ def test_a_key_that_repeats_is_named_wherever_it_stands(
     assert repr(again) in str(error.value)
 
 
-def test_a_key_that_repeats_is_named_where_lengths_alone_would_not_tell() -> None:
+def test_a_key_that_repeats_is_named_even_if_lengths_agree() -> None:
     # The last "a" is 19 characters long. As many after the first ":" ends before the comma within it, behind which
     # another "c" and two characters, as long as 22, lead to the end: without the first "a" and the first "c".
     line = json.dumps(SMALL)[:-1] + ',"a":1,"c":22,"a":{"k":1,      "c":2}}'

@@ -89,7 +89,7 @@ def test_documents_written_and_read_again_are_the_same(corpus: list[Document]) -
         assert contents(folder / "two.parquet") == [references.content(document) for document in documents]
 
 
-def test_the_file_says_its_version_and_types(table: pa.Table) -> None:
+def test_the_file_has_its_version_and_types(table: pa.Table) -> None:
     assert table.schema.metadata == {b"corefsample.version": b"1"}
     assert table.schema.field("date").type == pa.string()
     assert table.schema.field("antecedents").type.value_type.value_type == pa.int32()
@@ -170,7 +170,7 @@ def test_optional_columns_may_be_missing(table: pa.Table) -> None:
     assert read_table(bare)[0] == CONTENT | nothing
 
 
-def test_a_file_that_says_no_version_is_read_as_version_1(table: pa.Table) -> None:
+def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
     assert len(read_table(table.replace_schema_metadata(None))) == 3
 
 
@@ -221,7 +221,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
 @pytest.mark.parametrize("row", [0, 1, 2])
-def test_a_number_too_wide_is_of_its_row_alone(
+def test_a_number_that_is_too_wide_affects_only_its_row(
     table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
 ) -> None:
     good = table.column(name).to_pylist()[0]
@@ -233,8 +233,8 @@ def test_a_number_too_wide_is_of_its_row_alone(
     expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {place} must fit into 32 bits, got {value}"
     assert expected in str(error.value)
     rejected: list[Rejected] = []
-    kept = read_table(mixed, on_rejected=rejected.append)
-    assert kept == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
+    remaining = read_table(mixed, on_rejected=rejected.append)
+    assert remaining == [CONTENT | {"doc_id": doc_id} for i, doc_id in enumerate("def") if i != row]
     (one,) = rejected
     assert (one.place, one.doc_id) == (f"row {row + 1}", "def"[row])
     document = json.loads(one.document)
@@ -290,8 +290,8 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("metadata", '{"size": NaN}', "metadata"),
         ("metadata", '{"size": 1e999}', "metadata"),
         ("metadata", "[" * 100_000, "metadata"),
-        ("metadata", '{"doc_id": "other"}', "metadata must hold no field of the document, got 'doc_id'"),
-        ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must hold no field of the document, got 'text'"),
+        ("metadata", '{"doc_id": "other"}', "metadata must contain no field of the document, got 'doc_id'"),
+        ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must contain no field of the document, got 'text'"),
         ("metadata", '["news"]', "metadata"),
         ("tokens_extra", "xpos", "tokens_extra"),
         ("tokens_extra", '{"xpos": ["X"]}', "tokens.xpos must be as long as tokens.text (3), got 1"),
@@ -319,12 +319,12 @@ def test_a_missing_column_is_named(table: pa.Table, name: str) -> None:
         read_table(table.drop_columns([name]))
 
 
-def test_a_column_that_is_none_of_the_format_is_rejected(table: pa.Table) -> None:
+def test_a_column_outside_the_format_is_rejected(table: pa.Table) -> None:
     with pytest.raises(InputError, match=r"corpus\.parquet: columns must be those of the format .* got genre$"):
         read_table(table.append_column("genre", pa.array(["news"] * 3)))
 
 
-def test_a_token_list_that_is_none_of_the_format_is_rejected(table: pa.Table) -> None:
+def test_a_token_list_outside_the_format_is_rejected(table: pa.Table) -> None:
     with pytest.raises(InputError, match=r"columns must be those of the format .* got tokens\.xpos$"):
         read_table(with_column(table, "tokens", [TOKENS | {"xpos": ["X", "Y", "Z"]}] * 3))
 
@@ -341,7 +341,7 @@ def test_another_version_is_rejected(table: pa.Table, version: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["doc_id", "date", "metadata", "tokens_extra"])
-def test_strings_that_are_no_utf8_are_rejected(table: pa.Table, name: str) -> None:
+def test_strings_that_are_not_utf8_are_rejected(table: pa.Table, name: str) -> None:
     offsets, text = np.array([0, 2, 4, 6], np.int32), b"d\xffe\xfff\xff"
     strings = pa.StringArray.from_buffers(3, pa.py_buffer(offsets), pa.py_buffer(text))
     with pytest.raises(InputError, match=r"corpus\.parquet: [^\n]*$"):
@@ -352,7 +352,7 @@ def test_strings_that_are_no_utf8_are_rejected(table: pa.Table, name: str) -> No
 
 
 @pytest.mark.parametrize("raw", [b"", b"PAR1", b"not Parquet", b"PAR1 nothing PAR1"])
-def test_what_is_no_parquet_is_rejected(tmp_path: Path, raw: bytes) -> None:
+def test_files_that_are_not_parquet_are_rejected(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "bad.parquet").write_bytes(raw)
     with pytest.raises(InputError, match=r"bad\.parquet: file must be Parquet, got: [^\n]+$"):
         contents(tmp_path / "bad.parquet")

@@ -55,7 +55,7 @@ def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_loops_have_no_numbers_of_their_own(name: str) -> None:
+def test_kernels_have_no_numbers_outside_the_table(name: str) -> None:
     # 0, 1 and 2 count and index; the mask keeps 32 bits.
     tree = ast.parse(Path(str(importlib.import_module(f"corefsample.{name}").__file__)).read_text(encoding="utf-8"))
     numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]

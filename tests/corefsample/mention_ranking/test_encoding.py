@@ -199,7 +199,7 @@ def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: i
 
 @pytest.mark.kernels
 def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
-    # "its" is told by its form; "its dog" and "their dog" are the same words.
+    # "its" is recognised by its form; "its dog" and "their dog" are the same words.
     doc = phrases("its/PRON dog/NOUN", "their/PRON dog/NOUN", "its/PRON", "their/PRON", "its/PRON")
     assert [found["same_before"] for found in atoms(doc)] == [0, 1, 0, 0, 1]
 
@@ -232,7 +232,7 @@ def test_spans_lie_in_one_way(spans: list[strategies.Span], code: int) -> None:
 
 
 @pytest.mark.kernels
-def test_a_quotation_is_none_after_six_sentences() -> None:
+def test_a_quotation_ends_after_six_sentences() -> None:
     opened = '" " PUNCT 0 root\nx x NOUN 1 appos'
     tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
     doc = encoded(tokens, [(t, t + 1, t) for t in range(1, len(tokens))])
@@ -257,7 +257,7 @@ def style(n_tokens: int, n_sentences: int, n_marked: int, word: str) -> dict[str
 @pytest.mark.parametrize(
     ("n_tokens", "n_sentences", "n_marked", "word", "style_code", "dialogue"),
     [
-        # Words a sentence: up to 11, 15, 19, more; the shortest count in the dialogue's code too.
+        # Words per sentence: up to 11, 15, 19, more; the shortest count in the dialogue's code too.
         (440, 40, 0, "oh/INTJ", 1, 17),
         (441, 40, 0, "oh/INTJ", 2, 1),
         (600, 40, 0, "oh/INTJ", 2, 1),
@@ -281,7 +281,7 @@ def style(n_tokens: int, n_sentences: int, n_marked: int, word: str) -> dict[str
         (1000, 1, 40, "my/PRON", 4, 1),
     ],
 )
-def test_the_style_of_a_text_is_told_by_shares(
+def test_the_style_of_a_text_depends_on_shares(
     n_tokens: int, n_sentences: int, n_marked: int, word: str, style_code: int, dialogue: int
 ) -> None:
     found = style(n_tokens, n_sentences, n_marked, word)
@@ -311,7 +311,7 @@ def test_names_keep_the_gender_that_they_had_last() -> None:
         (100, 7, 3, 27),
     ],
 )
-def test_the_share_of_a_pronoun_is_told_by_steps(n: int, he: int, she: int, code: int) -> None:
+def test_the_share_of_a_pronoun_is_coded_by_steps(n: int, he: int, she: int, code: int) -> None:
     words = ["he/PRON"] * he + ["she/PRON"] * she + ["dog/NOUN"] * (n - he - she)
     assert atoms(phrases(*words))[0]["share"] == code
 
@@ -325,7 +325,7 @@ def test_speakers_count_the_other_ones_between() -> None:
 
 
 @pytest.mark.kernels
-def test_a_flat_name_is_told_by_its_last_word() -> None:
+def test_a_flat_name_is_known_by_its_last_word() -> None:
     def head_word(*labels: str) -> int:
         names = ["Barack Barack PROPN 0 root", *(f"{name} {name} PROPN {label}" for name, label in zip(
             ("Hussein", "Obama"), labels, strict=True))]  # fmt: skip
@@ -342,6 +342,6 @@ def test_counts_go_into_steps_that_widen() -> None:
     assert [bucket(count) for count in counts] == [0, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12]
 
 
-def test_labels_of_no_scheme_are_refused() -> None:
+def test_labels_of_no_scheme_are_rejected() -> None:
     with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])

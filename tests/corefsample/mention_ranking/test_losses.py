@@ -95,7 +95,7 @@ def test_the_likelihood_of_three_mentions_by_hand() -> None:
     np.testing.assert_allclose(found.losses, wanted, rtol=1e-14)
 
 
-def test_costs_make_wrong_choices_dearer_by_what_they_are() -> None:
+def test_costs_are_added_to_wrong_choices() -> None:
     # All scores 0. Mention 1 is new: its link costs 0.1. Mention 2 belongs to 0: NEW costs 3, the link to 1 costs 1.
     found = likelihood(np.zeros(3), np.zeros(3), np.array([0, 1, 0]), COSTS)
     wanted = [0.0, math.log(1 + math.exp(0.1)), math.log(1 + math.exp(3) + math.exp(1))]
@@ -103,14 +103,14 @@ def test_costs_make_wrong_choices_dearer_by_what_they_are() -> None:
 
 
 @given(scored_entities())
-def test_mentions_that_are_not_annotated_have_no_part(drawn: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_mentions_that_are_not_annotated_are_ignored(drawn: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     scores, new_scores, entities = drawn
-    found, kept = likelihood(scores, new_scores, entities, COSTS), np.flatnonzero(entities >= 0)
-    pairs = [i * (i - 1) // 2 + k for i in kept for k in kept if k < i]
-    alone = likelihood(scores[pairs], new_scores[kept], entities[kept], COSTS)
-    np.testing.assert_array_equal(found.losses[kept], alone.losses)
+    found, remaining = likelihood(scores, new_scores, entities, COSTS), np.flatnonzero(entities >= 0)
+    pairs = [i * (i - 1) // 2 + k for i in remaining for k in remaining if k < i]
+    alone = likelihood(scores[pairs], new_scores[remaining], entities[remaining], COSTS)
+    np.testing.assert_array_equal(found.losses[remaining], alone.losses)
     np.testing.assert_array_equal(found.slopes[pairs], alone.slopes)
-    np.testing.assert_array_equal(found.new_slopes[kept], alone.new_slopes)
+    np.testing.assert_array_equal(found.new_slopes[remaining], alone.new_slopes)
     others = np.setdiff1d(np.arange(len(scores)), pairs)
     assert not found.slopes[others].any()
     assert not found.losses[entities < 0].any()
@@ -135,8 +135,8 @@ def test_probabilities_are_those_of_the_scores(drawn: tuple[np.ndarray, np.ndarr
     for floor in (0.0, 0.05):
         probs = np.zeros((n, n))
         _training_kernels.antecedent_probs(scores, new_scores, floor, probs)
-        for i, law in enumerate(reference.distributions(scores.tolist(), new_scores.tolist())):
-            wanted = [law[k] if law[k] >= floor else 0.0 for k in range(i)]
+        for i, distribution in enumerate(reference.distributions(scores.tolist(), new_scores.tolist())):
+            wanted = [distribution[k] if distribution[k] >= floor else 0.0 for k in range(i)]
             np.testing.assert_allclose(probs[i, :i], wanted, atol=1e-14)
             assert not probs[i, i:].any()
 
@@ -165,7 +165,7 @@ def test_slopes_of_the_link_loss_are_those_of_finite_differences(
     np.testing.assert_allclose(np.concatenate((slopes, new_slopes)), wanted, atol=1e-7)
 
 
-def test_slopes_of_the_link_loss_are_added_to_what_is_there() -> None:
+def test_slopes_of_the_link_loss_are_added_to_existing_ones() -> None:
     scores, new_scores, entities = np.array([0.3, -0.2, 1.0]), np.array([0.0, 0.1, 0.2]), np.array([0, 0, 1])
     _, slopes, new_slopes = links(scores, new_scores, entities)
     probs, given_slopes, given_new = np.zeros((3, 3)), np.ones(3), np.full(3, 2.0)
@@ -232,7 +232,7 @@ def test_steps_of_adagrad_are_those_of_a_plain_loop(gradients: list[list[float]]
     np.testing.assert_allclose(averages, sums, rtol=1e-12)
 
 
-def test_a_weight_that_no_feature_touched_stays_nothing_and_one_that_was_touched_shrinks() -> None:
+def test_a_weight_without_a_feature_stays_zero_and_one_with_a_feature_shrinks() -> None:
     weights, squares = np.array([0.0, 1.0], np.float32), np.zeros(2)
     _training_kernels.adagrad_step(weights, np.zeros((2, 2), np.float32), squares, 0.1, 1.0, np.zeros(2), False)
     # The penalty's slope is 1, so that the step is the rate, but for what keeps the division from zero.

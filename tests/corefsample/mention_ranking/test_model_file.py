@@ -1,4 +1,4 @@
-"""Model files: what is written comes back; what is no model is refused in one line and runs nothing."""
+"""Model files: what is written comes back; other files raise an error of one line and run nothing."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def with_header(path: Path, **fields: Any) -> None:
     """Change fields of a header; None leaves one out."""
     parts = parts_of(path)
     header = {**json.loads(parts["header.json"]), **fields}
-    kept = {name: value for name, value in header.items() if value is not None}
-    rewrite(path, {**parts, "header.json": json.dumps(kept).encode()})
+    remaining = {name: value for name, value in header.items() if value is not None}
+    rewrite(path, {**parts, "header.json": json.dumps(remaining).encode()})
 
 
 def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
@@ -65,8 +65,8 @@ def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
     return stream.getvalue()
 
 
-def refusal(path: Path) -> str:
-    """The one line that a file is refused with; it begins with the file's name."""
+def failure(path: Path) -> str:
+    """The one line of the error for a file; it begins with the file's name."""
     with pytest.raises(InputError) as raised:
         load_model(path)
     text = str(raised.value)
@@ -76,7 +76,7 @@ def refusal(path: Path) -> str:
 
 
 def outcome(path: Path) -> str:
-    """What a file is refused with, or nothing."""
+    """The error for a file, or nothing."""
     try:
         load_model(path)
     except InputError as error:
@@ -87,7 +87,7 @@ def outcome(path: Path) -> str:
 # --- what is written ---------------------------------------------------------------------------------------
 
 
-def test_what_is_on_the_grid_comes_back_as_it_was(path: Path) -> None:
+def test_weights_on_the_grid_are_restored_exactly(path: Path) -> None:
     again, first = load_model(path), model()
     np.testing.assert_array_equal(again.weights, first.weights)
     np.testing.assert_array_equal(again.vocabulary, first.vocabulary)
@@ -95,7 +95,7 @@ def test_what_is_on_the_grid_comes_back_as_it_was(path: Path) -> None:
     assert (again.templates, again.provenance) == (SMALL, PROVENANCE)
 
 
-def test_other_weights_come_back_to_half_a_step(tmp_path: Path) -> None:
+def test_other_weights_are_restored_to_half_a_step(tmp_path: Path) -> None:
     weights = np.random.default_rng(1).normal(0.0, 1.0, 256).astype(np.float32)
     save_model(model(weights=weights), tmp_path / "m")
     step = np.abs(weights).max() / 127
@@ -112,7 +112,7 @@ def test_saving_again_gives_the_same_bytes(tmp_path_factory: pytest.TempPathFact
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
-def test_the_bytes_depend_on_the_model_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_depend_only_on_the_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: 2e9)
     monkeypatch.setattr("sys.platform", "win32")
     other = path.parent / "another name.bin"
@@ -120,7 +120,7 @@ def test_the_bytes_depend_on_the_model_alone(path: Path, monkeypatch: pytest.Mon
     assert other.read_bytes() == path.read_bytes()
 
 
-def test_models_without_words_or_weights_come_back(tmp_path: Path) -> None:
+def test_models_without_words_or_weights_are_restored(tmp_path: Path) -> None:
     empty = model(weights=np.zeros(2), vocabulary=np.zeros(0, np.uint32), templates=DEFAULT_TEMPLATES, provenance={})
     save_model(empty, tmp_path / "m")
     again = load_model(tmp_path / "m")
@@ -143,7 +143,7 @@ def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
     assert header["features"] == features_hash()
 
 
-def test_a_file_in_the_way_is_replaced_on_request_alone(path: Path) -> None:
+def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(ParameterError, match=r"model.npz: output must not exist, got a file \(overwrite replaces it\)"):
         save_model(model(bits=4), path)
@@ -152,7 +152,7 @@ def test_a_file_in_the_way_is_replaced_on_request_alone(path: Path) -> None:
     assert load_model(path).weights.size == 16
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match="output must be a file, got a folder"):
         save_model(model(), path.parent)
     with pytest.raises(OutputError, match="output must be writable, got: No such file or directory"):
@@ -168,7 +168,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("value", [math.nan, {1, 2}, b"x", np.float32(1)])
-def test_a_provenance_that_json_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
+def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, value: object) -> None:
     with pytest.raises(ParameterError, match="provenance must be what JSON can represent, got: "):
         save_model(model(provenance={"x": value}), tmp_path / "m")
     nested: list[Any] = []
@@ -179,7 +179,7 @@ def test_a_provenance_that_json_cannot_hold_is_refused(tmp_path: Path, value: ob
     assert not list(tmp_path.iterdir())
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid files -----------------------------------------------------------------------------------------
 
 
 class _Bomb:
@@ -197,34 +197,34 @@ def test_a_pickle_is_never_run(path: Path, name: str) -> None:
     place = path.parent / "ran"
     objects = np.array([_Bomb(place)], dtype=object)
     rewrite(path, {**parts_of(path), name: npy(objects, allow_pickle=True)})
-    assert "in one dimension, got 1 of object" in refusal(path)
+    assert "in one dimension, got 1 of object" in failure(path)
     rewrite(path, {**parts_of(path), name: pickle.dumps(_Bomb(place))})
-    assert f"{name[:-4]} must be an .npy file, got: " in refusal(path)
+    assert f"{name[:-4]} must be an .npy file, got: " in failure(path)
     assert not place.exists()
 
 
-def test_a_file_that_is_not_there_or_no_file_is_refused(path: Path) -> None:
-    assert refusal(path.parent / "none") == "model file must be readable, got: No such file or directory"
-    assert refusal(path.parent) == "model file must be readable, got: Is a directory"
+def test_a_missing_file_or_a_folder_is_rejected(path: Path) -> None:
+    assert failure(path.parent / "none") == "model file must be readable, got: No such file or directory"
+    assert failure(path.parent) == "model file must be readable, got: Is a directory"
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
-def test_what_is_no_zip_of_ours_is_refused(path: Path, content: bytes) -> None:
+def test_other_files_are_rejected(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    assert refusal(path).startswith("must be a corefsample antecedent model, got ")
+    assert failure(path).startswith("must be a corefsample antecedent model, got ")
 
 
-def test_a_truncated_file_is_refused(path: Path) -> None:
+def test_a_truncated_file_is_rejected(path: Path) -> None:
     whole = path.read_bytes()
     for length in range(0, len(whole), max(len(whole) // 60, 1)):
         path.write_bytes(whole[:length])
-        assert refusal(path).startswith("must be a corefsample antecedent model, got an incomplete or damaged zip file")
+        assert failure(path).startswith("must be a corefsample antecedent model, got an incomplete or damaged zip file")
 
 
 @pytest.mark.parametrize("name", ["header.json", "weights.npy", "vocabulary.npy"])
-def test_a_file_without_a_part_is_refused(path: Path, name: str) -> None:
+def test_a_file_without_a_part_is_rejected(path: Path, name: str) -> None:
     rewrite(path, {part: content for part, content in parts_of(path).items() if part != name})
-    assert refusal(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
+    assert failure(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_a_file_without_a_part_is_refused(path: Path, name: str) -> None:
         ({"provenance": ["x"]}, "provenance must be an object, got ['x']"),
     ],
 )
-def test_a_header_that_breaks_its_rules_is_refused(path: Path, fields: dict[str, Any], message: str) -> None:
+def test_a_header_that_breaks_its_rules_is_rejected(path: Path, fields: dict[str, Any], message: str) -> None:
     with_header(path, **fields)
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_a_header_that_breaks_its_rules_is_refused(path: Path, fields: dict[str,
         (b"x" * ((1 << 22) + 1), "header.json must have at most 4194304 bytes, got 4194305"),
     ],
 )
-def test_a_header_that_is_no_object_is_refused(path: Path, content: bytes, message: str) -> None:
+def test_a_header_that_is_no_object_is_rejected(path: Path, content: bytes, message: str) -> None:
     rewrite(path, {**parts_of(path), "header.json": content})
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
 def header_only(shape: str, descr: str = "'|i1'") -> bytes:
@@ -315,27 +315,25 @@ def header_only(shape: str, descr: str = "'|i1'") -> bytes:
         ("vocabulary.npy", npy(np.zeros(2, ">u4")), "vocabulary must be uint32 in one dimension, got 1 of >u4"),
     ],
 )
-def test_arrays_that_break_their_rules_are_refused(path: Path, name: str, content: bytes, message: str) -> None:
+def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, content: bytes, message: str) -> None:
     rewrite(path, {**parts_of(path), name: content})
-    assert refusal(path).startswith(message)
+    assert failure(path).startswith(message)
 
 
-def test_a_part_that_unpacks_to_more_than_a_model_has_is_refused_unread(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_larger_than_any_model_is_rejected_without_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rewrite(path, {**parts_of(path), "vocabulary.npy": bytes((1 << 26) + 1)})
     assert path.stat().st_size < 1 << 18  # zeros: a small file
     read = []
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda self, entry: read.append(entry))
     monkeypatch.setattr(module, "_LIMITS", {"vocabulary.npy": 1 << 26})
-    assert refusal(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
+    assert failure(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
     assert read == []
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compressions_are_refused(path: Path, compression: int) -> None:
+def test_other_compressions_are_rejected(path: Path, compression: int) -> None:
     rewrite(path, parts_of(path), compression)
-    assert refusal(path) == f"header.json must be stored or deflated, got compression {compression}"
+    assert failure(path) == f"header.json must be stored or deflated, got compression {compression}"
 
 
 def test_a_stored_file_is_read(path: Path) -> None:
@@ -345,7 +343,7 @@ def test_a_stored_file_is_read(path: Path) -> None:
 
 @settings(max_examples=150)
 @given(st.data())
-def test_a_damaged_file_is_refused_or_says_the_same(
+def test_a_damaged_file_is_rejected_or_gives_the_same_model(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged.npz"

@@ -110,7 +110,7 @@ def all_scores(
 @pytest.mark.kernels
 @settings(max_examples=60)
 @given(strategies.texts(), st.integers(0, 3))
-def test_scores_are_sums_of_weights_where_the_hash_of_each_template_says(text: strategies.Text, seed: int) -> None:
+def test_scores_are_sums_of_the_weights_at_each_templates_hash(text: strategies.Text, seed: int) -> None:
     tokens, spans = text
     found = all_scores(model(seed=seed), tokens, spans)
     for values, wanted in zip(found, expected(model(seed=seed), tokens, spans), strict=True):
@@ -130,21 +130,21 @@ def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.T
 @pytest.mark.kernels
 @settings(max_examples=40)
 @given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]))
-def test_what_is_kept_has_scores_relative_to_new_and_what_is_dropped_is_counted(
+def test_remaining_candidates_have_scores_relative_to_new_and_dropped_ones_are_counted(
     text: strategies.Text, min_prob: float
 ) -> None:
     tokens, spans = text
     scores, new_scores = expected(model(), tokens, spans)
     pruned = model().pruned_score(tokens, array(spans), min_prob=min_prob)
-    kept, n_dropped = pruned.distribution, 0
-    for i, law in enumerate(reference.distributions(scores, new_scores)):
+    remaining, n_dropped = pruned.distribution, 0
+    for i, pmf in enumerate(reference.distributions(scores, new_scores)):
         # A probability that equals the bound up to rounding may fall on either side.
-        edge = {k for k in range(i) if math.isclose(law[k], min_prob, rel_tol=1e-9)}
-        candidates = kept.antecedents[kept.indptr[i] : kept.indptr[i + 1]].tolist()
-        assert set(candidates) - edge == {k for k in range(i) if law[k] >= min_prob} - edge
+        edge = {k for k in range(i) if math.isclose(pmf[k], min_prob, rel_tol=1e-9)}
+        candidates = remaining.antecedents[remaining.indptr[i] : remaining.indptr[i + 1]].tolist()
+        assert set(candidates) - edge == {k for k in range(i) if pmf[k] >= min_prob} - edge
         wanted = [reference.row(scores, i)[k] - new_scores[i] for k in candidates]
-        np.testing.assert_allclose(kept.scores[kept.indptr[i] : kept.indptr[i + 1]], wanted, atol=1e-12)
-        dropped = [law[k] for k in range(i) if k not in candidates]
+        np.testing.assert_allclose(remaining.scores[remaining.indptr[i] : remaining.indptr[i + 1]], wanted, atol=1e-12)
+        dropped = [pmf[k] for k in range(i) if k not in candidates]
         assert pruned.dropped_mass[i] == pytest.approx(math.fsum(dropped), abs=1e-12)
         n_dropped += len(dropped)
     assert pruned.n_dropped == n_dropped
@@ -153,7 +153,7 @@ def test_what_is_kept_has_scores_relative_to_new_and_what_is_dropped_is_counted(
 @pytest.mark.kernels
 @settings(max_examples=30)
 @given(strategies.texts())
-def test_probabilities_sum_to_one_and_nothing_kept_is_all_kept(text: strategies.Text) -> None:
+def test_probabilities_sum_to_one_and_without_a_bound_all_are_kept(text: strategies.Text) -> None:
     tokens, spans = text
     dist = model().score(tokens, array(spans), min_prob=0.0)
     n = len(spans)
@@ -163,7 +163,7 @@ def test_probabilities_sum_to_one_and_nothing_kept_is_all_kept(text: strategies.
 
 @pytest.mark.kernels
 def test_more_candidates_than_were_reserved_are_kept_too() -> None:
-    n = 60  # 1,770 pairs, more than 16 a mention
+    n = 60  # 1,770 pairs, more than 16 per mention
     tokens = Tokens(["it"] * n, ["it"] * n, ["PRON"] * n, ["obj"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, t + 1, t) for t in range(n)]
     flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
@@ -243,14 +243,14 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
         ([[0, 1]], r"mentions must have three numbers each"),
     ],
 )
-def test_mentions_that_break_their_rules_are_refused(mentions: list[list[int]], message: str) -> None:
+def test_mentions_that_break_their_rules_are_rejected(mentions: list[list[int]], message: str) -> None:
     tokens = reference.parsed("a a DET 2 det\ndog dog NOUN 0 root\nx x NOUN 2 nmod")
     with pytest.raises(ParameterError, match=message):
         model().score(tokens, mentions)
 
 
 @pytest.mark.parametrize("min_prob", [-0.1, 1.0, math.nan, True, "0.1"])
-def test_a_bound_that_is_no_probability_is_refused(min_prob: float) -> None:
+def test_a_bound_outside_0_to_1_is_rejected(min_prob: float) -> None:
     with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got"):
         model().score(reference.parsed("a a DET 0 root"), [], min_prob=min_prob)
 
@@ -272,7 +272,7 @@ def test_a_bound_that_is_no_probability_is_refused(min_prob: float) -> None:
         ([0.0, 0.0], [0.5], r"vocabulary must be whole numbers in one dimension"),
     ],
 )
-def test_a_model_of_bad_arrays_is_refused(weights: list[float], vocabulary: list[int], message: str) -> None:
+def test_a_model_of_bad_arrays_is_rejected(weights: list[float], vocabulary: list[int], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         AntecedentModel(np.array(weights), np.array(vocabulary, np.float64 if 0.5 in vocabulary else np.int64), SMALL)
 
@@ -374,7 +374,7 @@ def test_documents_are_scored_one_by_one() -> None:
         ),
     ],
 )
-def test_documents_that_cannot_be_scored_are_refused_by_name(
+def test_documents_that_cannot_be_scored_are_rejected_by_name(
     document: ScoredDocument, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as raised:

@@ -63,7 +63,7 @@ def test_blanks_do_not_matter() -> None:
     )
 
 
-def test_the_same_template_counts_anew_in_each_list() -> None:
+def test_the_same_template_has_its_own_weights_in_each_list() -> None:
     lists = TemplateSet(["i.any"], ["i.any"], ["i.any"])
     assert len({int(group.seeds[0]) for group in lists.groups}) == 3
 
@@ -101,12 +101,12 @@ def test_the_templates_that_ship_differ_and_are_all_read() -> None:
         ),
     ],
 )
-def test_a_template_that_cannot_be_read_is_refused(name: str, line: str, message: str) -> None:
+def test_a_template_that_cannot_be_read_is_rejected(name: str, line: str, message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         TemplateSet(**{**GOOD, name: [*GOOD[name], line]})
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_list_without_templates_is_refused(name: str) -> None:
+def test_a_list_without_templates_is_rejected(name: str) -> None:
     with pytest.raises(ParameterError, match=rf"^templates\.{name} is empty$"):
         TemplateSet(**{**GOOD, name: []})

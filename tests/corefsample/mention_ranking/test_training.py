@@ -1,4 +1,4 @@
-"""Training: what it learns, what it depends on and on what not, what it refuses."""
+"""Training: what it learns, what it depends on and what not, errors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_costs_of_a_false_new_make_links_likelier() -> None:
     assert linked(SoftmaxMargin(false_new=3.0)) > linked(None) > linked(SoftmaxMargin(false_anaphor=3.0))
 
 
-def test_a_penalty_draws_weights_to_nothing() -> None:
+def test_a_penalty_shrinks_weights_towards_zero() -> None:
     free, bound = (train(tales(10), l2=l2, **QUICK) for l2 in (0.0, 20.0))
     assert np.abs(bound.weights).sum() < 0.5 * np.abs(free.weights).sum()
 
@@ -132,7 +132,7 @@ def slopes_of(example: module.Example, weights: np.ndarray, link_weight: float) 
 
 
 def expected_weights(documents: Sequence[AnnotatedDocument], epochs: int, orders: int) -> np.ndarray:
-    """What `train` gives with seed 0 and no penalty: two documents a step, averages over the last pass or two."""
+    """What `train` gives with seed 0 and no penalty: two documents per step, averages over the last pass or two."""
     examples = module.examples_of(documents, train(documents, **QUICK).vocabulary, SMALL)
     averages = []
     for number in range(orders):
@@ -165,7 +165,7 @@ def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, order
 
 
 def test_of_equally_good_passes_the_first_is_kept() -> None:
-    # Without features that tell candidates apart nothing is learnt once the rate is next to nothing.
+    # Without features that distinguish candidates nothing is learnt once the rate is next to nothing.
     model = train(tales(4), held_out=tales(2, first=80), **{**QUICK, "epochs": 4}, learning_rate=1e-300)
     assert model.provenance["epoch"] == 1
 
@@ -266,7 +266,7 @@ def test_scored_documents_train_as_annotated_ones_do() -> None:
     assert content(train(scored, **QUICK)) == content(train(tales(5), **QUICK))
 
 
-def test_documents_without_annotation_train_nothing_but_words() -> None:
+def test_documents_without_annotation_only_add_words() -> None:
     bare = with_gold(tale(30), [None] * tale(30).n_mentions)
     unannotated = dataclasses.replace(bare, gold=None)
     assert content(train([*tales(5), bare, unannotated], **QUICK)) == content(train(tales(5), **QUICK))
@@ -281,7 +281,7 @@ def test_words_of_few_documents_are_not_in_the_vocabulary() -> None:
     assert {word_hash("slept"), word_hash("sleep"), word_hash("she")} <= set(some.tolist())
 
 
-def test_the_model_says_what_it_was_made_of() -> None:
+def test_the_model_records_its_provenance() -> None:
     model = train(
         tales(4), held_out=tales(2, first=60), l2=[0.5, 2.0], costs=SoftmaxMargin(0.1, 3.0, 1.0), seed=3,
         learning_rate=0.2, link_weight=4.0, provenance={"data": "tales", "l2": "overwritten"}, **QUICK,
@@ -304,7 +304,7 @@ def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
     np.testing.assert_array_equal(module.rounded(model.weights), model.weights)
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid input -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -332,14 +332,14 @@ def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
         ({"held_out": []}, "held_out must have annotated entities, got none"),
     ],
 )
-def test_options_outside_their_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_outside_their_range_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as raised:
         train(tales(1), **{**QUICK, **options})
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("costs", [(-1.0, 0.0, 0.0), (0.0, math.nan, 0.0), (0.0, 0.0, "1")])
-def test_costs_below_zero_are_refused(costs: tuple[Any, ...]) -> None:
+def test_costs_below_zero_are_rejected(costs: tuple[Any, ...]) -> None:
     with pytest.raises(ParameterError, match=r"^(false_anaphor|false_new|wrong_link) must be"):
         SoftmaxMargin(*costs)
 
@@ -358,7 +358,7 @@ def test_a_corpus_without_gold_cannot_train() -> None:
             held_out_figures(AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL), documents)
 
 
-def test_documents_that_cannot_be_encoded_are_refused_by_name() -> None:
+def test_documents_that_cannot_be_encoded_are_rejected_by_name() -> None:
     document = with_gold(tale(3), tale(3).labels.tolist())
     with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens is required"):
         train([tale(1), dataclasses.replace(document, tokens=None)], **QUICK)

@@ -75,14 +75,14 @@ def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str
     assert grammar(form, lemma, upos)[2:] == [number, gender]
 
 
-def test_penn_tags_and_features_say_what_form_and_lemma_do_not() -> None:
+def test_penn_tags_and_features_add_to_form_and_lemma() -> None:
     assert grammar("sheep", "sheep", "NOUN")[2] == Number.SINGULAR
     assert grammar("sheep", "sheep", "NOUN", xpos="NNS")[2] == Number.PLURAL
     assert grammar("sheep", "sheep", "NOUN", feats="Number=Plur")[2] == Number.PLURAL
     assert grammar("news", "new", "NOUN", xpos="NN")[2] == Number.SINGULAR
 
 
-def test_pronouns_of_other_languages_are_told_by_features() -> None:
+def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
     assert grammar("sie", "sie", "PRON", feats="Gender=Fem|Number=Sing|Person=3|PronType=Prs") == [
         Kind.PERSONAL, 3, Number.SINGULAR, Gender.FEMALE,
     ]  # fmt: skip
@@ -131,7 +131,7 @@ def test_acronyms_hash_like_initials() -> None:
     assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
 
 
-def test_a_word_is_looked_up_by_all_that_the_parse_says() -> None:
+def test_a_word_is_looked_up_by_all_fields_of_the_parse() -> None:
     rows = [("run", "run", "VERB"), ("run", "run", "NOUN"), ("run", "run", "VERB")]
     table = word_table(tokens_of(*rows))
     np.testing.assert_array_equal(table[0], table[2])
@@ -167,11 +167,11 @@ def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: P
     tokens = document.tokens
     bare = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent)
     agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
-    kept = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
-    assert agreeing[kept].mean() > 0.97
+    remaining = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
+    assert agreeing[remaining].mean() > 0.97
 
 
-def test_features_and_tags_that_are_null_count_as_none_and_others_are_refused() -> None:
+def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
     row = ("sheep", "sheep", "NOUN")
     plain = word_table(tokens_of(row))
     np.testing.assert_array_equal(word_table(tokens_of(row, xpos=[None], feats=[None])), plain)
@@ -186,7 +186,7 @@ def test_words_of_any_letters_have_a_row() -> None:
     assert word_hash("") == 1
 
 
-def test_words_say_what_the_atoms_need() -> None:
+def test_word_tables_have_what_the_atoms_need() -> None:
     table = word_table(tokens_of(('"', '"', "PUNCT"), ("?!", "?!", "PUNCT"), ("Cat", "cat", "NOUN")))
     assert table[:, Column.QUOTE].tolist() == [1, 0, 0]
     assert table[:, Column.QUESTION].tolist() == [0, 1, 0]

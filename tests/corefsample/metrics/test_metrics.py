@@ -656,9 +656,9 @@ def raises(message: str) -> Any:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "key must have one entity a mention, got None"),
-        ("ab", "key must have one entity a mention, got 'ab'"),
-        ({0, 1}, "key must have one entity a mention, got {0, 1}"),
+        (None, "key must have one entity per mention, got None"),
+        ("ab", "key must have one entity per mention, got 'ab'"),
+        ({0, 1}, "key must have one entity per mention, got {0, 1}"),
         ([0], "key must have one entry for each mention of the response (2), got 1"),
         ([0, 1.5], "key[1] must be a whole number, a string or None, got 1.5"),
         ([0, True], "key[1] must be a whole number, a string or None, got True"),
@@ -732,7 +732,7 @@ def test_invalid_options_of_a_posterior_raise(options: dict[str, Any], message: 
 
 
 def test_a_posterior_needs_gold_and_samples() -> None:
-    with raises("gold must have one entity a mention, got None"):
+    with raises("gold must have one entity per mention, got None"):
         metric_posterior(None, samples_of([[0], [0]]))
     with raises("gold must have one entry for each mention of the response (1), got 2"):
         metric_posterior([0, 1], samples_of([[0], [0]]))

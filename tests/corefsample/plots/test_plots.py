@@ -356,7 +356,7 @@ def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").stat().st_size > 5000
 
 
-def test_a_part_of_a_figure_is_saved_with_the_whole(tmp_path: Path) -> None:
+def test_a_part_of_a_figure_is_saved_with_the_complete_figure(tmp_path: Path) -> None:
     left, right = Figure(layout="constrained").subfigures(1, 2)
     reliability_figure({"left one": curve(), "b": curve()}, fig=left)
     reliability_figure({"right one": curve(), "b": curve()}, fig=right)

@@ -195,7 +195,7 @@ def test_a_log_score_over_hundreds_of_pairs_does_not_underflow() -> None:
     assert loss == pytest.approx(3160 * 6 * math.log(10))
 
 
-def test_two_documents_with_one_name_have_link_scores_of_their_own() -> None:
+def test_two_documents_with_one_name_have_their_own_link_scores() -> None:
     lists = Lists([[], [0]], [[], [math.log(3)]])
     score = LinkScore()
     assert score(rr.document(lists, ["a", "a"]), Recalibration()) == pytest.approx(1 / 16)
@@ -254,7 +254,7 @@ def test_a_floored_mention_uses_its_lowest_candidate() -> None:
     assert (counts["n_missing"], counts["n_floored"], counts["n_linked"]) == (1, 1, 0)
 
 
-def test_mentions_without_an_entity_can_be_entities_of_their_own() -> None:
+def test_mentions_without_an_entity_can_be_their_own_entities() -> None:
     document = rr.document(PARTLY, PARTLY_GOLD)
     counts = fit_counts([document], unannotated="single")
     assert (counts["n_new"], counts["n_unannotated"], counts["n_missing"]) == (3, 1, 1)

@@ -93,7 +93,7 @@ def test_each_name_has_its_own_colour_on_which_black_text_is_readable() -> None:
 
 
 @pytest.mark.parametrize("part", ["span", "sentences"])
-def test_a_part_of_a_doc_is_drawn_as_it_is_in_the_whole(dogs: Any, part: str) -> None:
+def test_a_part_of_a_doc_is_drawn_as_in_the_complete_doc(dogs: Any, part: str) -> None:
     bounds: Any = {"doc": dogs[5:13]} if part == "span" else {"doc": dogs, "sentences": (1, 2)}
     drawn = displacy_input(**bounds)
     assert drawn["text"] == dogs[5:13].text_with_ws

@@ -152,7 +152,7 @@ def test_mentions_that_are_not_those_of_the_distribution_are_rejected() -> None:
     doc, other = bare(), bare()
     spans = [doc[0:1], doc[3:5], doc[3:4]]
     rejected(doc, DISTRIBUTION, "mentions is required where scored is a distribution")
-    rejected(doc, DISTRIBUTION, r"antecedents must have one list a mention \(2\), got 3", mentions=spans[:2])
+    rejected(doc, DISTRIBUTION, r"antecedents must have one list per mention \(2\), got 3", mentions=spans[:2])
     rejected(doc, DISTRIBUTION, r"mentions\[1\] must come in order .*", mentions=[spans[1], spans[0], spans[2]])
     rejected(doc, DISTRIBUTION, r"mentions\[0\] must have a word, got '\\n'", mentions=[doc[1:2], *spans[1:]])
     rejected(

@@ -753,15 +753,15 @@ def test_a_missing_model_is_rejected_before_the_first_text_is_read(
     pipeline: Callable[..., Any], tmp_path: Path
 ) -> None:
     nlp = pipeline(model=str(tmp_path / "none.npz"))
-    seen: list[int] = []
+    calls: list[int] = []
 
     def documents() -> Iterator[Any]:
-        seen.append(1)
+        calls.append(1)
         yield parsed(nlp)
 
     with pytest.raises(InputError, match=r"none.npz: model file must be readable, got: No such file"):
         list(nlp.pipe(documents()))
-    assert seen == []
+    assert calls == []
     with pytest.raises(InputError, match=r"none.npz: model file must be readable"):
         nlp.initialize()
     with pytest.raises(InputError, match=r"none.npz: model file must be readable"):
@@ -1023,7 +1023,7 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
     table = text.partition("\n## Settings\n")[2].partition("\nA sample")[0]
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)`", row)}
     assert named == set(Settings.__dataclass_fields__)
-    table = text.partition("\n## What `doc._.coref` knows\n")[2].partition("\nA clustering")[0]
+    table = text.partition("\n## Contents of `doc._.coref`\n")[2].partition("\nA clustering")[0]
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
     public = {name for name in dir(DocPosterior) if not name.startswith("_")}
     assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}

@@ -206,7 +206,7 @@ def test_a_doc_its_mentions_and_their_antecedents_make_a_document() -> None:
     assert again.text == "US troops were attacked by them. They fled."
     with pytest.raises(ParameterError, match=r"mentions\[1\] must come in order"):
         scored_document_of_doc(doc, spans[::-1], antecedents, doc_id="a")
-    with pytest.raises(ParameterError, match="must have one list a mention"):
+    with pytest.raises(ParameterError, match="must have one list per mention"):
         scored_document_of_doc(doc, [], antecedents, doc_id="a")
 
 
@@ -218,7 +218,7 @@ TAGS = ("NOUN", "VERB", "PRON", "PUNCT", "X")
 
 @st.composite
 def trees(draw: st.DrawFn) -> Tokens:
-    """Words with one projective tree a sentence: each joins the tree of a neighbour, so that no links cross."""
+    """Words with one projective tree per sentence: each joins the tree of a neighbour, so that no links cross."""
     sizes = draw(st.lists(st.integers(1, 6), max_size=4))
     heads: list[int] = []
     sent: list[int] = []
@@ -294,11 +294,11 @@ def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
         ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens.feats[0] must be name=value|name=value, got 'A=b|c'"),
         (
             {"head": np.array([-1, -1])},
-            "tokens.sent must be one tree a sentence, got token 1 as a start in head only",
+            "tokens.sent must be one tree per sentence, got token 1 as a start only in head",
         ),
         (
             {"sent": np.array([0, 1])},
-            "tokens.sent must be one tree a sentence, got token 1 as a start in sent only",
+            "tokens.sent must be one tree per sentence, got token 1 as a start only in sent",
         ),
     ],
 )

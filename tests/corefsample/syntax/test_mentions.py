@@ -105,7 +105,7 @@ def test_what_a_phrase_is_made_of(text: str, expected: list[str]) -> None:
     assert phrases(reference.parsed(text)) == expected
 
 
-def test_mentions_are_sorted_distinct_and_hold_their_heads() -> None:
+def test_mentions_are_sorted_distinct_and_contain_their_heads() -> None:
     for scheme in reference.PARSES:
         tokens = reference.parsed(reference.PARSES[scheme])
         mentions = mentions_from_parse(tokens)
@@ -116,7 +116,7 @@ def test_mentions_are_sorted_distinct_and_hold_their_heads() -> None:
         cs.ScoredDocument("a", mentions, dist, tokens=tokens)  # keeps the rules of a document
 
 
-def test_a_phrase_that_leaves_its_sentence_is_none() -> None:
+def test_a_phrase_that_leaves_its_sentence_does_not_count() -> None:
     # "big" hangs on "dogs" of the next sentence by way of "old", which stands there too.
     tokens = Tokens(
         ["big", "old", "dogs"], ["big", "old", "dog"], ["ADJ", "ADJ", "NOUN"], ["amod", "amod", "root"],
@@ -137,7 +137,7 @@ def test_no_tokens_have_no_mentions() -> None:
     assert mentions_from_parse(tokens).shape == (0, 3)
 
 
-def test_a_text_without_a_parse_is_refused() -> None:
+def test_a_text_without_a_parse_is_rejected() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
     with pytest.raises(ParameterError, match="must fit a dependency scheme"):

@@ -1,4 +1,4 @@
-"""The notation of paths through a parse, and how a document's labels tell its dependency scheme."""
+"""The notation of paths through a parse, and how a document's labels determine its dependency scheme."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_repetition_ends_where_nothing_new_is_reached() -> None:
         ("^nsubj", "path must be steps like"),
     ],
 )
-def test_what_is_not_in_the_notation_is_refused(path: str, part: str) -> None:
+def test_paths_outside_the_notation_are_rejected(path: str, part: str) -> None:
     with pytest.raises(ParameterError, match=part):
         path_labels(path)
 
@@ -128,7 +128,7 @@ def test_every_scheme_has_paths_of_every_role() -> None:
 
 
 @given(st.text(alphabet=">< nsubjcof:|*+[]=,", max_size=14))
-def test_any_text_is_a_path_or_refused_in_one_line(text: str) -> None:
+def test_any_text_is_a_path_or_rejected_in_one_line(text: str) -> None:
     try:
         path_labels(text)
     except ParameterError as error:
@@ -153,7 +153,7 @@ def test_any_text_is_a_path_or_refused_in_one_line(text: str) -> None:
         ("it/PRON>3:nsubj had=have/AUX>3:aux attacked=attack/VERB>0:root", 2, False),
     ],
 )
-def test_passives_are_told_by_their_dependents_and_place(text: str, token: int, passive: bool) -> None:
+def test_passives_are_recognised_by_their_dependents_and_place(text: str, token: int, passive: bool) -> None:
     assert reached("[passive]", token, text) == ([token] if passive else [])
     assert reached("[active]", token, text) == ([] if passive else [token])
 
@@ -209,7 +209,7 @@ def test_the_schemes_are_three() -> None:
         ("_ root", ""),
     ],
 )
-def test_labels_tell_the_schemes_that_have_them_all(labels: str, expected: str) -> None:
+def test_labels_determine_the_schemes_that_have_them_all(labels: str, expected: str) -> None:
     assert fitting_schemes(labels.split()) == tuple(expected.split())
 
 
@@ -224,19 +224,19 @@ def test_a_scheme_reads_its_own_labels_as_they_are(scheme: str) -> None:
         assert scheme in fitting_schemes([label])
 
 
-def test_a_subtype_that_no_scheme_knows_is_left_aside() -> None:
+def test_a_subtype_that_no_scheme_knows_is_ignored() -> None:
     assert SCHEMES["ud2"].reads("obl:foo") == "obl"
     assert SCHEMES["ud1"].reads("nsubj:foo") == "nsubj"
     assert SCHEMES["clearnlp"].reads("nsubj:foo") is None
 
 
-def test_a_subtype_of_another_scheme_is_not_left_aside() -> None:
+def test_a_subtype_of_another_scheme_is_not_ignored() -> None:
     # Read as nsubj it would turn the one attacked into the attacker.
     assert SCHEMES["ud1"].reads("nsubj:pass") is None
     assert SCHEMES["ud2"].reads("nmod:agent") is None
 
 
-def test_a_subtype_of_a_known_subtype_is_left_aside_alone() -> None:
+def test_only_the_unknown_part_of_a_subtype_is_ignored() -> None:
     assert SCHEMES["ud2"].reads("nsubj:pass:foo") == "nsubj:pass"
     assert SCHEMES["ud1"].reads("nsubj:pass:foo") is None
 

@@ -136,7 +136,7 @@ def test_a_text_without_a_parse_has_other_roles() -> None:
     np.testing.assert_array_equal(parse.governor, [-1, -1])
 
 
-def test_labels_of_no_scheme_are_refused() -> None:
+def test_labels_of_no_scheme_are_rejected() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 SBJ")
     with pytest.raises(ParameterError, match=r"tokens.dep must fit a dependency scheme .*, got 'SBJ' \(not in ud2"):
         neutral_parse(tokens)
@@ -158,7 +158,7 @@ def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
     assert neutral_parse(tokens, "clearnlp").role[1] == Role.COMPOUND
 
 
-def test_labels_of_two_schemes_are_refused() -> None:
+def test_labels_of_two_schemes_are_rejected() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj")
     with pytest.raises(ParameterError, match=r"must fit a dependency .*, got 'pobj' \(not in ud2, the closest\)"):
         neutral_parse(tokens)

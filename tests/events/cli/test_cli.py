@@ -47,7 +47,7 @@ def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_the_help_of_a_command_holds_an_example(capsys: pytest.CaptureFixture[str], command: str, flag: str) -> None:
+def test_the_help_of_a_command_has_an_example(capsys: pytest.CaptureFixture[str], command: str, flag: str) -> None:
     status, out, err = called(capsys, command, flag)
     assert (status, err) == (0, "")
     assert "Example" in out
@@ -61,7 +61,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"\n  {command} " in out for command in COMMANDS)
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(capsys, "--version") == (0, f"corefsample, version {__version__}\n", "")
 
 
@@ -80,11 +80,11 @@ def test_help_loads_no_heavy_library() -> None:
 # --- events ------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_told_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50)
     assert (status, err) == (0, "")
-    told = "10 documents, 1999Q1 to 2000Q2: 6 could hold an event and were sampled, 5 do with P > 0."
-    assert told in " ".join(out.split())
+    found = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
+    assert found in " ".join(out.split())
     lines = out.splitlines()
     assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
     head = lines.index("Highest posterior means, with 95% quantile intervals:")
@@ -99,7 +99,7 @@ def test_a_run_is_told_in_words(capsys: pytest.CaptureFixture[str], corpus: Path
     assert str(tmp_path / "run" / "bands.png") in out
 
 
-def test_a_run_is_told_in_json(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_a_run_is_summarised_in_json(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50, "--json")
     summary = json.loads(out)
     assert (status, err) == (0, "")
@@ -142,11 +142,11 @@ def test_the_defaults_are_those_of_the_library(
     assert arguments == {**defaults, "out": str(tmp_path / "run")}
 
 
-def test_no_event_is_told_in_a_word(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_run_without_events_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
     status, out, err = called(capsys, "events", quiet, "--out", tmp_path / "run")
     assert (status, err) == (0, "")
-    assert "No document holds an event: the tables have headers and no rows." in out
+    assert "No document contains an event: the tables have headers and no rows." in out
 
 
 def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_p
     assert json.loads(out)["n_quarantined"] == 1
 
 
-def test_overwrite_is_asked_for(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
     assert called(capsys, *arguments)[0] == 0
     status, out, err = called(capsys, *arguments)
@@ -208,7 +208,7 @@ def test_bad_documents_are_set_aside_beside_the_output(capsys: pytest.CaptureFix
     assert len(Path(f"{out}.quarantine.jsonl").read_text().splitlines()) == 1
 
 
-def test_doctor_says_what_is_in_a_file(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
+def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
     status, out, err = called(capsys, "doctor", corpus)
     assert (status, err) == (0, "")
     assert "10 valid, 0 bad" in out
@@ -234,7 +234,7 @@ def test_doctor_checks_rules_and_lexicons(capsys: pytest.CaptureFixture[str], tm
     assert "1 codes: 1 country" in out
 
 
-def test_doctor_says_what_is_in_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text(
         "version: 1\n"
@@ -257,7 +257,7 @@ def test_doctor_says_what_is_in_a_lexicon(capsys: pytest.CaptureFixture[str], tm
     assert "dated       2 codes: AAA (1990-01-01 to ), BBB ( to 1999-12-31)" in out
 
 
-def test_doctor_says_which_preset_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
     rule.write_text(shipped.replace("expect: {paper: [], extended: [USA]}", "expect: {paper: [], extended: [GBR]}"))
@@ -268,9 +268,7 @@ def test_doctor_says_which_preset_fails(capsys: pytest.CaptureFixture[str], tmp_
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 
-def test_doctor_tells_an_example_that_no_preset_can_read_once(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
     rule.write_text(shipped.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
@@ -281,7 +279,7 @@ def test_doctor_tells_an_example_that_no_preset_can_read_once(
     assert out.count("an example fails") == 2
 
 
-def test_doctor_tells_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_reports_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), "{"])
     status, out, err = called(capsys, "doctor", mixed)
     assert status == 3
@@ -292,7 +290,7 @@ def test_doctor_tells_each_problem_and_fails(capsys: pytest.CaptureFixture[str],
     assert json.loads(out)[0]["n_problems"] == 2
 
 
-def test_doctor_tells_twenty_problems_and_the_number_of_the_rest(
+def test_doctor_reports_twenty_problems_and_the_number_of_the_others(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]"] * 25)
@@ -401,7 +399,7 @@ def test_any_other_failure_has_status_1_and_one_line(
         called(capsys, "events", corpus, "--out", tmp_path / "run")
 
 
-def test_a_reader_that_leaves_a_pipe_is_no_cause_for_words(corpus: Path) -> None:
+def test_a_closed_pipe_is_not_reported(corpus: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "events.cli", "doctor", str(corpus)]

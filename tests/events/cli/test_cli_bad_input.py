@@ -91,7 +91,7 @@ def test_the_files_that_are_broken_below_are_good(capsys: pytest.CaptureFixture[
 
 
 def refused_line(capsys: pytest.CaptureFixture[str], folder: Path, line: Any, *fragments: str) -> None:
-    """`line` stands on line 2 of a second file; events and convert stop at it, doctor tells of it."""
+    """`line` stands on line 2 of a second file; events and convert stop at it, doctor reports it."""
     path = er.write_lines(folder / "bad.jsonl", [{**RICH, "doc_id": "first"}, line])
     fragments = (f"{path}: line 2: ", *fragments)
     good = folder / "good.jsonl"
@@ -152,7 +152,7 @@ def test_a_document_that_schemes_read_differently_stops_the_run(
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     path = er.write_lines(folder / "bad.jsonl", [er.json_document("either", "2000-01-01", [text])])
     arguments = ("events", path, "--preset", "extended", "--out", folder / "run")
-    fragments = ("bad.jsonl: line 1: doc_id 'either': tokens.dep", "see different events", "--scheme")
+    fragments = ("bad.jsonl: line 1: doc_id 'either': tokens.dep", "give different events", "--scheme")
     assert_refused(capsys, folder, *arguments, status=3, fragments=fragments)
     assert called(capsys, *arguments, "--scheme", "clearnlp")[0] == 0
 
@@ -164,7 +164,7 @@ def test_a_scheme_that_does_not_fit_stops_the_run(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("command", ["convert", "doctor"])
-def test_the_other_commands_refuse_what_is_no_document(
+def test_the_other_commands_reject_invalid_documents(
     capsys: pytest.CaptureFixture[str], folder: Path, command: str
 ) -> None:
     path = er.write_lines(folder / "bad.jsonl", [without("scores")])
@@ -180,7 +180,7 @@ def test_the_other_commands_refuse_what_is_no_document(
 
 
 class File(NamedTuple):
-    """A file that cannot be read: its name, what is in it, and what is said."""
+    """A file that cannot be read: its name, what is in it, and the message."""
 
     name: str
     make: Callable[[Path, Path], object]
@@ -258,7 +258,7 @@ YAML = [
 
 
 @pytest.mark.parametrize(("option", "text", "fragments"), YAML)
-def test_a_rule_or_lexicon_that_breaks_its_format_is_refused(
+def test_a_rule_or_lexicon_that_breaks_its_format_is_rejected(
     capsys: pytest.CaptureFixture[str], folder: Path, option: str, text: str, fragments: tuple[str, ...]
 ) -> None:
     path = folder / "bad.yaml"
@@ -298,7 +298,7 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize(("options", "fragments"), PARAMETERS.values(), ids=PARAMETERS.keys())
-def test_a_parameter_that_breaks_its_rule_is_refused(
+def test_a_parameter_that_breaks_its_rule_is_rejected(
     capsys: pytest.CaptureFixture[str], folder: Path, options: tuple[Any, ...], fragments: tuple[str, ...]
 ) -> None:
     arguments = ("events", folder / "good.jsonl", *options, "--out", folder / "run")
@@ -336,7 +336,7 @@ def test_a_value_outside_its_choices_or_range_is_bad_usage(
         (("convert", "good.jsonl", ""), "'': file name must end in one of .jsonl, .jsonl.gz, .parquet, .conllu"),
     ],
 )
-def test_an_output_without_a_name_is_refused(
+def test_an_output_without_a_name_is_rejected(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     folder: Path,
@@ -368,7 +368,7 @@ def test_an_error_names_the_option_of_its_command(command: str, error: Corefsamp
     assert failure.status == (3 if isinstance(error, InputError) else 2)
 
 
-def test_a_folder_in_use_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_folder_in_use_is_rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").touch()
     arguments = ("events", folder / "good.jsonl", "--out", folder / "mine")
@@ -376,7 +376,7 @@ def test_a_folder_in_use_is_refused(capsys: pytest.CaptureFixture[str], folder: 
         assert_refused(capsys, folder, *arguments, *more, status=2, fragments=("--out must be", "with other files"))
 
 
-def test_an_output_file_that_exists_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_an_output_file_that_exists_is_rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "there.parquet").touch()
     arguments = ("convert", folder / "good.jsonl", folder / "there.parquet")
     fragments = ("there.parquet: output must not exist, got a file (--overwrite replaces it)",)
@@ -390,7 +390,7 @@ def test_an_output_file_that_exists_is_refused(capsys: pytest.CaptureFixture[str
     assert_refused(capsys, folder, *arguments, status=2, fragments=("file name must end in one of",))
 
 
-def test_an_output_that_has_no_place_is_refused(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_an_output_that_cannot_be_written_is_rejected(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "file").touch()
     arguments = ("events", folder / "good.jsonl", "--out", folder / "file" / "run")
     assert_refused(capsys, folder, *arguments, status=1, fragments=("run: output must be writable",))
@@ -417,7 +417,7 @@ cli.main(arguments)
         6000,
     ],
 )
-def test_a_file_that_cannot_grow_is_told_in_one_line_and_leaves_nothing(folder: Path, limit: int) -> None:
+def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(folder: Path, limit: int) -> None:
     before = sorted(folder.rglob("*"))
     arguments = ["events", str(folder / "good.jsonl"), "--samples", "50", "--out", str(folder / "run")]
     done = subprocess.run(
@@ -442,7 +442,7 @@ def test_a_file_that_cannot_grow_is_told_in_one_line_and_leaves_nothing(folder: 
 
 @settings(max_examples=40)
 @given(st.one_of(strategies.edited_lines(), strategies.arbitrary_lines), st.booleans())
-def test_an_arbitrary_line_is_refused_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
+def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
@@ -452,8 +452,8 @@ def test_an_arbitrary_line_is_refused_or_counted_and_never_changes_the_others(li
         options = events.jobs.count_events.EventsOptions(n_samples=20, on_error="quarantine")
         summary = events.jobs.count_events.run_events(folder / "corpus.jsonl", folder / "run", options)
         lines = (folder / "run" / "evidence.csv").read_text().splitlines()
-        kept = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
-        assert kept == ['"doc 2"', '"doc 3"']
+        remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
+        assert remaining == ['"doc 2"', '"doc 3"']
         pieces = [piece for piece in line.split(b"\n") if piece.strip()]
         assert summary.n_documents + summary.n_quarantined == 2 + len(pieces)
         if summary.n_quarantined:

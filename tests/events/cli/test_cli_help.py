@@ -97,7 +97,7 @@ def test_every_option_is_in_one_section_and_the_common_ones_come_first(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_section_names_options_that_are_there(command: str) -> None:
+def test_a_section_names_existing_options(command: str) -> None:
     found = cli.commands[command]
     assert isinstance(found, Command)
     assert set(found.section_of) <= set(options(command))
@@ -131,12 +131,12 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
             continue  # off, as flags are
         record = option.get_help_record(click.Context(cli.commands[command]))
         assert record is not None
-        said = " ".join(record[1].split())
+        message = " ".join(record[1].split())
         optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
         optional |= {"recalibration"}
         if not option.required and option.name not in optional:
-            assert "[default: " in said, option.opts
-        assert said in text
+            assert "[default: " in message, option.opts
+        assert message in text
 
 
 # --- what the library says -----------------------------------------------------------------------------------

@@ -78,20 +78,20 @@ def test_the_news_that_the_readme_shows_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_another_encoding_is_to_be_saved_anew(tmp_path: Path, encoding: str) -> None:
+def test_another_encoding_has_a_hint(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "news.csv"
     path.write_text(CSV.replace("Raid", "Überfall"), encoding=encoding)
     assert hint_of_reading(path) == "save the file as UTF-8"
 
 
 @pytest.mark.parametrize("text", [json.dumps([ROW]), json.dumps([ROW], indent=1), json.dumps(ROW, indent=1)])
-def test_json_that_is_no_json_lines_is_told_what_those_are(tmp_path: Path, text: str) -> None:
+def test_json_that_is_not_json_lines_has_a_hint(tmp_path: Path, text: str) -> None:
     path = tmp_path / "news.jsonl"
     path.write_text(text)
-    assert hint_of_reading(path) == "one object a line, no list around them"
+    assert hint_of_reading(path) == "one object per line, no list around them"
 
 
-def test_a_later_line_that_is_no_json_is_a_fault_of_its_own(tmp_path: Path) -> None:
+def test_a_later_line_that_is_not_json_has_no_hint(tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "news.jsonl", [ROW, "{"])
     assert hint_of_reading(path) is None
 
@@ -113,22 +113,22 @@ def test_dates_of_nitf_have_no_format_to_choose(tmp_path: Path) -> None:
         ("A.TXT", "put the texts into a CSV file with the columns doc_id, date, title and text"),
         ("a.xlsx", "save it as CSV, with commas"),
         ("a.tsv.gz", "save it as CSV, with commas"),
-        ("a.json", "JSON Lines has one object a line and no list around them, and ends in .jsonl"),
+        ("a.json", "JSON Lines has one object per line and no list around them, and ends in .jsonl"),
         ("a.dta", None),
         ("a", None),
     ],
 )
-def test_a_file_of_another_kind_is_told_what_to_become(tmp_path: Path, name: str, step: str | None) -> None:
+def test_a_file_of_another_kind_has_a_hint(tmp_path: Path, name: str, step: str | None) -> None:
     (tmp_path / name).touch()
-    with pytest.raises(InputError, match="file name must end in one of") as refusal:
+    with pytest.raises(InputError, match="file name must end in one of") as failure:
         DocumentInputs([tmp_path / name])
-    assert refusal.value.hint == step
+    assert failure.value.hint == step
 
 
 def test_the_ending_of_an_output_is_left_to_its_rule(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="file name must end in one of") as refusal:
+    with pytest.raises(ParameterError, match="file name must end in one of") as failure:
         write_documents([], tmp_path / "out.csv")
-    assert refusal.value.hint is None
+    assert failure.value.hint is None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
 
 @pytest.mark.parametrize("command", ["events", "calibrate", "doctor"])
 @pytest.mark.parametrize("name", ["news.csv", "corpus.conllu", "corpus.v4_gold_conll", "news.xml.gz"])
-def test_what_has_no_scores_yet_is_sent_to_score(
+def test_files_without_scores_have_a_hint_at_score(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, name: str
 ) -> None:
     (tmp_path / name).touch()
@@ -172,32 +172,32 @@ def test_what_has_no_scores_yet_is_sent_to_score(
     assert line.endswith(f"got {name!r} (`corefsample score` makes scored mentions of it)")
 
 
-def test_news_in_place_of_scored_mentions_is_sent_to_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_unscored_news_has_a_hint_at_score(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     news = er.write_lines(tmp_path / "news.jsonl", [ROW])
-    said = (
+    message = (
         f"corefsample: {news}: line 1: doc_id 'a': mentions is missing "
         "(`corefsample score` finds and scores the mentions of news)\n"
     )
-    assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", said)
+    assert called(capsys, "events", news, "--out", tmp_path / "run") == (3, "", message)
     status, out, err = called(capsys, "doctor", news)
-    assert (status, err) == (3, said)
+    assert (status, err) == (3, message)
     assert "  P(NEW)      none\n" in out
 
 
-def test_a_document_without_its_parse_is_told_what_is_missing(
+def test_the_error_of_a_document_without_a_parse_names_what_is_missing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     lines = [{name: value for name, value in line.items() if name != "tokens"} for line in er.corpus()]
     path = er.write_lines(tmp_path / "scored.jsonl", lines)
     status, _, err = called(capsys, "events", path, "--out", tmp_path / "run")
-    step = "the file must hold the parse, as `corefsample score` writes it"
+    step = "the file must contain the parse, as `corefsample score` writes it"
     assert (status, err) == (
         3,
         f"corefsample: {path}: line 1: doc_id 'doc 1': tokens is missing ({step})\n",
     )
 
 
-def test_doctor_says_what_to_do_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_prints_a_next_step_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "news.jsonl", [ROW, {**ROW, "doc_id": "b"}])
     _, _, err = called(capsys, "doctor", path)
     assert [
@@ -208,7 +208,7 @@ def test_doctor_says_what_to_do_once(capsys: pytest.CaptureFixture[str], tmp_pat
     ]
 
 
-def test_a_folder_is_to_be_named_by_its_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_has_a_hint_at_its_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, _, err = called(capsys, "events", tmp_path, "--out", tmp_path / "run")
     assert status == 3
     assert err.endswith(f" (name its files, such as {str(tmp_path / '*.parquet')!r})\n")
@@ -227,7 +227,7 @@ def test_files_without_gold_are_named(capsys: pytest.CaptureFixture[str], scored
 
 @pytest.mark.parametrize("entity", [None, 0], ids=["no entity", "one entity"])
 @pytest.mark.parametrize("arguments", [("calibrate", "--resamples", 10), ("calibrate-queries",)], ids=lambda a: a[0])
-def test_gold_without_information_is_refused_with_its_file(
+def test_gold_without_information_is_rejected_with_its_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[Any, ...], entity: int | None
 ) -> None:
     lines = [{**line, "gold": [entity] * len(line["mentions"])} for line in er.corpus()]
@@ -243,7 +243,7 @@ def test_gold_without_information_is_refused_with_its_file(
     assert len(err.splitlines()) == 1
 
 
-def test_too_few_queries_are_refused_before_anything_is_printed(
+def test_too_few_queries_are_rejected_before_anything_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     # Few pronouns are subjects here: no more pairs of query and document than there are documents.
@@ -259,26 +259,26 @@ def test_too_few_queries_are_refused_before_anything_is_printed(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (("Iraq", "USA"), "got 'Iraq' (did you mean IRQ (Iraq)"),
         (("irq", "USA"), "got 'irq' (did you mean IRQ (Iraq)"),
         (("USA", "NATO"), "got 'NATO' (did you mean X-NATO (NATO)?)"),
     ],
 )
-def test_a_country_is_told_its_code_once(
-    capsys: pytest.CaptureFixture[str], scored: Path, given: tuple[str, str], said: str
+def test_an_unknown_country_has_a_hint_at_its_code(
+    capsys: pytest.CaptureFixture[str], scored: Path, given: tuple[str, str], message: str
 ) -> None:
     status, _, err = called(capsys, "events", scored, "--compare", *given, "--out", scored.with_name("run"))
     assert status == 2
-    assert err.startswith(f"corefsample: --compare must name countries of the lexicon, {said}")
+    assert err.startswith(f"corefsample: --compare must name countries of the lexicon, {message}")
     assert "unknown" not in err
 
 
-# --- runs and outputs --------------------------------------------------------------------------------------------
+# --- runs and outputs ---------------------------------------------------------------------------------------
 
 
-def test_a_page_of_no_run_is_told_where_the_run_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_without_a_run_has_a_hint_at_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run = tmp_path / "demo" / "run"
     run.mkdir(parents=True)
     status, _, err = called(capsys, "report", tmp_path / "demo")
@@ -290,7 +290,7 @@ def test_a_page_of_no_run_is_told_where_the_run_is(capsys: pytest.CaptureFixture
     assert err.endswith(f", got no run.json (did you mean {run}?)\n")
 
 
-def test_a_page_of_a_file_is_refused_as_that(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+def test_a_file_in_place_of_a_run_is_rejected(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
     status, _, err = called(capsys, "report", scored)
     rule = "input must be the folder of a finished events run, got a file"
     assert (status, err) == (3, f"corefsample: {scored}: {rule} (`corefsample events` makes one)\n")
@@ -321,7 +321,7 @@ def missing(folder: Path) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("number", range(4), ids=["convert", "to CoNLL-U", "recalibrate", "train"])
-def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
+def test_an_output_in_a_missing_folder_is_rejected_before_the_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, number: int
 ) -> None:
     def work(*args: Any, **keywords: Any) -> None:
@@ -340,7 +340,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused_before_the_work(
     assert sorted(scored.parent.rglob("*")) == before
 
 
-def test_a_closed_folder_is_refused_before_the_work(
+def test_a_closed_folder_is_rejected_before_the_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path
 ) -> None:
     closed = scored.parent / "closed"
@@ -352,7 +352,7 @@ def test_a_closed_folder_is_refused_before_the_work(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (
             PermissionError(13, "Permission denied", "runs/closed"),
@@ -366,17 +366,17 @@ def test_a_closed_folder_is_refused_before_the_work(
         (KeyError("x"), "KeyError: 'x' (COREFSAMPLE_TRACEBACK=1 shows where)"),
     ],
 )
-def test_what_the_system_refuses_is_told_by_its_place(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, said: str
+def test_errors_of_the_system_name_the_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, message: str
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
     monkeypatch.setattr("events.jobs.examine.examine", fail)
-    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {said}\n")
+    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {message}\n")
 
 
-# --- pipes -------------------------------------------------------------------------------------------------------
+# --- pipes --------------------------------------------------------------------------------------------------
 
 
 def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
@@ -408,9 +408,7 @@ def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
     ],
     ids=["help", "long help", "version", "demo", "doctor"],
 )
-def test_no_command_says_a_word_of_a_pipe_whose_reader_is_gone(
-    scored: Path, arguments: Callable[[Path], tuple[Any, ...]]
-) -> None:
+def test_no_command_reports_a_closed_pipe(scored: Path, arguments: Callable[[Path], tuple[Any, ...]]) -> None:
     done = closed_pipe(*arguments(scored.parent))
     assert done.stderr == ""
     assert done.returncode in (1, 141)

@@ -26,7 +26,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, kind: str = "xterm") -> Terminal:
 
 
 def test_text_is_printed_in_lines_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["of", "the", "documents", "that", "could", "hold", "an", "event", "some", "do,"] * 9
+    words = ["of", "the", "documents", "that", "could", "contain", "an", "event", "some", "do,"] * 9
     screen.print_text(" ".join(words))
     lines = capsys.readouterr().out.splitlines()
     assert [word for line in lines for word in line.split()] == words

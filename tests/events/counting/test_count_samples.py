@@ -155,23 +155,28 @@ def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: py
 def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts, interval: Any) -> None:
     table = EventCounts(counts.tally, counts.calendar, 0.6, interval).to_frame()
     for row in table.sort_values("sd", ascending=False).head(4).itertuples():
-        law = count_posterior(counts, row.country, row.period, level=0.6, interval=interval)
+        distribution = count_posterior(counts, row.country, row.period, level=0.6, interval=interval)
         for name in ("country", "period", "n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
-            assert getattr(law, name) == getattr(row, name), name
-        assert law.pmf.sum() == pytest.approx(1.0)
-        assert law.pmf @ np.arange(law.pmf.size) == pytest.approx(row.mean)
-        assert law.to_frame()["probability"].tolist() == law.pmf.tolist()
-        assert law.to_frame()["count"].tolist() == list(range(law.pmf.size))
+            assert getattr(distribution, name) == getattr(row, name), name
+        assert distribution.pmf.sum() == pytest.approx(1.0)
+        assert distribution.pmf @ np.arange(distribution.pmf.size) == pytest.approx(row.mean)
+        assert distribution.to_frame()["probability"].tolist() == distribution.pmf.tolist()
+        assert distribution.to_frame()["count"].tolist() == list(range(distribution.pmf.size))
 
 
 def test_level_and_interval_are_those_of_the_counts_unless_given(counts: EventCounts, samples: CountSamples) -> None:
-    law = count_posterior(counts, samples.countries[0], samples.periods[0])
-    assert (law.level, law.interval) == (0.8, "quantile")
+    distribution = count_posterior(counts, samples.countries[0], samples.periods[0])
+    assert (distribution.level, distribution.interval) == (0.8, "quantile")
 
 
 def test_a_known_country_without_an_event_counts_zero(counts: EventCounts, samples: CountSamples) -> None:
-    law = count_posterior(counts, "ISL", samples.periods[0])
-    assert (law.pmf.tolist(), law.mean, law.upper, law.one_best) == ([1.0], 0.0, 0.0, 0)
+    distribution = count_posterior(counts, "ISL", samples.periods[0])
+    assert (distribution.pmf.tolist(), distribution.mean, distribution.upper, distribution.one_best) == (
+        [1.0],
+        0.0,
+        0.0,
+        0,
+    )
 
 
 def test_an_unknown_count_is_rejected(counts: EventCounts, samples: CountSamples) -> None:
@@ -198,10 +203,13 @@ def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactor
 
 def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run: Path) -> None:
     for row in counts.to_frame().sort_values("sd", ascending=False).head(3).itertuples():
-        law, read = count_posterior(counts, row.country, row.period), read_count_posterior(run, row.country, row.period)
-        assert read.pmf == pytest.approx(law.pmf, abs=1e-12)
+        distribution, read = (
+            count_posterior(counts, row.country, row.period),
+            read_count_posterior(run, row.country, row.period),
+        )
+        assert read.pmf == pytest.approx(distribution.pmf, abs=1e-12)
         for name in ("n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
-            assert getattr(read, name) == pytest.approx(getattr(law, name)), name
+            assert getattr(read, name) == pytest.approx(getattr(distribution, name)), name
 
 
 def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:

@@ -32,11 +32,11 @@ def test_the_package_names_what_it_offers() -> None:
         events.EventCount  # noqa: B018
 
 
-def test_adding_a_document_tells_its_events() -> None:
+def test_adding_a_document_returns_its_events() -> None:
     counter = EventCounter(n_samples=100)
-    told = {document.doc_id: counter.add(document) for document in DOCUMENTS}
-    assert [doc_id for doc_id, found in told.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
-    third = told["doc 3"]
+    result = {document.doc_id: counter.add(document) for document in DOCUMENTS}
+    assert [doc_id for doc_id, found in result.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
+    third = result["doc 3"]
     assert third is not None
     assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
     assert third.matches is not None
@@ -96,7 +96,7 @@ def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any]
     with pytest.raises(InputError, match=message):
         counter.add(er.scored({**er.corpus()[1], "doc_id": "x", **changes}))
     good = {**er.corpus()[1], "doc_id": "x"}
-    assert counter.add(er.scored(good)) is not None  # what was refused does not count as seen
+    assert counter.add(er.scored(good)) is not None  # a rejected document does not count
     assert counter.tally.n_documents == 1
 
 
@@ -151,12 +151,12 @@ def test_anything_but_a_document_is_rejected(document: Any) -> None:
     assert counter.tally.n_documents == 0
 
 
-def test_a_outlying_date_is_rejected_with_its_document_and_counts_nothing() -> None:
+def test_an_outlying_date_is_rejected_with_its_document_and_not_counted() -> None:
     counter = EventCounter(period="day", n_samples=10)
     counter.update(DOCUMENTS)
-    stray = dataclasses.replace(DOCUMENTS[1], doc_id="stray", date=datetime.date(999, 2, 6))
+    outlier = dataclasses.replace(DOCUMENTS[1], doc_id="outlier", date=datetime.date(999, 2, 6))
     rule = r"date must leave at most 100,000 periods \(day\) from first to last document, got 0999-02-06"
-    with pytest.raises(InputError, match=f"^doc_id 'stray': {rule}$"):
-        counter.add(stray)
+    with pytest.raises(InputError, match=f"^doc_id 'outlier': {rule}$"):
+        counter.add(outlier)
     assert counter.tally.n_documents == len(DOCUMENTS)
-    assert counter.add(dataclasses.replace(stray, date=DOCUMENTS[1].date)) is not None  # it does not count as seen
+    assert counter.add(dataclasses.replace(outlier, date=DOCUMENTS[1].date)) is not None  # it was not counted

@@ -60,7 +60,7 @@ def test_a_country_without_any_evidence_has_no_rows() -> None:
     assert "CCC" not in set(counts_of(tally).to_frame()["country"])
 
 
-def test_a_country_that_only_the_one_best_holds_has_rows() -> None:
+def test_a_country_only_in_the_one_best_has_rows() -> None:
     tally = tally_of([("1999Q1", document({"AAA": [0, 0, 0, 0]}, ("AAA",)))])
     (row,) = counts_of(tally).to_frame().to_dict("records")
     assert (row["mean"], row["one_best"], row["lower"], row["upper"]) == (0.0, 1, 0.0, 0.0)
@@ -115,13 +115,13 @@ def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, Docum
     for number, row in enumerate(tables["quantile"].to_dict("records")):
         hits = hits_of(documents, row["country"], row["period"])
         probs = [sum(h) / 6 for h in hits]
-        law = [math.fsum(p) for p in _outcomes(probs)]
+        distribution = [math.fsum(p) for p in _outcomes(probs)]
         tail = (1.0 - level) / 2.0
         assert row["mean"] == pytest.approx(math.fsum(probs), abs=1e-12)
         assert row["sd"] == pytest.approx(math.sqrt(math.fsum(p * (1 - p) for p in probs)), abs=1e-12)
-        assert (row["lower"], row["upper"]) == (er.quantile(law, tail), er.quantile(law, 1.0 - tail))
+        assert (row["lower"], row["upper"]) == (er.quantile(distribution, tail), er.quantile(distribution, 1.0 - tail))
         hdi = tables["hdi"].iloc[number]
-        assert (hdi["lower"], hdi["upper"]) in er.shortest_intervals(law, level)
+        assert (hdi["lower"], hdi["upper"]) in er.shortest_intervals(distribution, level)
         normal = tables["normal"].iloc[number]
         by_sample = [sum(h[s] for h in hits) for s in range(6)]
         mean = sum(by_sample) / 6
@@ -194,10 +194,14 @@ def test_a_comparison_is_that_of_every_documents_joint_distribution(
                 a, b = er.joint_shares(np.array(rows), 0, 1)
                 first.append(a)
                 second.append(b)
-        law = er.difference_law(first, second)
-        assert row["p_first_greater"] == pytest.approx(math.fsum(p for k, p in law.items() if k > 0), abs=1e-12)
-        assert row["p_equal"] == pytest.approx(law.get(0, 0.0), abs=1e-12)
-        assert row["p_second_greater"] == pytest.approx(math.fsum(p for k, p in law.items() if k < 0), abs=1e-12)
+        distribution = er.difference_distribution(first, second)
+        assert row["p_first_greater"] == pytest.approx(
+            math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12
+        )
+        assert row["p_equal"] == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
+        assert row["p_second_greater"] == pytest.approx(
+            math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12
+        )
 
 
 def test_events_of_one_document_are_compared_by_their_joint_distribution() -> None:

@@ -76,12 +76,14 @@ def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 5))
-def test_events_hold_in_the_samples_where_the_definition_says_so(case: Case, seed: int) -> None:
+def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     events = case.evaluated(n_samples=20, seed=seed)
     labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
-    held = by_definition(case, labels)
-    assert [[key in events_held for events_held in held] for key in names(events)] == events.hits.astype(bool).tolist()
-    assert set().union(*held) <= set(names(events))
+    true_events = by_definition(case, labels)
+    assert [
+        [key in events_of_sample for events_of_sample in true_events] for key in names(events)
+    ] == events.hits.astype(bool).tolist()
+    assert set().union(*true_events) <= set(names(events))
 
 
 @pytest.mark.kernels
@@ -115,8 +117,8 @@ def test_descriptions_are_credited_with_the_samples_in_which_their_entity_makes_
 @given(cases())
 def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case) -> None:
     events = case.evaluated(n_samples=1)
-    held = er.events_of_clustering(map_clustering(case.distribution).tolist(), case.described, case.instances)
-    assert {key for key, holds in zip(names(events), events.one_best, strict=True) if holds} == held
+    true_events = er.events_of_clustering(map_clustering(case.distribution).tolist(), case.described, case.instances)
+    assert {key for key, holds in zip(names(events), events.one_best, strict=True) if holds} == true_events
 
 
 @pytest.mark.kernels
@@ -157,10 +159,10 @@ N_SAMPLES = 20_000
 
 
 def exact_and_sampled(case: Case) -> tuple[DocumentEvents, list[float]]:
-    law = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
+    pmf = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
     events = case.evaluated(n_samples=N_SAMPLES)
-    assert set(law) <= set(names(events))
-    return events, [law.get(key, 0.0) for key in names(events)]
+    assert set(pmf) <= set(names(events))
+    return events, [pmf.get(key, 0.0) for key in names(events)]
 
 
 SIX = Lists(
@@ -191,8 +193,8 @@ def test_a_probability_by_hand() -> None:
     # mention 0 at 1/2, with mention 1 at 1/4, alone at 1/4; mention 1 joins mention 0 at 1/2.
     # AAA: 2 is with 0, and 1 is not: 1/2 * 1/2. BBB: 2 is with 1, and 1 is not with 0: 1/4 * 1/2.
     case = Case(Lists([[], [0], [0, 1]], [[], [0.0], [np.log(2.0), 0.0]]), [{"AAA"}, {"BBB"}, set()], [(2,)])
-    law = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
-    assert law == pytest.approx({"AAA": 1 / 4, "BBB": 1 / 8}, abs=1e-15)
+    pmf = er.event_distribution(references.softmax_rows(*case.lists), case.described, case.instances)
+    assert pmf == pytest.approx({"AAA": 1 / 4, "BBB": 1 / 8}, abs=1e-15)
     events, exact = exact_and_sampled(case)
     assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, exact).all()
     assert not tolerance.plausible_counts(events.n_hits, N_SAMPLES, [0.28, 0.15]).any()
@@ -213,15 +215,15 @@ def test_mentions_after_the_last_that_matters_change_nothing(case: Case) -> None
 
 
 def test_only_the_mentions_that_matter_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
+    calls: list[int] = []
 
     def spy(antecedents: AntecedentDistribution, **options: Any) -> Any:
-        seen.append(antecedents.n_mentions)
+        calls.append(antecedents.n_mentions)
         return sample_clusterings(antecedents, **options)
 
     monkeypatch.setattr("events.counting._evaluation.sample_clusterings", spy)
     Case(SIX, [{"AAA"}, *[set()] * 5], [(2,)]).evaluated(n_samples=4)
-    assert seen == [3]
+    assert calls == [3]
 
 
 # --- Monte Carlo errors ------------------------------------------------------------------------------------
@@ -289,7 +291,7 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
     assert events.one_best.tolist() == [True, False]
 
 
-def test_a_counter_takes_a_predicate_of_ones_own() -> None:
+def test_a_counter_takes_a_users_predicate() -> None:
     counter = EventCounter(predicate=together, n_samples=100, period="month")
     for number in range(3):
         counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))

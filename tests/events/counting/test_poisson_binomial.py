@@ -1,4 +1,4 @@
-"""Laws of counts and their intervals against brute force."""
+"""Distributions of counts and their intervals against brute force."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01,
 
 
 @st.composite
-def laws(draw: Any) -> list[float]:
+def distributions(draw: Any) -> list[float]:
     weights = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9).filter(any))
     return [weight / sum(weights) for weight in weights]
 
@@ -33,7 +33,7 @@ def exclusive_pairs(draw: Any) -> tuple[float, float]:
     return first, draw(st.floats(0.0, 1.0, allow_subnormal=False)) * (1.0 - first)
 
 
-# --- the law -----------------------------------------------------------------------------------------------
+# --- the distribution ---------------------------------------------------------------------------------------
 
 
 @given(st.lists(probabilities, max_size=8))
@@ -60,13 +60,13 @@ def test_moments_are_the_sums_over_documents() -> None:
 # --- intervals ---------------------------------------------------------------------------------------------
 
 
-@given(laws(), levels)
+@given(distributions(), levels)
 def test_quantile_intervals_are_the_cumulative_loops(pmf: list[float], level: float) -> None:
     tail = (1.0 - level) / 2.0
     assert quantile_interval(pmf, level) == (er.quantile(pmf, tail), er.quantile(pmf, 1.0 - tail))
 
 
-@given(laws(), levels)
+@given(distributions(), levels)
 def test_quantile_intervals_leave_at_most_a_tail_on_each_side(pmf: list[float], level: float) -> None:
     lower, upper = quantile_interval(pmf, level)
     tail = (1.0 - level) / 2.0 + 1e-9
@@ -74,7 +74,7 @@ def test_quantile_intervals_leave_at_most_a_tail_on_each_side(pmf: list[float], 
     assert math.fsum(pmf[upper + 1 :]) <= tail
 
 
-@given(laws(), levels)
+@given(distributions(), levels)
 def test_hdi_intervals_are_the_shortest_of_all_and_then_the_lowest(pmf: list[float], level: float) -> None:
     assert hdi_interval(pmf, level) == min(er.shortest_intervals(pmf, level))
 
@@ -87,14 +87,14 @@ def test_one_unlikely_document_gives_an_interval_of_zero() -> None:
 
 def test_an_interval_by_hand() -> None:
     # .1, .2, .4, .2, .1: cumulative .1, .3, .7, .9, 1. At level .8 the tails are .1 each: the least count that reaches
-    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that hold .8 are three: 1 to 3 hold .8.
+    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that contain .8 are three: 1 to 3 contain .8.
     pmf = [0.1, 0.2, 0.4, 0.2, 0.1]
     assert quantile_interval(pmf, 0.8) == (0, 3)
     assert hdi_interval(pmf, 0.8) == (1, 3)
 
 
-def test_of_equally_short_intervals_the_one_that_holds_most_wins_and_then_the_lowest() -> None:
-    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # holds .7, [0, 1] holds .6
+def test_among_equally_short_intervals_the_most_probable_wins_then_the_lowest() -> None:
+    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # contains .7, [0, 1] contains .6
     assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
 
 
@@ -133,20 +133,20 @@ def test_anything_but_a_distribution_is_rejected(find: Any, pmf: list[float]) ->
 @given(st.lists(exclusive_pairs(), max_size=6))
 def test_a_comparison_is_that_of_all_outcomes(pairs: list[tuple[float, float]]) -> None:
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    law = er.difference_law(first, second)
+    distribution = er.difference_distribution(first, second)
     result = compare_counts(first, second)
-    assert result.greater == pytest.approx(math.fsum(p for k, p in law.items() if k > 0), abs=1e-12)
-    assert result.equal == pytest.approx(law.get(0, 0.0), abs=1e-12)
-    assert result.less == pytest.approx(math.fsum(p for k, p in law.items() if k < 0), abs=1e-12)
-    assert result.mean_difference == pytest.approx(math.fsum(k * p for k, p in law.items()), abs=1e-12)
+    assert result.greater == pytest.approx(math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12)
+    assert result.equal == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
+    assert result.less == pytest.approx(math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12)
+    assert result.mean_difference == pytest.approx(math.fsum(k * p for k, p in distribution.items()), abs=1e-12)
 
 
 @settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=5), levels)
 def test_the_interval_of_a_difference_is_the_cumulative_loops(pairs: list[tuple[int, int]], level: float) -> None:
     first, second = [a / 9 for a, _ in pairs], [b / 9 for _, b in pairs]
-    law, n = er.difference_law(first, second), len(pairs)
-    pmf = [law.get(k, 0.0) for k in range(-n, n + 1)]
+    distribution, n = er.difference_distribution(first, second), len(pairs)
+    pmf = [distribution.get(k, 0.0) for k in range(-n, n + 1)]
     result = compare_counts(first, second, level)
     tail = (1.0 - level) / 2.0
     assert (result.lower, result.upper) == (er.quantile(pmf, tail) - n, er.quantile(pmf, 1.0 - tail) - n)
@@ -168,7 +168,7 @@ def test_no_documents_are_equal() -> None:
     assert (result.greater, result.equal, result.less, result.lower, result.upper) == (0.0, 1.0, 0.0, 0, 0)
 
 
-def test_independent_counts_compare_as_their_distributions_say() -> None:
+def test_independent_counts_compare_by_their_distributions() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.uniform(size=60), rng.uniform(size=40)
     joint = np.outer(count_pmf(a), count_pmf(b))

@@ -30,7 +30,7 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
         return run_events(gum_path, out, EventsOptions(rule="conflict", n_samples=N_SAMPLES)), out
 
 
-def test_sixteen_documents_could_hold_a_conflict(conflict: tuple[RunSummary, Path]) -> None:
+def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[RunSummary, Path]) -> None:
     summary, _ = conflict
     assert (summary.n_documents, summary.n_sampled) == (237, 16)
     assert 1 <= summary.n_with_events <= 16
@@ -52,7 +52,7 @@ def test_a_likely_event_is_found(conflict: tuple[RunSummary, Path]) -> None:
     assert row["one_best"] == 1
 
 
-def test_evidence_holds_a_verb_of_the_rule(conflict: tuple[RunSummary, Path]) -> None:
+def test_evidence_contains_a_verb_of_the_rule(conflict: tuple[RunSummary, Path]) -> None:
     evidence = pd.read_csv(conflict[1] / "evidence.csv")
     stems = r"attack|fight|fought|hit|kill|destroy|arrest"
     assert evidence["sentences"].str.contains(stems, case=False).all()
@@ -82,8 +82,8 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
         for i, label in enumerate(labels):
             sets.setdefault(label, set()).update(described[i])
         unique = [t for t in instances if all(len(sets[labels[m]]) == 1 for m in t)]
-        held = {">".join(c for m in t for c in sets[labels[m]]) for t in unique}
-        for event in held:
+        expected = {">".join(c for m in t for c in sets[labels[m]]) for t in unique}
+        for event in expected:
             counts[event] = counts.get(event, 0) + 1
     return counts
 

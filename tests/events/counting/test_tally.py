@@ -1,4 +1,4 @@
-"""Tallies: parts add up to the whole, and a stray date is refused before it costs anything."""
+"""Tallies: parts add up to the whole, and an outlying date is rejected at once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def tables(tally: CountTally) -> list[pd.DataFrame]:
 
 @settings(max_examples=50)
 @given(corpora(), st.data())
-def test_tallies_of_parts_add_up_to_that_of_the_whole(
-    documents: list[tuple[str, DocumentEvents]], data: st.DataObject
-) -> None:
+def test_tallies_of_parts_add_up_to_the_total(documents: list[tuple[str, DocumentEvents]], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(documents)))
     merged = tally_of(documents[:cut], 6)
     merged.merge(tally_of(documents[cut:], 6))
@@ -74,11 +72,11 @@ def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
     cell = tally.cell(("ZZZ",), 0)
     assert (cell.hits, cell.one_best, cell.by_sample.tolist()) == ({}, 0, [0, 0, 0, 0])
     assert not tally.contains(("ZZZ",))
-    assert tally.contains(("CCC",))  # which could hold an event, and in no sample does
+    assert tally.contains(("CCC",))  # which could contain an event, and in no sample does
     assert tally.keys() == [("AAA",), ("BBB",)]
 
 
-# --- stray dates -------------------------------------------------------------------------------------------
+# --- outlying dates -------------------------------------------------------------------------------------------
 
 FAR = MOST_PERIODS
 
@@ -90,7 +88,7 @@ def test_as_many_periods_as_are_allowed_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "batch", "stray"),
+    ("before", "batch", "outlier"),
     [
         ([], [0, FAR], 1),
         ([], [FAR, 5, 0, 1], 2),
@@ -103,12 +101,12 @@ def test_as_many_periods_as_are_allowed_are_counted() -> None:
     ],
 )
 def test_the_first_document_whose_date_makes_periods_too_many_is_found(
-    before: list[int], batch: list[int], stray: int | None
+    before: list[int], batch: list[int], outlier: int | None
 ) -> None:
     tally = CountTally(4)
     tally.add_documents(np.array(before, np.int64))
-    assert tally.first_outlier(np.array(batch, np.int64)) == stray
-    if stray is not None:
+    assert tally.first_outlier(np.array(batch, np.int64)) == outlier
+    if outlier is not None:
         with pytest.raises(
             ParameterError, match=r"period must divide the dates into at most 100,000, got 1\d\d,\d\d\d$"
         ):
@@ -117,14 +115,14 @@ def test_the_first_document_whose_date_makes_periods_too_many_is_found(
 
 
 @given(st.lists(st.integers(-2 * FAR, 2 * FAR)), st.lists(st.integers(-2 * FAR, 2 * FAR)))
-def test_a_outlying_date_is_found_as_by_looking_at_one_after_another(before: list[int], batch: list[int]) -> None:
-    tally, kept = CountTally(1), []
+def test_an_outlying_date_is_found_as_by_checking_one_after_another(before: list[int], batch: list[int]) -> None:
+    tally, remaining = CountTally(1), []
     for period in before:
         if tally.first_outlier(np.array([period])) is None:
             tally.add_documents(np.array([period]))
-            kept.append(period)
+            remaining.append(period)
     expected = next(
-        (i for i in range(len(batch)) if max(kept + batch[: i + 1]) - min(kept + batch[: i + 1]) >= FAR), None
+        (i for i in range(len(batch)) if max(remaining + batch[: i + 1]) - min(remaining + batch[: i + 1]) >= FAR), None
     )
     assert tally.first_outlier(np.array(batch, np.int64)) == expected
 

@@ -64,7 +64,7 @@ def simulated() -> list[ScoredDocument]:
         ([3, None], ()),
     ],
 )
-def test_an_event_holds_where_the_annotated_entity_attacks(gold: list[Any], expected: tuple[str, ...]) -> None:
+def test_an_event_is_true_if_the_annotated_entity_attacks(gold: list[Any], expected: tuple[str, ...]) -> None:
     truth = TrueEvents()
     assert truth.add(news(gold)) == expected
     assert [event.country for event in truth.events] == list(expected)

@@ -83,7 +83,7 @@ def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> N
     assert summary.periods == ("1999Q1", "2000Q2")
 
 
-def test_a_comparison_has_a_file_of_its_own(corpus: Path, tmp_path: Path) -> None:
+def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     drawn = {"comparisons.csv", "comparison.png", "comparison.svg"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES | drawn
@@ -135,7 +135,7 @@ def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_near_half_holds_the_same_rows_from_the_nearest_on(corpus: Path, tmp_path: Path) -> None:
+def test_near_half_has_the_same_rows_nearest_first(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
     near = pd.read_csv(tmp_path / "run" / "near_half.csv")
@@ -166,7 +166,7 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert "numpy" in record["versions"]
 
 
-def test_probabilities_are_those_of_the_documents_alone(corpus: Path, tmp_path: Path) -> None:
+def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run", n_samples=20_000)
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "country"])["probability"]
     # Doc 2: the link to Iraqis has score 1 beside NEW's 0. Doc 3: forces and Kuwait stay apart, score -2.
@@ -238,7 +238,7 @@ def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interva
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "run" / "comparisons.csv"), compared, check_dtype=False)
 
 
-def test_documents_that_cannot_hold_an_event_are_never_sampled(
+def test_documents_that_cannot_contain_an_event_are_never_sampled(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sampled: list[str] = []
@@ -269,7 +269,7 @@ def test_a_rule_for_pairs_compares_no_countries(corpus: Path, tmp_path: Path) ->
         run(corpus, tmp_path / "run", rule="attack_target", compare=("USA", "IRQ"))
 
 
-def test_a_lexicon_and_a_rule_of_ones_own_are_used(corpus: Path, tmp_path: Path) -> None:
+def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None:
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
     run(corpus, tmp_path / "run", lexicon=str(lexicon), compare=None)
@@ -336,7 +336,7 @@ def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     monkeypatch.setattr(events.jobs.count_events, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
-    lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a doubled one, which is refused
+    lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
     run(er.write_lines(tmp_path / "good.jsonl", good), tmp_path / "reference")
     summary = run(er.write_lines(tmp_path / "mixed.jsonl", lines), tmp_path / "run", on_error="quarantine")
     assert summary.n_quarantined == 3
@@ -349,7 +349,7 @@ def test_a_good_corpus_has_no_quarantine(corpus: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "quarantine.jsonl").exists()
 
 
-def test_a_corpus_of_bad_documents_alone_is_rejected_with_the_first_reason(tmp_path: Path) -> None:
+def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", ["[]", "{"])
     with pytest.raises(InputError, match=r"at least one document, got none, 2 set aside, first: .*bad.jsonl: line 1"):
         run(path, tmp_path / "run", on_error="quarantine")
@@ -363,7 +363,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("on_error", ["stop", "quarantine"])
 @pytest.mark.parametrize("batch", [1, 256])
-def test_a_outlying_date_stops_a_daily_run_before_it_costs_anything(
+def test_an_outlying_date_stops_a_daily_run_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
 ) -> None:
     monkeypatch.setattr(events.jobs.count_events, "_BATCH", batch)

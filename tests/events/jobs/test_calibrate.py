@@ -1,4 +1,4 @@
-"""The calibration job: its folder, its figures, and what it refuses."""
+"""The calibration job: its folder, its figures, and its errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scored(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_folder_holds_what_the_result_says(scored: Path, tmp_path: Path) -> None:
+def test_the_folder_has_the_values_of_the_result(scored: Path, tmp_path: Path) -> None:
     run = run_calibrate(scored, tmp_path / "out", OPTIONS)
     expected = calibrate_links(link_tables(documents()), bin_size=50, n_resamples=100)
     pd.testing.assert_frame_equal(run.calibration.to_frame(), expected.to_frame())
@@ -95,7 +95,7 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
     ],
 )
-def test_options_that_break_a_rule_are_refused(options: dict[str, object], message: str) -> None:
+def test_options_that_break_a_rule_are_rejected(options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         CalibrateOptions(**options)  # type: ignore[arg-type]
     assert str(caught.value) == message
@@ -115,7 +115,7 @@ def test_the_command_prints_the_table(scored: Path, tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")
-def test_the_real_file_comes_out_near_what_was_seen_of_it() -> None:
+def test_the_real_file_has_about_the_known_error() -> None:
     # 9,635,560 pairs, 3.15% coreferent; sorting all of them by plain NumPy gave a CalibErr of 0.0126.
     overall = run_calibrate(GUM_SCORED, None, CalibrateOptions(n_resamples=20)).calibration.overall
     assert overall.curve.bins.n_pairs == 9_635_560

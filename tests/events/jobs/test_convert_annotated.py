@@ -1,4 +1,4 @@
-"""corefsample convert between scored and annotated formats: whose entities are written, what is counted and refused."""
+"""corefsample convert between scored and annotated formats: whose entities are written, counts and errors."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_broken_document_may_be_set_aside(
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "a"
 
 
-def test_fields_that_a_file_does_not_declare_can_be_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_fields_that_a_file_does_not_declare_can_be_passed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(SKIPPED.partition("\n")[2])
     status, line = refused(capsys, "convert", path, tmp_path / "b.conll")
@@ -205,7 +205,7 @@ def test_what_belongs_to_gold_entities_is_not_written_with_others(tmp_path: Path
     assert "Bridge" not in text
 
 
-def test_gold_that_is_not_there_is_refused_or_set_aside(
+def test_missing_gold_is_rejected_or_set_aside(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
 ) -> None:
     bare = dataclasses.replace(scored[0], doc_id="bare", gold=None)
@@ -242,7 +242,7 @@ def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
     )
 
 
-def test_what_brackets_cannot_hold_is_refused_or_left_out(
+def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
 ) -> None:
     path = tmp_path / "s.jsonl"
@@ -259,7 +259,7 @@ def test_what_brackets_cannot_hold_is_refused_or_left_out(
         assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_annotated_documents_have_no_scores_to_write(
@@ -292,13 +292,13 @@ def test_a_clustering_is_of_scores_and_for_annotated_formats(
     assert (status, "'--clustering': 'best' is not one of 'gold', 'map', 'sample'." in err) == (2, True)
 
 
-def test_text_is_pointed_to_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_text_has_a_hint_at_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-01-01,Hello.\n")
     status, line = refused(capsys, "convert", tmp_path / "news.csv", tmp_path / "b.conllu")
     assert (status, "(`corefsample score` does both)" in line) == (3, True)
 
 
-def test_an_output_that_is_there_is_refused(
+def test_an_existing_output_is_rejected(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
@@ -321,12 +321,12 @@ def test_an_output_that_is_there_is_refused(
         ("x_auto_conll.gz", "conll2012"),
     ],
 )
-def test_the_name_of_the_output_tells_its_format(name: str, kind: str) -> None:
+def test_the_name_of_the_output_determines_its_format(name: str, kind: str) -> None:
     assert output_kind(name) == kind
 
 
 @pytest.mark.parametrize("name", ["", "x", "x.csv", "x.gz", "conll", "x.conllu.zip"])
-def test_an_output_of_another_name_is_refused(name: str) -> None:
+def test_an_output_with_an_unknown_ending_is_rejected(name: str) -> None:
     with pytest.raises(ParameterError, match=r"file name must end in one of \.jsonl, \.jsonl\.gz, \.parquet"):
         output_kind(name)
 

@@ -29,7 +29,7 @@ def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[S
     assert RecalibrationFitter(gum, missing="floor").gold.counts.n_floored == 115
 
 
-def test_a_real_fit_is_better_than_none_and_floored_surprises_take_confidence_away(gum: list[ScoredDocument]) -> None:
+def test_a_real_fit_improves_on_none_and_floored_mentions_reduce_confidence(gum: list[ScoredDocument]) -> None:
     some = gum[:40]
     fit, floored = fit_recalibration(some), fit_recalibration(some, missing="floor")
     assert fit.score_after < fit.score_before
@@ -48,15 +48,15 @@ def link_error(documents: list[ScoredDocument]) -> float:
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_multiplied_scores_come_back_and_their_calibration_with_them(gum: list[ScoredDocument], factor: float) -> None:
+def test_multiplied_scores_are_restored_with_their_calibration(gum: list[ScoredDocument], factor: float) -> None:
     documents = sorted(gum, key=lambda document: document.n_mentions)[:60]
     scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
     plain, found = fit_recalibration(documents).recalibration, fit_recalibration(scaled).recalibration
     assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
     assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
-    mended = link_error([plain.apply_document(document) for document in documents])
-    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(mended, rel=0.01)
-    assert link_error(scaled) > 1.5 * mended
+    recalibrated = link_error([plain.apply_document(document) for document in documents])
+    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(recalibrated, rel=0.01)
+    assert link_error(scaled) > 1.5 * recalibrated
 
 
 def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[ScoredDocument]) -> None:
@@ -74,7 +74,7 @@ def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[Score
         assert tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).all() == right
 
 
-def test_intervals_of_counts_hold_after_recalibration_and_not_before(gum: list[ScoredDocument]) -> None:
+def test_intervals_of_counts_have_their_level_after_recalibration_and_not_before(gum: list[ScoredDocument]) -> None:
     real = study_queries(gum, objectives=("likelihood",), n_folds=2, n_samples=200, n_boot=0)
     coverage = real.coverage().query("level == 0.95 and interval == 'quantile'")
     table = coverage.pivot_table(index="variant", columns="documents", values="coverage")

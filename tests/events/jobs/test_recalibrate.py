@@ -1,4 +1,4 @@
-"""The job behind `corefsample recalibrate`: what it fits, what it writes, what it refuses, and what it leaves."""
+"""The job behind `corefsample recalibrate`: the fit, the outputs, and errors."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def scored_lines() -> list[ScoredDocument]:
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
-def test_the_documents_come_back_with_new_scores_and_nothing_else_new(
-    run: Run, target: Path, tmp_path: Path, ending: str
-) -> None:
+def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_path: Path, ending: str) -> None:
     done = run(out=tmp_path / f"out{ending}")
     before, after = list(read_documents(target)), list(read_documents(tmp_path / f"out{ending}"))
     assert [document.doc_id for document in after] == [document.doc_id for document in before]
@@ -93,7 +91,7 @@ def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -
     assert done.fit.objective == expected.objective
 
 
-def test_queries_are_the_target_where_nothing_is_said(gold: Path, target: Path, tmp_path: Path) -> None:
+def test_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
     options = RecalibrateOptions(n_folds=2, n_samples=10, n_boot=2)
     done = run_recalibrate(gold, target, tmp_path / "out.jsonl", options)
     assert done.fit.objective == "queries"
@@ -109,7 +107,7 @@ def test_reported_scores_are_held_out(run: Run) -> None:
     assert summary["temperature"] == pytest.approx(2.0, rel=0.3)
 
 
-def test_what_was_seen_is_counted(run: Run, gold: Path, tmp_path: Path) -> None:
+def test_documents_and_mentions_are_counted(run: Run, gold: Path, tmp_path: Path) -> None:
     bare = {name: value for name, value in LINES[0].items() if name != "gold"} | {"doc_id": "bare"}
     unknown = LINES[1] | {"doc_id": "unknown", "gold": [None] * 12}
     partly = LINES[2] | {"doc_id": "partly", "gold": [None, *LINES[2]["gold"][1:]]}
@@ -121,7 +119,7 @@ def test_what_was_seen_is_counted(run: Run, gold: Path, tmp_path: Path) -> None:
     assert (summary["n_written"], summary["n_also_fitted"], summary["n_quarantined"]) == (9, 2, 0)
 
 
-def test_the_record_says_how_the_file_came_about(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+def test_the_record_describes_the_fit_and_its_inputs(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
     done = run()
     record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())
     assert Recalibration.from_json(record["recalibration"]) == done.fit.recalibration
@@ -136,7 +134,7 @@ def test_the_record_says_how_the_file_came_about(run: Run, gold: Path, target: P
     assert record["versions"]["numpy"]
 
 
-def test_a_fit_is_shrunk_where_that_is_asked_for(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
     plain, shrunk = run(), run(shrink=True, out=str(tmp_path / "shrunk.jsonl"))
     assert plain.applied == plain.fit.recalibration == shrunk.fit.recalibration
     assert shrunk.applied == shrunk.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
@@ -148,12 +146,12 @@ def test_a_fit_is_shrunk_where_that_is_asked_for(run: Run, gold: Path, target: P
         np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
 
 
-def test_the_same_files_can_be_fitted_on_and_mended(run: Run, gold: Path) -> None:
+def test_the_same_files_can_be_fitted_on_and_recalibrated(run: Run, gold: Path) -> None:
     done = run(target=gold)
     assert done.n_written == done.n_also_fitted == 20
 
 
-def test_a_file_can_be_mended_in_its_place(run: Run, target: Path) -> None:
+def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
     before = [document.antecedents.scores for document in read_documents(target)]
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     done = run(out=target, overwrite=True)
@@ -163,11 +161,11 @@ def test_a_file_can_be_mended_in_its_place(run: Run, target: Path) -> None:
     assert record["inputs"][1]["sha256"] == digest  # of what it was
 
 
-def test_progress_is_told_of_both_inputs(run: Run, gold: Path, target: Path) -> None:
-    told: list[tuple[int, int, int]] = []
-    run(on_progress=lambda read, total, done: told.append((read, total, done)))
-    assert {total for _, total, _ in told} == {gold.stat().st_size, target.stat().st_size}
-    assert {done for _, _, done in told} >= {20, 9}
+def test_progress_covers_both_inputs(run: Run, gold: Path, target: Path) -> None:
+    steps: list[tuple[int, int, int]] = []
+    run(on_progress=lambda read, total, done: steps.append((read, total, done)))
+    assert {total for _, total, _ in steps} == {gold.stat().st_size, target.stat().st_size}
+    assert {done for _, _, done in steps} >= {20, 9}
 
 
 # --- bad documents ------------------------------------------------------------------------------------------
@@ -199,7 +197,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
         ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
     ],
 )
-def test_gold_that_no_query_can_be_asked_of_stops_queries_alone(
+def test_gold_without_queries_is_an_error_only_for_queries(
     run: Run, tmp_path: Path, change: dict[str, Any], reason: str
 ) -> None:
     tokens = change.get("tokens", {**LINES[0]["tokens"], "dep": [change.get("dep")] * 24})
@@ -212,7 +210,7 @@ def test_gold_that_no_query_can_be_asked_of_stops_queries_alone(
     assert run(gold=source, objective="likelihood", overwrite=True).fit.gold.n_documents == 21
 
 
-def test_a_score_that_would_overflow_is_told_by_its_document(run: Run, target: Path, tmp_path: Path) -> None:
+def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: Path, tmp_path: Path) -> None:
     gold = er.write_lines(tmp_path / "sharp.jsonl", rr.story_corpus(20, 12, seed=6, temperature=0.01))
     large = rr.story_corpus(1, 12, seed=1)[0] | {"doc_id": "large"}
     large["scores"][3][1] = -1e308
@@ -222,7 +220,7 @@ def test_a_score_that_would_overflow_is_told_by_its_document(run: Run, target: P
     assert run(gold=gold, target=source, on_error="quarantine").n_quarantined == 1
 
 
-# --- refusals -----------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -242,14 +240,14 @@ def test_a_score_that_would_overflow_is_told_by_its_document(run: Run, target: P
         ({"gold": "-", "target": ["-"]}, "apply must not be standard input where gold is, got - twice"),
     ],
 )
-def test_options_out_of_range_are_refused(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_options_out_of_range_are_rejected(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
     before = sorted(tmp_path.iterdir())
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
         run(**options)
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_gold_that_is_none_is_refused(run: Run, target: Path, tmp_path: Path) -> None:
+def test_empty_gold_is_rejected(run: Run, target: Path, tmp_path: Path) -> None:
     lines = [line | {"gold": [None] * 12} for line in LINES[:3]]
     unknown = er.write_lines(tmp_path / "unknown.jsonl", lines)
     message = f"{unknown}: gold must annotate a mention of some document, got none in 3 documents"
@@ -260,26 +258,26 @@ def test_gold_that_is_none_is_refused(run: Run, target: Path, tmp_path: Path) ->
         run(gold=bare)
 
 
-def test_gold_that_settles_nothing_is_refused(run: Run, tmp_path: Path) -> None:
+def test_gold_that_does_not_determine_the_fit_is_rejected(run: Run, tmp_path: Path) -> None:
     new = er.write_lines(tmp_path / "new.jsonl", [line | {"gold": list(range(12))} for line in LINES[:3]])
     with pytest.raises(InputError, match="gold must determine a temperature and a bias, got documents where the obj"):
         run(gold=new)
 
 
-def test_missing_files_are_told_before_the_fit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_are_reported_before_the_fit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.jobs.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
     with pytest.raises(InputError, match=r"nowhere.jsonl: file must exist, got none"):
         run(target="nowhere.jsonl")
 
 
-def test_a_target_without_documents_is_refused(run: Run, tmp_path: Path) -> None:
+def test_an_input_without_documents_is_rejected(run: Run, tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("\n")
     with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
         run(target=tmp_path / "none.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_outputs_in_use_are_refused_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_in_use_are_rejected_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     monkeypatch.setattr(events.jobs.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
     with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist, got a file \(overwrite replaces it\)"):
@@ -297,7 +295,7 @@ def test_outputs_in_use_are_refused_before_the_fit(run: Run, tmp_path: Path, mon
 # --- failures -----------------------------------------------------------------------------------------------
 
 
-def test_an_earlier_run_stays_whole_where_a_later_one_fails(run: Run, target: Path, tmp_path: Path) -> None:
+def test_an_earlier_run_stays_complete_if_a_later_one_fails(run: Run, target: Path, tmp_path: Path) -> None:
     run()
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("out")}
     with target.open("a") as stream:

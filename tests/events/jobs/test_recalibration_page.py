@@ -1,4 +1,4 @@
-"""What docs/recalibration.md shows of the API runs, and its commands and links are there."""
+"""The code of docs/recalibration.md runs, and its commands and links exist."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert ends[3] - ends[2] >= ends[1] - ends[0]  # the second interval carries more
 
 
-def test_commands_of_the_page_are_there_with_their_options() -> None:
+def test_commands_and_options_of_the_page_exist() -> None:
     for command in [line for block in blocks("sh") for line in block.splitlines()]:
         _, name, *words = command.split()
         assert isinstance(cli, click.Group)

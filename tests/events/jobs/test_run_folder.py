@@ -1,4 +1,4 @@
-"""The folder of a run by itself: what it keeps, what it refuses, and when it appears."""
+"""The folder of a run: its files, errors, and when it appears."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def finished(folder: RunFolder) -> None:
     folder.finish_record({"corefsample": "0", "run": 1})
 
 
-def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
         assert not (tmp_path / "run").exists()
@@ -64,7 +64,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_an_earlier_run_is_kept_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_an_earlier_run_is_kept_until_the_new_one_is_complete(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run") as folder:
         finished(folder)
     with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):
@@ -128,7 +128,7 @@ def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFacto
     table = pq.read_table(out / "evidence.parquet")
     assert table.schema.equals(EVIDENCE_SCHEMA)
     assert table.column("sentences").to_pylist() == texts
-    # Told that a line ends in \n, the reader leaves every other end of a line inside of quotes alone.
+    # With line ends of \n, the reader keeps all other line ends within quotes.
     again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
     assert again["sentences"].tolist() == texts
 

@@ -128,7 +128,7 @@ def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus
     assert run.tally.n_without_gold == n_without_gold > 0
 
 
-def test_scored_mentions_are_scored_anew(
+def test_scored_mentions_are_scored_again(
     tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel, model_path: Path
 ) -> None:
     from corefsample import AntecedentDistribution

@@ -83,7 +83,7 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
 
 
 @pytest.mark.parametrize(
-    ("conditions", "doc_id", "metadata", "holds"),
+    ("conditions", "doc_id", "metadata", "included"),
     [
         ([], "a", {}, True),
         (["genre=news"], "a", {"genre": "news"}, True),
@@ -103,9 +103,9 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
     ],
 )
 def test_a_condition_selects_documents(
-    conditions: list[str], doc_id: str, metadata: dict[str, Any], holds: bool
+    conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool
 ) -> None:
-    assert Selection(conditions).includes(doc_id, metadata) is holds
+    assert Selection(conditions).includes(doc_id, metadata) is included
 
 
 @pytest.mark.parametrize("condition", ["genre", "=news", "genre=", "genre=news,,court", ""])
@@ -131,7 +131,7 @@ def test_conditions_that_select_no_document_raise(
 
 
 @given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())
-def test_held_out_documents_depend_on_names_and_seed_alone(names: set[str], share: float, random: Any) -> None:
+def test_held_out_documents_depend_only_on_names_and_seed(names: set[str], share: float, random: Any) -> None:
     order = sorted(names)
     held_out = held_out_ids(order, share, seed=3)
     assert len(held_out) == math.ceil(share * len(names))

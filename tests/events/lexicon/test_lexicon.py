@@ -254,7 +254,7 @@ def test_text_as_newspapers_write_it(lexicon, text, expected):
     assert found(lexicon, text) == dict(pairs)
 
 
-def test_every_iso_code_is_there_and_the_others_are_named(lexicon):
+def test_every_iso_code_exists_and_the_others_are_listed(lexicon):
     assert len(ISO_CODES) == len(set(ISO_CODES)) == 249
     others = {code for code in set(lexicon.codes) - set(ISO_CODES) if not code.startswith("X-")}
     assert set(ISO_CODES) < set(lexicon.codes)
@@ -301,9 +301,9 @@ def test_name_and_require_know_the_codes(lexicon):
 )
 def test_an_unknown_code_is_rejected_with_the_codes_that_it_may_mean(lexicon, code, hint):
     for ask in (lexicon.name, lexicon.require):
-        with pytest.raises(ParameterError) as refusal:
+        with pytest.raises(ParameterError) as failure:
             ask(code)
-        assert f"must be a country code of the lexicon, got {code!r} ({hint}" in str(refusal.value)
+        assert f"must be a country code of the lexicon, got {code!r} ({hint}" in str(failure.value)
 
 
 ALIASES = {
@@ -338,7 +338,7 @@ def test_another_name_that_begins_alike_does_not_let_tokens_meet_within_a_word(s
 
 
 @given(st.lists(WORDS | st.text(max_size=4), max_size=12))
-def test_may_start_is_true_for_the_first_token_of_whatever_matches(lexicon, tokens):
+def test_may_start_is_true_for_the_first_token_of_each_match(lexicon, tokens):
     starts = lexicon.may_start(tokens)
     matches = lexicon.match(tokens, [-1] * len(tokens), None)
     assert starts.dtype == np.bool_

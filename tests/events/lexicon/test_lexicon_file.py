@@ -31,7 +31,7 @@ def codes(lexicon: Lexicon, text: str, date: str | None = "1999-06-15") -> list[
     return [*matches.codes.values(), *["?"] * matches.n_ambiguous]
 
 
-def test_a_lexicon_of_ones_own_holds_what_its_file_says(tmp_path):
+def test_a_users_lexicon_has_the_content_of_its_file(tmp_path):
     lexicon = loaded(
         tmp_path,
         """
@@ -79,7 +79,7 @@ def test_an_entry_with_a_shipped_code_overrides_what_it_gives(tmp_path):
     assert lexicon._validity["YUG"] == (datetime.date(1992, 4, 27), datetime.date.max)
 
 
-def test_an_alias_given_to_a_code_is_taken_from_whoever_had_it(tmp_path):
+def test_an_alias_given_to_a_code_is_removed_from_other_codes(tmp_path):
     text = """entries:
   - {code: SCO, name: Scotland, aliases: [Scotland, Scottish], cased: [Scot, Scots]}
   - {code: COD, aliases: [Congo]}
@@ -222,12 +222,12 @@ def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text, message):
-    with pytest.raises(InputError) as refusal:
+    with pytest.raises(InputError) as failure:
         loaded(tmp_path, text)
-    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(refusal.value))
+    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(failure.value))
 
 
-def test_the_file_in_the_documentation_of_load_lexicon_loads_and_does_what_it_says(tmp_path):
+def test_the_file_in_the_documentation_of_load_lexicon_loads_and_works_as_described(tmp_path):
     notes = load_lexicon.__doc__.partition("::\n")[2].partition("What a file says")[0]
     lexicon = loaded(tmp_path, notes)
     assert codes(lexicon, "the g-7 and the G7 and a G7 chord") == ["X-G7", "X-G7"]
@@ -268,7 +268,7 @@ def test_every_shipped_name_that_is_no_country_takes_a_country_word_and_matches_
         assert any(matches.codes or matches.n_ambiguous for matches in alone), name
 
 
-def test_no_shipped_list_holds_a_name_twice():
+def test_no_shipped_list_contains_a_name_twice():
     lists = [SHIPPED["not_countries"], *(e.get("aliases", []) + e.get("cased", []) for e in SHIPPED["entries"])]
     assert [names for names in lists if len(names) != len(set(names))] == []
 

@@ -1,4 +1,4 @@
-"""What a rule sees in a parse: every row of the design's table, in each scheme and preset, and the traps around it."""
+"""Matches of a rule in a parse: every row of the design's table, in each scheme and preset, and difficult cases."""
 
 from __future__ import annotations
 
@@ -499,7 +499,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("row", "scheme", "preset"), CASES)
-def test_a_row_of_the_table_holds(row: Row, scheme: str, preset: str) -> None:
+def test_a_row_of_the_design_has_its_events(row: Row, scheme: str, preset: str) -> None:
     expected = row.paper if preset == "paper" else row.extended
     assert found(row.text, scheme, preset=preset, coreferent=row.coreferent) == expected
 
@@ -508,10 +508,10 @@ def test_a_row_of_the_table_holds(row: Row, scheme: str, preset: str) -> None:
 def test_a_scheme_recognised_by_its_labels_agrees_or_is_rejected(row: Row, scheme: str, preset: str) -> None:
     expected = row.paper if preset == "paper" else row.extended
     try:
-        told = found(row.text, preset=preset, coreferent=row.coreferent)
+        result = found(row.text, preset=preset, coreferent=row.coreferent)
     except InputError as error:
-        told = str(error)
-    assert told == expected or "which see different events" in told
+        result = str(error)
+    assert result == expected or "which give different events" in result
 
 
 def test_every_row_of_the_design_has_a_text_in_every_scheme() -> None:
@@ -656,7 +656,7 @@ def test_ambiguous_names_match_nothing_and_are_counted() -> None:
     assert matches.n_ambiguous == 1
 
 
-def test_a_chain_of_nominal_modifiers_describes_each_head_by_the_next_alone() -> None:
+def test_a_chain_of_nominal_modifiers_describes_each_head_only_by_the_next() -> None:
     # the leader of the army of Iraq: Iraq describes itself and the army, not the leader.
     text = (
         "leader/NOUN>6:nsubj of/ADP>3:case army/NOUN>1:nmod of/ADP>5:case Iraq/PROPN>3:nmod "
@@ -678,7 +678,7 @@ def test_mentions_that_share_a_head_are_all_described_and_all_act() -> None:
     assert matches.triggers.tolist() == [3, 3, 3]
 
 
-def test_what_is_no_mention_neither_describes_nor_acts() -> None:
+def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
     matches = match_document(
         er.parsed(sentence, "it/PRON>2:nsubj attacked=attack/VERB>0:root"),
@@ -691,7 +691,7 @@ def test_what_is_no_mention_neither_describes_nor_acts() -> None:
     assert instances(matches) == [(1,)]
 
 
-def test_a_document_without_mentions_holds_nothing() -> None:
+def test_a_document_without_mentions_has_no_events() -> None:
     tokens = er.parsed("Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root")
     matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(), load_lexicon(), DAY)
     assert not matches.possible
@@ -732,7 +732,7 @@ def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     extended = load_rules("attack", "extended")
     with pytest.raises(
-        InputError, match=r"fit ud2 and ud1 and clearnlp, which see different events \(scheme chooses\)"
+        InputError, match=r"fit ud2 and ud1 and clearnlp, which give different events \(scheme chooses\)"
     ):
         matched(text, rule=extended)
     assert matched(text, "ud2", rule=extended).countries == ("USA",)

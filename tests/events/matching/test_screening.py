@@ -132,15 +132,15 @@ def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeyp
         "rebels/NOUN>2:nsubj left=leave/VERB>0:root",
         "Iraq/PROPN>2:nsubj attack/NOUN>0:root",
     ]
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     def spy(tokens: Any, *args: Any) -> MentionMatches:
-        seen.append(list(tokens.text))
+        calls.append(list(tokens.text))
         return match_document(tokens, *args)
 
     monkeypatch.setattr("events.matching._screening.match_document", spy)
     Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
-    assert seen == [["Iraq", "attacked"]]
+    assert calls == [["Iraq", "attacked"]]
 
 
 def test_an_empty_batch_has_no_matches() -> None:

@@ -351,7 +351,7 @@ def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
         (tmp_path / "no.jsonl", "no.jsonl: file must exist, got none"),
         (tmp_path / "*.csv", "*.csv: glob must match a file, got none"),
         (other, "news.txt: file name must end in one of .jsonl, .jsonl.gz, .csv, "),
-        (empty, "empty: folder must hold files that end in one of .jsonl, "),
+        (empty, "empty: folder must contain files that end in one of .jsonl, "),
         ([path, path], "news.jsonl: input must be named once, got it again"),
     ]:
         with pytest.raises(InputError) as caught:

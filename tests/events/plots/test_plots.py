@@ -89,7 +89,7 @@ def test_a_country_that_is_not_in_the_table_is_rejected() -> None:
 
 def test_an_empty_table_says_so() -> None:
     figure = event_bands(counts())
-    assert "No document holds an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
+    assert "No document contains an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
 def test_one_period_is_drawn_as_points_and_a_bar() -> None:
@@ -129,7 +129,7 @@ def test_a_table_read_from_csv_draws_the_same(tmp_path: Path) -> None:
 
 def test_a_country_without_a_row_says_so() -> None:
     ax = event_band(Figure().subplots(), counts())
-    assert [text.get_text() for text in ax.texts] == ["No document holds an event."]
+    assert [text.get_text() for text in ax.texts] == ["No document contains an event."]
 
 
 def test_pages_show_all_countries_once() -> None:
@@ -245,41 +245,41 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
     table, compared = counts("AAA", "BBB", "CCC"), comparison()
     figure = Figure(layout="constrained")
     assert country_comparison(table, compared, names={"AAA": "Aland"}, fig=figure) is figure
-    above, beneath = figure.axes
+    above, below = figure.axes
     for line, country in zip(above.lines, ("AAA", "BBB"), strict=True):
         assert line.get_ydata().tolist() == table.loc[table["country"] == country, "mean"].tolist()
     bands = [
         (path.vertices[:, 1].min(), path.vertices[:, 1].max()) for c in above.collections for path in c.get_paths()
     ]
     assert bands == [(0.0, 3.0), (1.0, 4.0)]
-    (first, _, floor), (second, _, top) = stairs(beneath)
+    (first, _, floor), (second, _, top) = stairs(below)
     assert first.tolist() == compared["p_first_greater"].tolist()
     assert second == pytest.approx(1.0 - compared["p_second_greater"].to_numpy())
     assert (floor, top) == (0.0, 1.0)
-    assert beneath.get_ylim() == (0.0, 1.0)
-    words = [text.get_text() for ax in (above, beneath) for text in ax.get_legend().get_texts()]
+    assert below.get_ylim() == (0.0, 1.0)
+    words = [text.get_text() for ax in (above, below) for text in ax.get_legend().get_texts()]
     interval = "90% credible interval"
     assert words == ["Aland (AAA)", interval, "BBB", interval, "Aland (AAA) has more", "BBB has more"]
 
 
 def test_the_two_differ_in_grey_too() -> None:
-    above, beneath = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    above, below = country_comparison(counts("AAA", "BBB"), comparison()).axes
     first, second = above.lines
     assert first.get_linestyle() != second.get_linestyle()
-    assert len({patch.get_hatch() for patch in beneath.patches}) == 2
+    assert len({patch.get_hatch() for patch in below.patches}) == 2
 
 
 def test_each_probability_stands_about_its_point() -> None:
-    _, beneath = country_comparison(counts("AAA", "BBB"), comparison()).axes
-    edges, starts = stairs(beneath)[0][1], date2num(comparison()["period_start"])
+    _, below = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    edges, starts = stairs(below)[0][1], date2num(comparison()["period_start"])
     assert ((edges[:-1] < starts) & (starts < edges[1:])).all()
     # From 1 January to 1 April are 90 days, to 1 July 91.
     assert (edges[1] - starts[0], edges[2] - starts[1], starts[0] - edges[0]) == (45.0, 45.5, 45.0)
 
 
 def test_one_period_can_be_compared() -> None:
-    above, beneath = country_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
-    assert len(stairs(beneath)[0][0]) == 1
+    above, below = country_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
+    assert len(stairs(below)[0][0]) == 1
     assert len({bar.get_linewidth()[0] for bar in above.collections}) == 2
     assert len({line.get_marker() for line in above.lines}) == 2
 
@@ -288,7 +288,7 @@ def test_a_country_without_an_event_is_named() -> None:
     above, _ = country_comparison(counts("AAA"), comparison()).axes
     assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
     above, _ = country_comparison(counts(), comparison()).axes
-    assert [text.get_text() for text in above.texts] == ["No document holds an event."]
+    assert [text.get_text() for text in above.texts] == ["No document contains an event."]
 
 
 def test_no_period_and_several_pairs_are_reported() -> None:
@@ -320,13 +320,13 @@ def posterior(**changes: Any) -> CountPosterior:
 
 
 def test_the_bars_of_a_count_are_its_distribution() -> None:
-    law = posterior()
+    distribution = posterior()
     ax = Figure().subplots()
-    assert count_bars(law, ax=ax) is ax
+    assert count_bars(distribution, ax=ax) is ax
     heights = [bar.get_height() for bar in ax.patches]
     # P(0) = .5 * .5 * .1, P(3) = .5 * .5 * .9, P(1) = .5 * .1 + .25 * .9, P(2) = .25 * .1 + .5 * .9.
     assert heights == pytest.approx([0.025, 0.275, 0.475, 0.225])
-    assert heights == law.pmf.tolist()
+    assert heights == distribution.pmf.tolist()
     interval, mean, one_best = ax.lines
     assert list(interval.get_xdata()) == [1.0, 3.0]
     assert list(mean.get_xdata()) == [1.9, 1.9]
@@ -342,9 +342,9 @@ def test_the_bars_of_a_count_are_its_distribution() -> None:
 
 
 def test_a_long_tail_is_left_out_but_no_mark() -> None:
-    law = count_pmf(np.full(400, 0.01))
-    assert len(count_bars(posterior(pmf=law, one_best=3)).patches) < 30
-    ax = count_bars(posterior(pmf=law, one_best=60))
+    distribution = count_pmf(np.full(400, 0.01))
+    assert len(count_bars(posterior(pmf=distribution, one_best=3)).patches) < 30
+    ax = count_bars(posterior(pmf=distribution, one_best=60))
     assert len(ax.patches) == 61
     assert ax.get_xlim()[1] > 60
     # The one best can count documents without a sample of the event.

@@ -1,4 +1,4 @@
-"""Entity queries of a document: what is asked, and what is true, against the definition tried entity by entity."""
+"""Entity queries of a document: which there are, and which are true, against the definition tried entity by entity."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def queries_of(document: ScoredDocument, **options: Any) -> DocumentQueries:
     return match_queries(dataclasses.replace(document, gold=list(range(document.n_mentions))), **options)
 
 
-def asked(queries: DocumentQueries) -> set[tuple[str, str]]:
+def names_of(queries: DocumentQueries) -> set[tuple[str, str]]:
     return {(MENTION_TYPES[m], verb) for verb in queries.verbs for m in np.flatnonzero(queries.present_types)}
 
 
-def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
+def marked(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
     """Queries marked in a matrix of verbs and types."""
     return {(MENTION_TYPES[m], queries.verbs[v]) for v, m in np.argwhere(matrix)}
 
@@ -62,7 +62,7 @@ def told(queries: DocumentQueries, matrix: Any) -> set[tuple[str, str]]:
 def test_a_document_has_queries_of_its_types_and_the_verbs_of_its_pronouns() -> None:
     queries = queries_of(story())
     types = ("name", "plural noun")
-    assert asked(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
+    assert names_of(queries) == {(mention_type, verb) for mention_type in types for verb in ("run", "say")}
     assert queries.n_queries == 4
 
 
@@ -86,7 +86,7 @@ def test_clearnlp_and_universal_dependencies_ask_the_same() -> None:
     clearnlp = [sentence.replace(":obj", ":dobj") for sentence in STORY]
     clearnlp[0] += " now/ADV>2:npadvmod"  # a label that is ClearNLP's alone
     one, other = queries_of(story(clearnlp)), queries_of(story())
-    assert asked(one) == asked(other)
+    assert names_of(one) == names_of(other)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_a_mention_is_typed_by_its_head(token: str, extra: dict[str, list[str]],
 )
 def test_truth_is_what_gold_entities_answer(gold: list[int | str | None], expected: set[tuple[str, str]]) -> None:
     queries = match_queries(story(gold=gold))
-    assert told(queries, queries.truth) == expected
-    assert told(queries, queries.true_in([{"a": 5, "b": 1, "c": 9}[str(g)] for g in gold])) == expected
+    assert marked(queries, queries.truth) == expected
+    assert marked(queries, queries.true_in([{"a": 5, "b": 1, "c": 9}[str(g)] for g in gold])) == expected
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_mentions_without_an_entity_neither_describe_nor_act(
     assert queries.n_left_out == n_left_out
 
 
-def test_a_mention_without_an_entity_can_be_one_of_its_own() -> None:
+def test_a_mention_without_an_entity_can_be_its_own_entity() -> None:
     queries = match_queries(story(gold=["a", "b", None, "a"]), unannotated="single")
-    assert told(queries, queries.truth) == {("name", "say")}
+    assert marked(queries, queries.truth) == {("name", "say")}
     assert queries.n_queries == 4
 
 
@@ -163,11 +163,11 @@ class Case(NamedTuple):
     def queries(self) -> DocumentQueries:
         pairs = [(i, v) for i, verbs in enumerate(self.verbs) for v in sorted(verbs)]
         typed = [i for i, m in enumerate(self.types) if m >= 0]
-        held = np.array([m in self.types for m in range(3)])
+        present = np.array([m in self.types for m in range(3)])
         return DocumentQueries(
             doc_id="d",
             verbs=VERBS,
-            present_types=held,
+            present_types=present,
             typed_mentions=np.array(typed, np.int32),
             types=np.array([self.types[i] for i in typed], np.int32),
             pronouns=np.array([i for i, _ in pairs], np.int32),
@@ -193,7 +193,7 @@ def cases(draw: Callable[..., Any], max_mentions: int = 7) -> Case:
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases(), st.integers(0, 5))
-def test_queries_are_true_of_the_samples_where_the_definition_says_so(case: Case, seed: int) -> None:
+def test_queries_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
     queries = case.queries
     labels = sample_clusterings(queries.antecedents, n_samples=15, seed=seed, doc_id="d").labels
     expected = np.zeros((3, 3), np.int64)
@@ -224,10 +224,12 @@ FIXED = Case(
 def test_shares_of_samples_agree_with_enumeration() -> None:
     n_samples = 20_000
     hits = FIXED.queries.hits(Recalibration(2.0, 0.3), n_samples=n_samples)
-    law = rr.query_law(rr.recalibrated(FIXED.lists, 2.0, 0.3), *FIXED.named)
-    exact = np.array([[law.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS])
+    distribution = rr.query_distribution(rr.recalibrated(FIXED.lists, 2.0, 0.3), *FIXED.named)
+    exact = np.array(
+        [[distribution.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS]
+    )
     assert tolerance.plausible_counts(hits, n_samples, exact).all()
-    other = rr.query_law(FIXED.lists, *FIXED.named)
+    other = rr.query_distribution(FIXED.lists, *FIXED.named)
     unlike = np.array([[other.get((mention_type, verb), 0.0) for mention_type in MENTION_TYPES] for verb in VERBS])
     assert not tolerance.plausible_counts(hits, n_samples, unlike).all()
 
@@ -247,7 +249,7 @@ def test_mentions_after_the_last_that_matters_are_not_sampled() -> None:
     np.testing.assert_array_equal(queries.hits(AS_IT_IS, n_samples=40), expected)
 
 
-# --- refusals -----------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_labels_of_no_scheme_are_rejected() -> None:
 def test_schemes_that_see_different_queries_need_a_choice() -> None:
     # An nmod with "by" is a passive agent in UD version 1 alone, and no label says which version it is.
     document = story(["seen=see/VERB>0:root by/ADP>3:case it/PRON>1:nmod"])
-    with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which see different queries"):
+    with pytest.raises(InputError, match="labels that fit ud2 and ud1 and clearnlp, which give different queries"):
         queries_of(document, role="passive_agent")
     assert queries_of(document, role="passive_agent", scheme="ud1").verbs == ("see",)
     assert queries_of(document, role="passive_agent", scheme="ud2").verbs == ()
@@ -299,7 +301,7 @@ def test_the_log_score_by_hand() -> None:
     assert losses.tolist() == pytest.approx([-math.log(0.7), -math.log(0.3)])
 
 
-def test_a_documents_score_is_the_sum_over_the_queries_it_holds() -> None:
+def test_a_documents_score_is_the_sum_over_its_queries() -> None:
     document = story(gold=["a", "b", "b", "a"])
     score = QueryScore(n_samples=50, seed=3)
     queries = match_queries(document)
@@ -347,13 +349,13 @@ def corpus() -> list[ScoredDocument]:
     return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in lines]
 
 
-def test_a_table_has_a_row_for_each_query_that_a_document_holds() -> None:
+def test_a_table_has_a_row_for_each_query_of_a_document() -> None:
     documents = [match_queries(document) for document in corpus()]
     table = QueryTable.of(documents)
     expected = {
-        (queries.doc_id, *query): query in told(queries, queries.truth)
+        (queries.doc_id, *query): query in marked(queries, queries.truth)
         for queries in documents
-        for query in asked(queries)
+        for query in names_of(queries)
     }
     frame = table.to_frame()
     assert list(frame) == ["doc_id", "mention_type", "verb", "n_documents", "truth"]

@@ -1,4 +1,4 @@
-"""Counts of queries: laws by enumeration, intervals by definition, coverage counted by hand."""
+"""Counts of queries: distributions by enumeration, intervals by definition, coverage counted by hand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table(truth: dict[str, list[bool]]) -> QueryTable:
     )
 
 
-# --- laws ---------------------------------------------------------------------------------------------------
+# --- distributions ------------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(shares, min_size=n, max_size=n), min_size=1, max_size=3)))
@@ -112,9 +112,9 @@ def test_queries_of_too_few_documents_are_left_out() -> None:
 
 
 def test_draws_of_a_recalibration_widen_the_intervals() -> None:
-    asked = table({"see": [True] * 40})
-    given_one = count_intervals(asked, np.full(40, 0.5), levels=[0.95])
-    uncertain = count_intervals(asked, np.repeat([[0.35], [0.65]], 40, axis=1), levels=[0.95])
+    queries = table({"see": [True] * 40})
+    given_one = count_intervals(queries, np.full(40, 0.5), levels=[0.95])
+    uncertain = count_intervals(queries, np.repeat([[0.35], [0.65]], 40, axis=1), levels=[0.95])
     width = (uncertain["upper"] - uncertain["lower"]).to_numpy() - (given_one["upper"] - given_one["lower"]).to_numpy()
     assert (width > 0).all()
     expected = quantile_interval((count_pmf([0.35] * 40) + count_pmf([0.65] * 40)) / 2)
@@ -174,16 +174,16 @@ def test_sizes_out_of_order_are_rejected(sizes: list[int]) -> None:
         count_coverage(intervals, sizes=sizes)
 
 
-def test_intervals_of_calibrated_counts_hold_what_they_say() -> None:
-    # Every truth of 8 documents with its probability: the share of the law inside each interval, exactly.
+def test_intervals_of_calibrated_counts_have_their_level() -> None:
+    # Every truth of 8 documents with its probability: the probability inside each interval, exactly.
     probs = [0.1, 0.3, 0.5, 0.5, 0.7, 0.8, 0.2, 0.9]
-    held = dict.fromkeys(("quantile", "hdi"), 0.0)
+    coverage = dict.fromkeys(("quantile", "hdi"), 0.0)
     for outcome in itertools.product((False, True), repeat=8):
         chance = math.prod(p if hit else 1 - p for p, hit in zip(probs, outcome, strict=True))
         if chance < 1e-4:
             continue
         found = count_intervals(table({"see": list(outcome)}), probs, levels=[0.8])
-        for name in held:
-            held[name] += chance * bool(found.set_index("interval").loc[name, "held"])
-    assert held["quantile"] >= 0.8
-    assert held["hdi"] >= 0.8
+        for name in coverage:
+            coverage[name] += chance * bool(found.set_index("interval").loc[name, "held"])
+    assert coverage["quantile"] >= 0.8
+    assert coverage["hdi"] >= 0.8

@@ -49,7 +49,7 @@ def test_as_scored_comes_first_and_is_left_as_it_is(study: QueryStudy) -> None:
 
 
 @pytest.mark.parametrize("name", ["likelihood", "queries"])
-def test_every_document_is_shown_under_the_fit_that_did_not_see_it(study: QueryStudy, name: str) -> None:
+def test_every_document_has_the_probabilities_of_the_fit_without_it(study: QueryStudy, name: str) -> None:
     (variant,) = [each for each in study.variants if each.name == name]
     assert variant.fit is not None
     assert variant.draws is not None
@@ -96,7 +96,7 @@ def test_coverage_has_a_row_for_each_variant_distribution_group_interval_and_lev
     np.testing.assert_allclose(sums, 1.0)
 
 
-def test_reliability_curves_hold_all_pairs(study: QueryStudy) -> None:
+def test_reliability_curves_contain_all_pairs(study: QueryStudy) -> None:
     for curve in study.reliability(n_bins=4).values():
         assert curve.bins.n_pairs == study.table.n_pairs
         assert curve.by_block
@@ -163,7 +163,7 @@ def test_studies_that_cannot_be_are_rejected(
 QUICK = QueryReportOptions(objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=2)
 
 
-def test_a_report_fills_a_folder_and_says_what_it_found(tmp_path: Path) -> None:
+def test_a_report_writes_a_folder_and_returns_its_result(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
     report = run_query_report(source, tmp_path / "out", QUICK)
     names = {path.name for path in (tmp_path / "out").iterdir()}

@@ -43,7 +43,7 @@ def session() -> Iterator[WebDriver]:
 
 @pytest.fixture
 def browser(session: WebDriver, page: Path) -> Iterator[WebDriver]:
-    """The page, just opened; whatever a test does, nothing is complained of, asked for, or run."""
+    """The page, just opened; whatever a test does, there are no messages, no requests and no foreign scripts."""
     resize(session, 1280, 900)
     session.get("about:blank")
     requested(session), session.get_log("browser")
@@ -105,8 +105,8 @@ def choose(browser: WebDriver, selector: str, value: str) -> None:
 
 
 def choose_country(browser: WebDriver, code: str) -> None:
-    held = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).countries")
-    choose(browser, "#country", str([country["code"] for country in held].index(code)))
+    countries = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).countries")
+    choose(browser, "#country", str([country["code"] for country in countries].index(code)))
 
 
 def listed(browser: WebDriver) -> list[str]:
@@ -229,9 +229,9 @@ def test_a_mention_shows_its_likeliest_antecedents(
     best = sorted(zip(probabilities, candidates, strict=True), reverse=True)[:5]
     expected = {round(1000 * float(p)) for p, _ in best if p >= 0.001} | {round(1000 * float(new[mention]))}
     panel = [each.get_attribute("textContent") for each in all_of(browser, "#mention .antecedents li")]
-    held = [round(1000 * float(each[:5])) for each in panel if "all others" not in each]
-    assert held == sorted(held, reverse=True)
-    assert set(held) == expected
+    shown = [round(1000 * float(each[:5])) for each in panel if "all others" not in each]
+    assert shown == sorted(shown, reverse=True)
+    assert set(shown) == expected
     assert sum("a new entity" in each for each in panel) == 1
     assert sum("one best" in each for each in panel) == 1
     assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
@@ -380,7 +380,7 @@ def test_all_controls_have_a_name(browser: WebDriver, run: Path) -> None:
         assert roles[role], role
         assert all(name.strip() for name in roles[role]), role
     assert len(roles["main"]) == len(roles["navigation"]) == len(roles["banner"]) == 1
-    assert "image" not in roles  # charts are told in words
+    assert "image" not in roles  # charts are described in words
     assert "graphics-document" not in roles
 
 

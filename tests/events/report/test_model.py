@@ -59,11 +59,11 @@ def test_counts_and_evidence_are_those_of_the_tables(run: Path) -> None:
         rows = counts[counts["country"] == country["code"]]
         for field, column in {"mean": "mean", "lower": "lower", "upper": "upper", "oneBest": "one_best"}.items():
             np.testing.assert_allclose(country[field], rows[column], rtol=6e-4)
-    held = content["evidence"]
-    assert [content["documents"]["id"][d] for d in held["document"]] == evidence["doc_id"].tolist()
-    assert [content["countries"][c]["code"] for c in held["country"]] == evidence["country"].tolist()
-    assert [labels[i] for i in held["period"]] == evidence["period"].tolist()
-    np.testing.assert_allclose(held["probability"], evidence["probability"], rtol=6e-4)
+    rows = content["evidence"]
+    assert [content["documents"]["id"][d] for d in rows["document"]] == evidence["doc_id"].tolist()
+    assert [content["countries"][c]["code"] for c in rows["country"]] == evidence["country"].tolist()
+    assert [labels[i] for i in rows["period"]] == evidence["period"].tolist()
+    np.testing.assert_allclose(rows["probability"], evidence["probability"], rtol=6e-4)
 
 
 def test_countries_with_most_documents_come_first_and_have_their_names(run: Path) -> None:
@@ -127,10 +127,10 @@ def test_all_evidence_is_listed_even_if_texts_are_left_out(run: Path) -> None:
 
 
 def test_a_text_has_the_document_and_its_likeliest_antecedents(run: Path) -> None:
-    held = texts(run)
+    contents = texts(run)
     for document in read_documents(run / "documents.parquet"):
         assert document.tokens is not None
-        content = held[document.doc_id]
+        content = contents[document.doc_id]
         assert [word.removeprefix(" ") for word in content["tokens"]] == list(document.tokens.text)
         assert [content["sentences"][s] for s in document.tokens.sent] == [
             document.tokens.sentences()[int(s)][0] for s in document.tokens.sent
@@ -160,12 +160,12 @@ def test_entities_are_numbered_in_the_order_of_the_text(run: Path) -> None:
 
 def test_events_have_the_places_of_the_evidence(run: Path) -> None:
     """The mentions and sentences that the tables quote are found again at the places."""
-    held, report = texts(run), read_report(run)
+    contents, report = texts(run), read_report(run)
     codes = {country["code"]: str(c) for c, country in enumerate(report.counts["countries"])}
     evidence = pd.read_csv(run / "evidence.csv")
     assert len(evidence) > 100
     for row in evidence.to_dict("records"):
-        content = held[row["doc_id"]]
+        content = contents[row["doc_id"]]
         words = [word.removeprefix(" ") for word in content["tokens"]]
         event = content["events"][codes[row["country"]]]
 
@@ -251,7 +251,7 @@ def test_places_outside_a_document_are_rejected(places: str) -> None:
         checked_places(places, 3, 2)
 
 
-# --- what is refused ---------------------------------------------------------------------------------------
+# --- invalid folders ---------------------------------------------------------------------------------------
 
 
 def test_a_folder_without_a_run_is_rejected(run: Path, tmp_path: Path) -> None:
@@ -305,9 +305,9 @@ def test_a_run_of_an_older_version_is_rejected(run: Path, tmp_path: Path) -> Non
 def test_evidence_without_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
     table = pq.read_table(folder / "documents.parquet")
-    gone = table.column("doc_id")[1].as_py()
+    removed = table.column("doc_id")[1].as_py()
     pq.write_table(pa.concat_tables([table.slice(0, 1), table.slice(2)]), folder / "documents.parquet")
-    with pytest.raises(InputError, match=f"doc_id '{gone}' of the evidence is missing"):
+    with pytest.raises(InputError, match=f"doc_id '{removed}' of the evidence is missing"):
         read_report(folder)
 
 

@@ -1,4 +1,4 @@
-"""Rule files: what they may say, what is refused, and their inline examples."""
+"""Rule files: valid and invalid content, and their inline examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARSE = """
 
 
 def rule_file(**changes: Any) -> dict[str, Any]:
-    """A rule file that is right, with changes; None drops a field."""
+    """A valid rule file, with changes; None drops a field."""
     content: dict[str, Any] = {
         "version": 1,
         "name": "strike",
@@ -46,7 +46,7 @@ def test_the_shipped_rules_are_named() -> None:
 
 
 @pytest.mark.parametrize("name", shipped_rules())
-def test_a_shipped_rule_has_both_presets_and_its_examples_hold(name: str) -> None:
+def test_a_shipped_rule_has_both_presets_and_its_examples_pass(name: str) -> None:
     presets = load_presets(name)
     assert [rule.preset for rule in presets] == ["paper", "extended"]
     for rule in presets:
@@ -74,17 +74,17 @@ def test_conflict_has_the_verbs_of_the_issue() -> None:
     assert load_rules("conflict").lemmas == {"attack", "fight", "hit", "kill", "destroy", "arrest"}
 
 
-def test_a_rule_or_preset_of_no_such_name_is_rejected() -> None:
+def test_an_unknown_rule_or_preset_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"rule must be one of attack, attack_target, conflict, or a path .*'war'"):
         load_rules("war")
     with pytest.raises(ParameterError, match=r"preset must be one of paper, extended \(attack\), got 'strict'"):
         load_rules("attack", "strict")
 
 
-# --- files of one's own ------------------------------------------------------------------------------------
+# --- users' files ------------------------------------------------------------------------------------
 
 
-def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
+def test_a_users_file_is_read(tmp_path: Path) -> None:
     rule = load_rules(written(tmp_path, rule_file()))
     assert (rule.name, rule.preset, rule.lemmas, rule.upos) == ("strike", "paper", {"strike"}, {"VERB"})
     assert rule.source == str(tmp_path / "strike.yaml")
@@ -100,7 +100,7 @@ def test_lemmas_are_compared_without_case(tmp_path: Path) -> None:
     assert load_rules(written(tmp_path, rule_file(trigger={"lemma": ["STRIKE"]}))).lemmas == {"strike"}
 
 
-def test_paths_of_ones_own_stand_before_those_of_the_schemes(tmp_path: Path) -> None:
+def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
     content = rule_file(
         paths={"subject": {"ud2": [">nsubj[upos=PROPN]"]}, "near": {"ud2": [">obl", ">obl"], "ud1": [">nmod"]}},
         presets={"paper": {"described": ["head"], "roles": {"agent": ["subject", "near"]}}},
@@ -234,7 +234,7 @@ def checked(folder: Path, *examples: dict[str, Any], preset: str = "paper") -> i
     return check_examples(load_rules(written(folder, rule_file(examples=list(examples))), preset))
 
 
-def refusal(folder: Path, *examples: dict[str, Any]) -> str:
+def failure(folder: Path, *examples: dict[str, Any]) -> str:
     with pytest.raises(InputError) as error:
         checked(folder, *examples)
     assert "\n" not in str(error.value)
@@ -244,12 +244,12 @@ def refusal(folder: Path, *examples: dict[str, Any]) -> str:
 def test_an_example_that_fails_is_named_with_what_was_found(tmp_path: Path) -> None:
     good = {"parse": PARSE, "expect": {"paper": ["IRQ"]}}
     assert checked(tmp_path, good) == 1
-    assert refusal(tmp_path, good, {"parse": PARSE, "expect": {"paper": ["USA"]}}).endswith(
+    assert failure(tmp_path, good, {"parse": PARSE, "expect": {"paper": ["USA"]}}).endswith(
         "strike.yaml: examples[1]: preset paper must find USA, got IRQ"
     )
-    assert refusal(tmp_path, {"parse": PARSE, "expect": {"paper": []}}).endswith("must find nothing, got IRQ")
+    assert failure(tmp_path, {"parse": PARSE, "expect": {"paper": []}}).endswith("must find nothing, got IRQ")
     nothing = {"parse": "1 Iraq Iraq PROPN 0 root\n", "expect": {"paper": ["IRQ"]}}
-    assert refusal(tmp_path, nothing).endswith("must find IRQ, got nothing")
+    assert failure(tmp_path, nothing).endswith("must find IRQ, got nothing")
 
 
 def test_examples_of_other_presets_are_passed_over(tmp_path: Path) -> None:
@@ -266,12 +266,12 @@ def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
     assert checked(tmp_path, {"parse": parse, "coreferent": [[1, 2]], "expect": {"paper": ["IRQ"]}}) == 1
     assert checked(tmp_path, {"parse": parse, "expect": {"paper": []}}) == 1
     wrong = {"parse": parse, "coreferent": [[1, 3]], "expect": {"paper": []}}
-    assert refusal(tmp_path, wrong).endswith(
+    assert failure(tmp_path, wrong).endswith(
         "examples[0]: coreferent must name tokens that are nouns, names or pronouns, got [1, 3]"
     )
 
 
-def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
+def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
     parse = "1 Mordor Mordor PROPN 2 nsubj\n2 struck strike VERB 0 root\n"
     assert checked(tmp_path, {"parse": parse, "words": {"Mordor": "MOR"}, "expect": {"paper": ["MOR"]}}) == 1
 
@@ -290,14 +290,14 @@ def test_an_example_can_have_words_of_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_an_example_that_cannot_be_read_is_rejected(tmp_path: Path, parse: str, fragment: str) -> None:
-    message = refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+    message = failure(tmp_path, {"parse": parse, "expect": {"paper": []}})
     assert "strike.yaml: examples[0]: " in message
     assert fragment in message
 
 
 @pytest.mark.parametrize("parse", ["", "\n\n"])
 def test_an_example_without_a_sentence_is_rejected(tmp_path: Path, parse: str) -> None:
-    assert "examples[0]: parse" in refusal(tmp_path, {"parse": parse, "expect": {"paper": []}})
+    assert "examples[0]: parse" in failure(tmp_path, {"parse": parse, "expect": {"paper": []}})
 
 
 def test_a_rule_is_frozen() -> None:

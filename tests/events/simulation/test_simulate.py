@@ -98,7 +98,7 @@ def test_a_simulated_document_has_a_short_repr(few: list[SimulatedDocument]) -> 
 
 def test_numbers_of_mentions_have_the_median_and_the_tail(simulated: list[SimulatedDocument]) -> None:
     logarithms = np.log([each.document.n_mentions for each in simulated])
-    # An article ends within a sentence of its number, so 5 mentions are allowed besides the error of a sample's
+    # An article ends within a sentence of its number, so 5 mentions are allowed in addition to the error of a sample's
     # median, sqrt(pi / 2) * 0.6 / sqrt(n) for a normal distribution of standard deviation 0.6.
     error = np.sqrt(np.pi / 2) * 0.6 / np.sqrt(len(simulated))
     low, high = np.log(125.0), np.log(135.0)

@@ -80,8 +80,8 @@ def test_countries_are_named_only_while_they_exist() -> None:
         tokens, date = each.document.tokens, each.document.date
         assert tokens is not None
         assert date is not None
-        gone, new = {"Soviet", "Soviets", "U.S.S.R."}, {"Russia", "Russian", "Russians"}
-        assert not set(tokens.text) & (gone if date > datetime.date(1991, 12, 25) else new)
+        removed, new = {"Soviet", "Soviets", "U.S.S.R."}, {"Russia", "Russian", "Russians"}
+        assert not set(tokens.text) & (removed if date > datetime.date(1991, 12, 25) else new)
 
 
 def test_the_shipped_lexicon_knows_the_words_of_each_country() -> None:
