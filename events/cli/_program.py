@@ -18,8 +18,6 @@ from events.cli._modelling import score, train
 from events.cli._options import Program
 from events.cli._screen import print_error
 
-__all__ = ["main"]
-
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 

@@ -14,8 +14,6 @@ from corefsample.errors import ParameterError
 from events.counting._evaluation import DocumentEvents
 from events.counting._keys import EventKey, event_name
 
-__all__ = ["MOST_PERIODS", "Cell", "CountTally"]
-
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 

@@ -16,7 +16,6 @@ from corefsample.files import require_free, sha256
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["checksums", "free_outputs", "json_rows", "plain_fields", "run_record"]
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 

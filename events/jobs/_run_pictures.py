@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["draw_run", "picture_files", "save_pictures"]
 
 _KINDS = ("png", "svg")
 

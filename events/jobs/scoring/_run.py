@@ -27,8 +27,6 @@ from events.jobs.scoring._parsing import pipeline_record
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
 
-__all__ = ["RECORD_SUFFIX", "ScoringRun", "run_score"]
-
 RECORD_SUFFIX = ".scoring.json"
 
 Progress = Callable[[int, int, int], None]

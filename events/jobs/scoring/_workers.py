@@ -22,8 +22,6 @@ from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed
 from events.jobs.scoring._recalibration import load_recalibration
 from events.news import Article
 
-__all__ = ["Scored", "Scorer", "Task", "add_tally", "in_order"]
-
 _QUEUED_PER_PROCESS = 3  # tasks submitted for each process while the first result is awaited
 
 
