@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from corefsample.plots import save_figure
+from events.jobs._pictures import save_pictures
 from events.jobs._run_folder import RunFolder
 from events.plots import country_comparison, event_bands
 
@@ -18,10 +19,8 @@ __all__ = ["draw_run"]
 def draw_run(
     folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
 ) -> None:
-    """Draw the bands, and the comparison if there is one, into the folder as PNG and SVG."""
-    figures = {"bands": event_bands(counts, names=names)}
+    """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
+    pictures = {"bands": partial(event_bands, counts, names=names)}
     if comparison is not None:
-        figures["comparison"] = country_comparison(counts, comparison, names=names)
-    for name, figure in figures.items():
-        for kind in ("png", "svg"):
-            save_figure(figure, folder.file(f"{name}.{kind}"))
+        pictures["comparison"] = partial(country_comparison, counts, comparison, names=names)
+    save_pictures(pictures, folder.file)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from corefsample.links import UNANNOTATED, Unannotated
 from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
 from events.jobs._output_folder import OutputFolder
+from events.jobs._pictures import save_pictures
 from events.jobs._reading import BadDocuments, GoldDocuments, Progress
 from events.jobs._record import checksums, json_rows, run_record
 from events.queries import N_BINS, OBJECTIVES, ROLES, QueryStudy, study_queries
@@ -255,13 +257,11 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     reliability.insert(0, "variant", reliability.pop("variant"))
     reliability.to_csv(file("query_reliability.csv"), index=False)
     if pictures:
-        from corefsample.plots import reliability_figure, save_figure
+        from corefsample.plots import reliability_figure
         from events.plots import query_coverage
 
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
-        figures = {"query_reliability": reliability_figure(curves, title=title)}
+        figures = {"query_reliability": partial(reliability_figure, curves, title=title)}
         if len(coverage):
-            figures["query_coverage"] = query_coverage(coverage, level=max(study.levels))
-        for name, figure in figures.items():
-            for ending in ("png", "svg"):
-                save_figure(figure, file(f"{name}.{ending}"))
+            figures["query_coverage"] = partial(query_coverage, coverage, level=max(study.levels))
+        save_pictures(figures, file)

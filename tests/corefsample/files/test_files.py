@@ -221,7 +221,7 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path, write: Callable[.
     (tmp_path / "data" / "real.txt").write_text("old")
     link = tmp_path / "link.txt"
     link.symlink_to("data/real.txt")
-    with pytest.raises(ParameterError, match="link.txt: output must not exist"):
+    with pytest.raises(ParameterError, match=r"link\.txt: output must not exist"):
         write(link, "new")
     write(link, "new", overwrite=True)
     assert link.is_symlink()
@@ -237,7 +237,7 @@ def test_the_file_of_a_dangling_link_is_made(tmp_path: Path, write: Callable[...
     assert (tmp_path / "missing.txt").read_text() == "new"
     link = tmp_path / "other.txt"
     link.symlink_to(tmp_path / "folder" / "missing.txt")
-    with pytest.raises(OutputError, match="other.txt: output must be writable, got: No such file"):
+    with pytest.raises(OutputError, match=r"other\.txt: output must be writable, got: No such file"):
         write(link, "new")
 
 
