@@ -26,4 +26,8 @@ from ._paths import total_size as total_size
 from ._reading import FileSeries as FileSeries
 from ._reading import LineReader as LineReader
 from ._reading import ReadProgress as ReadProgress
+from ._reading import limited_lines as limited_lines
+from ._reading import line_limit as line_limit
+from ._reading import max_line_bytes as max_line_bytes
 from ._reading import open_bytes as open_bytes
+from ._reading import too_long as too_long

@@ -10,6 +10,7 @@ from events.cli._options import (
     INSIDE_0_1,
     Command,
     json_option,
+    max_line_option,
     on_error_option,
     overwrite_option,
     scheme_option,
@@ -50,6 +51,7 @@ folder_option = click.option(
 )
 @unannotated_option
 @seed_option("Same seed, same intervals.")
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option
@@ -125,6 +127,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 @scheme_option
 @unannotated_option
 @seed_option("Same seed, same folds and samples.")
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option
@@ -212,6 +215,7 @@ def _print_queries(report: QueryReport) -> None:
 @click.option("--shrink", is_flag=True, help="Shrink the fit towards no change, according to its uncertainty.")
 @scheme_option
 @seed_option("Same seed, same fit.")
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option

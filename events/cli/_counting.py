@@ -12,6 +12,7 @@ from events.cli._options import (
     INSIDE_0_1,
     Command,
     json_option,
+    max_line_option,
     on_error_option,
     overwrite_option,
     scheme_option,
@@ -62,6 +63,7 @@ __all__ = ["demo", "events", "report"]
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
 @click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG.")
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option

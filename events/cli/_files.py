@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from corefsample.errors import InputError
-from events.cli._failures import BAD_INPUT
+from events.cli._failures import BAD_INPUT, Failure
 from events.cli._options import (
     Command,
     entity_fields_option,
     json_option,
+    max_line_option,
     on_error_option,
     overwrite_option,
     seed_option,
@@ -46,6 +47,7 @@ __all__ = ["convert", "doctor"]
     help="Reject a document with mentions that brackets cannot represent, or skip those mentions.",
 )
 @entity_fields_option
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option
@@ -80,6 +82,7 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
 @click.command(cls=Command, short_help="Check a file, and say what is in it.")
 @click.argument("files", nargs=-1, required=True)
+@max_line_option
 @json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
     """Check a file and say what is in it: scored mentions, a rule, or a lexicon.
@@ -107,7 +110,7 @@ def doctor(files: tuple[str, ...], as_json: bool) -> None:
         if problem.hint in hints:  # each next step is printed once
             problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
         hints.add(problem.hint)
-        print_error(str(problem))
+        print_error(Failure(problem, click.get_current_context()).message)
     if problems:
         n_hidden = sum(report.n_problems for report in reports) - len(problems)
         if n_hidden:

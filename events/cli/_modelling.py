@@ -12,6 +12,7 @@ from events.cli._options import (
     Command,
     entity_fields_option,
     json_option,
+    max_line_option,
     on_error_option,
     overwrite_option,
     scheme_option,
@@ -103,6 +104,7 @@ BELOW_1 = click.FloatRange(0.0, 1.0, max_open=True)
 )
 @seed_option("Same seed, same model.")
 @click.option("--threads", type=AT_LEAST_1, default=2, help="Threads; more than two are no faster.")
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option
@@ -204,6 +206,7 @@ def _print_training(run: TrainingRun) -> None:
 @click.option("--min-prob", type=BELOW_1, default=1e-4, help="Candidates below this probability are left out.")
 @scheme_option
 @entity_fields_option
+@max_line_option
 @on_error_option
 @overwrite_option
 @json_option

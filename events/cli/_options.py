@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -16,12 +17,15 @@ __all__ = [
     "Program",
     "entity_fields_option",
     "json_option",
+    "max_line_option",
     "on_error_option",
     "overwrite_option",
     "scheme_option",
     "seed_option",
     "unannotated_option",
 ]
+
+_MAX_LINE_MIB = "events.cli.max_line_mib"
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -70,9 +74,22 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with _limited_lines(ctx):
+                return super().invoke(ctx)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
+
+
+def _limited_lines(ctx: click.Context) -> AbstractContextManager[None]:
+    if _MAX_LINE_MIB not in ctx.meta:
+        return nullcontext()
+    from corefsample.files import line_limit
+
+    return line_limit(ctx.meta[_MAX_LINE_MIB])
+
+
+def _keep_line_limit(ctx: click.Context, option: click.Parameter, value: int) -> None:
+    ctx.meta[_MAX_LINE_MIB] = value
 
 
 def seed_option(text: str) -> Decorator:
@@ -92,6 +109,14 @@ scheme_option = click.option(
     "--scheme",
     type=click.Choice(["ud2", "ud1", "clearnlp"]),
     help="Dependency scheme.  [default: determined from the labels of each document]",
+)
+max_line_option = click.option(
+    "--max-line-mib",
+    type=click.IntRange(min=1),
+    default=64,
+    expose_value=False,
+    callback=_keep_line_limit,
+    help="Longest line of a text file in MiB, decompressed.",
 )
 entity_fields_option = click.option(
     "--entity-fields",
