@@ -99,7 +99,7 @@ def _has_mentions(path: str) -> bool | None:
 
         try:
             return "mentions" in pq.read_schema(path).names
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             return None
     try:
         with open_bytes(path, ReadProgress()) as stream:
@@ -156,7 +156,7 @@ def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
 class DocumentInputs:
     """The documents of several files, one after another, and the rejected ones; iterate once.
 
-    doc_ids must be unique over all files; 16 bytes per id are kept.
+    doc_ids must be unique over all files; about 20 bytes per id are kept.
 
     Parameters
     ----------

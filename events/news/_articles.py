@@ -17,7 +17,7 @@ __all__ = ["Article", "ArticleStream", "read_articles"]
 class ArticleStream:
     """The articles of several files, one after another, in their order.
 
-    Memory stays constant however many articles there are, except for 16 bytes for each doc_id.
+    Memory stays constant however many articles there are, except for about 20 bytes for each doc_id.
 
     Parameters
     ----------

@@ -264,6 +264,6 @@ def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iter
                     number += 1
                     yield columns.record(path, number, f"row {number}", row, _json_writer(row))
                 progress.bytes_read = size * number // total
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"file must be Parquet, got: {reason}", place=path) from None

@@ -6,10 +6,12 @@ import gzip
 import os
 import shutil
 import stat
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from corefsample import InputError, OutputError, ParameterError
@@ -285,3 +287,29 @@ def test_only_leftovers_without_a_running_owner_are_removed(tmp_path: Path, capl
         assert os.path.exists(first)
     assert os.listdir(tmp_path) == [other.name]
     assert caplog.messages == [f"removed {left}, which a killed run left"]
+
+
+def test_identifiers_are_new_once_also_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corefsample.files._ids._MIN_RECENT", 7)
+    # Digests that share their first half, as no two in nature do, and some that repeat.
+    monkeypatch.setattr(
+        "corefsample.files._ids.id_digest", lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode()
+    )
+    ids, seen = SeenIds(), set()
+    for number in np.random.default_rng(0).integers(0, 2000, 5000).tolist():
+        assert ids.add(str(number)) == (number not in seen)
+        seen.add(number)
+
+
+def test_an_identifier_needs_few_bytes_of_memory() -> None:
+    n = 200_000
+    tracemalloc.start()
+    try:
+        ids = SeenIds()
+        assert all(ids.add(f"document {number}") for number in range(n))
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    # 16 bytes each, and up to 16,384 of them in a set of 64 bytes a digest and 2 MiB of slots; a set of all: 120.
+    assert kept < 16 * n + 16_384 * 64 + 2.1 * 2**20 < 40 * n
+    assert not any(ids.add(f"document {number}") for number in range(0, n, 1000))
