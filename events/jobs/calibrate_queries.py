@@ -89,7 +89,7 @@ class QueryReportOptions:
         for objective in self.objectives:
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_folds", self.n_folds, 2)
-        _checks.whole("n_samples", self.n_samples, 2)
+        _checks.n_samples(self.n_samples, 2)
         _checks.whole("n_boot", self.n_boot, 0)
         _checks.seed(self.seed)
         _checks.choice("role", self.role, ROLES)

@@ -81,7 +81,7 @@ class RecalibrateOptions:
         _checks.choice("objective", self.objective, OBJECTIVES)
         _checks.whole("n_folds", self.n_folds, 2)
         _checks.seed(self.seed)
-        _checks.whole("n_samples", self.n_samples, 2)
+        _checks.n_samples(self.n_samples, 2)
         _checks.whole("n_boot", self.n_boot, 2)
         _checks.choice("role", self.role, ROLES)
         if self.scheme is not None:
