@@ -30,7 +30,7 @@ class SeenIds:
         self._recent: set[bytes] = set()
         self._first = np.zeros(0, np.uint64)
         self._second = np.zeros(0, np.uint64)
-        self._firsts = memoryview(self._first)
+        self._firsts = self._first.data
 
     def add(self, identifier: str) -> bool:
         """Add an identifier; return whether it is new."""
@@ -59,5 +59,5 @@ class SeenIds:
         places = self._first.searchsorted(halves[:, 0])
         self._first = np.insert(self._first, places, halves[:, 0])
         self._second = np.insert(self._second, places, halves[:, 1])
-        self._firsts = memoryview(self._first)
+        self._firsts = self._first.data
         self._recent = set()

@@ -74,7 +74,7 @@ def infinite(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def missing(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(country=[None, *frame["country"][1:]])
+    return frame.assign(country=pd.Series([None, *frame["country"][1:]], frame.index, object))
 
 
 def text(frame: pd.DataFrame) -> pd.DataFrame:
