@@ -13,6 +13,7 @@ import numpy.typing as npt
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 
+MAX_SAMPLES = 10**8  # the error of a share is then at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
 _SHOWN = 60
 
@@ -67,6 +68,13 @@ def whole(name: str, value: object, at_least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
         raise ParameterError(f"must be a whole number of at least {at_least}, got {value!r}", parameter=name)
     return int(value)
+
+
+def n_samples(value: object, at_least: int, name: str = "n_samples") -> int:
+    """Return a number of samples as an int, or raise."""
+    number = whole(name, value, at_least)
+    at_most(name, number, MAX_SAMPLES)
+    return number
 
 
 def at_most(name: str, value: int, limit: int) -> None:

@@ -134,7 +134,7 @@ def sample_clusterings(
     array([[0, 0, 2],
            [0, 0, 2]], dtype=int32)
     """
-    n_samples = _checks.whole("n_samples", n_samples, 1)
+    n_samples = _checks.n_samples(n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
     require_distribution(antecedents)

@@ -1,8 +1,7 @@
-from ._atomic import PARTIAL_PREFIX as PARTIAL_PREFIX
+from ._atomic import link_target as link_target
 from ._atomic import new_file as new_file
 from ._atomic import new_text_file as new_text_file
 from ._atomic import open_output as open_output
-from ._atomic import partial_name as partial_name
 from ._atomic import require_free as require_free
 from ._atomic import require_writable as require_writable
 from ._atomic import unwritable as unwritable
@@ -11,6 +10,12 @@ from ._atomic import write_json as write_json
 from ._digests import SeenIds as SeenIds
 from ._digests import id_digest as id_digest
 from ._digests import sha256 as sha256
+from ._locks import LOCK_NAME as LOCK_NAME
+from ._locks import lock_folder as lock_folder
+from ._partials import PARTIAL_PREFIX as PARTIAL_PREFIX
+from ._partials import leftovers as leftovers
+from ._partials import new_partial as new_partial
+from ._partials import remove_leftovers as remove_leftovers
 from ._paths import PathLike as PathLike
 from ._paths import input_paths as input_paths
 from ._paths import path_list as path_list
@@ -21,4 +26,8 @@ from ._paths import total_size as total_size
 from ._reading import FileSeries as FileSeries
 from ._reading import LineReader as LineReader
 from ._reading import ReadProgress as ReadProgress
+from ._reading import limited_lines as limited_lines
+from ._reading import line_limit as line_limit
+from ._reading import max_line_bytes as max_line_bytes
 from ._reading import open_bytes as open_bytes
+from ._reading import too_long as too_long

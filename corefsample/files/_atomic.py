@@ -6,20 +6,20 @@ import errno
 import gzip
 import json
 import os
-import secrets
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from corefsample.errors import OutputError, ParameterError, ParameterHint
+from corefsample.files._partials import PARTIAL_PREFIX, new_partial
 from corefsample.files._paths import PathLike
 
-PARTIAL_PREFIX = ".partial-"
 
-
-def partial_name(path: str, suffix: str = "") -> str:
-    """Name for an incomplete file beside `path`."""
-    return os.path.join(os.path.dirname(path), f"{PARTIAL_PREFIX}{secrets.token_hex(8)}{suffix}")
+def link_target(path: PathLike) -> str:
+    """The file that a symbolic link leads to, which need not exist; any other path is returned as it is."""
+    name = os.fspath(path)
+    return os.path.realpath(name) if os.path.islink(name) else name
 
 
 def unwritable(path: PathLike, error: OSError) -> OutputError:
@@ -34,17 +34,24 @@ def unwritable(path: PathLike, error: OSError) -> OutputError:
 
 
 def require_free(path: PathLike, *, overwrite: bool) -> None:
-    """Raise, before the work, if an output exists.
+    """Raise, before the work, if an output exists. Of a symbolic link, the file counts to which it leads.
 
     Raises
     ------
     ParameterError
-        If it is a folder, or a file and `overwrite` is false.
+        If it is a folder or a special file, such as a pipe, or a file and `overwrite` is false.
     """
-    place = os.fspath(path)
-    if os.path.isdir(path):
+    place, target = os.fspath(path), link_target(path)
+    try:
+        mode = os.lstat(target).st_mode
+    except OSError:  # writing says what is wrong
+        return
+    if stat.S_ISDIR(mode):
         raise ParameterError("output must be a file, got a folder", place=place)
-    if os.path.exists(path) and not overwrite:
+    if not stat.S_ISREG(mode):
+        found = "a symbolic link to itself" if stat.S_ISLNK(mode) else "a special file"
+        raise ParameterError(f"output must be a regular file, got {found}", place=place)
+    if not overwrite:
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError("output must not exist, got a file", place=place, hint=hint)
 
@@ -57,7 +64,8 @@ def require_writable(path: PathLike) -> None:
     OutputError
         With the system's reason.
     """
-    folder = os.path.dirname(os.fspath(path)) or os.curdir
+    target = link_target(path)
+    folder = os.path.dirname(target) or os.curdir
     number = 0
     if not os.path.isdir(folder):
         number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
@@ -70,6 +78,9 @@ def require_writable(path: PathLike) -> None:
 @contextmanager
 def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[str]:
     """Make a file under a temporary name beside `path`, and rename it if the context ends without an error.
+
+    A symbolic link stays, and the file to which it leads is made or replaced. What killed runs left in the folder is
+    removed.
 
     Parameters
     ----------
@@ -89,26 +100,27 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     Raises
     ------
     ParameterError
-        If the file exists and `overwrite` is false.
+        If the file exists and `overwrite` is false, or it is no regular file.
     OutputError
         If it cannot be written.
     """
-    name = os.fspath(path)
+    name, target = os.fspath(path), link_target(path)
     require_free(name, overwrite=overwrite)
-    partial = partial_name(name, suffix)
     try:
-        open(partial, "xb").close()
-        yield partial
-        if os.path.exists(partial):
-            os.replace(partial, name)
+        with new_partial(target, suffix) as partial:
+            yield partial
+            if os.path.exists(partial):
+                os.replace(partial, target)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
-        if isinstance(error, (OutputError, BrokenPipeError)) or error.filename not in (None, partial, name):
+        is_own = error.filename in (None, name, target) or _is_partial(error.filename)
+        if isinstance(error, (OutputError, BrokenPipeError)) or not is_own:
             raise
         raise unwritable(name, error) from None
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
+
+
+def _is_partial(path: str | bytes) -> bool:
+    return os.path.basename(os.fsdecode(path)).startswith(PARTIAL_PREFIX)
 
 
 @contextmanager

@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
-from corefsample.errors import InputError
+from corefsample import _checks
+from corefsample.errors import InputError, ParameterHint
 from corefsample.files._paths import total_size
+
+DEFAULT_LINE_MIB = 64
+_MIB = 2**20
+_START = 1000  # bytes that are kept of a line over the limit
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -110,6 +115,57 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
 
+_line_bytes = DEFAULT_LINE_MIB * _MIB  # of the process, as the limit of the csv module is
+
+
+@contextmanager
+def line_limit(max_line_mib: int) -> Iterator[None]:
+    """Change, within the context, the limit for the length of a line in every reader of this process.
+
+    A line is read as a whole, and its content may need twenty times its length: the limit, 64 MiB by default, keeps a
+    small compressed file from filling the memory. A field of CSV has the same limit.
+
+    Parameters
+    ----------
+    max_line_mib
+        Longest line in MiB, decompressed, at least 1.
+    """
+    global _line_bytes
+    before = _line_bytes
+    _line_bytes = _checks.whole("max_line_mib", max_line_mib, 1) * _MIB
+    try:
+        yield
+    finally:
+        _line_bytes = before
+
+
+def max_line_bytes() -> int:
+    """Bytes of the longest line that readers accept; see `line_limit`."""
+    return _line_bytes
+
+
+def too_long(what: str = "a line") -> tuple[str, ParameterHint]:
+    """Message and hint of the error of a line over the limit."""
+    limit = f"{_line_bytes // _MIB:,} MiB" if _line_bytes >= _MIB else f"{_line_bytes} bytes"
+    return f"{what} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
+
+
+def limited_lines(stream: Any) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield number, bytes and completeness of each line of a file, without a byte order mark, in bounded memory.
+
+    Of a line over the limit only the start is yielded.
+    """
+    number, limit = 0, _line_bytes
+    while line := stream.readline(limit + 1):
+        number += 1
+        is_complete = len(line) <= limit or line.endswith(b"\n")
+        if not is_complete:
+            line = line[:_START]
+            while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
+                pass
+        yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
+
+
 class LineReader(ReadProgress):
     """The lines of one UTF-8 file, numbered from 1, without their ends.
 
@@ -128,8 +184,8 @@ class LineReader(ReadProgress):
         super().__init__()
         self.path = path
 
-    def byte_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield number and bytes of each line, its end included, without a byte order mark.
+    def byte_lines(self) -> Iterator[tuple[int, bytes, bool]]:
+        """Yield number, bytes and completeness of each line, as `limited_lines` does.
 
         Raises
         ------
@@ -140,15 +196,18 @@ class LineReader(ReadProgress):
         try:
             with open_bytes(self.path, self) as stream:
                 number = 0
-                for number, line in enumerate(stream, start=1):
-                    yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+                for number, line, is_complete in limited_lines(stream):
+                    yield number, line, is_complete
         except InputError as error:
             if number < 0:
                 raise
             raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
-        for number, line in self.byte_lines():
+        for number, line, is_complete in self.byte_lines():
+            if not is_complete:
+                message, hint = too_long()
+                raise InputError(message, place=f"{self.path}: line {number}", hint=hint)
             try:
                 yield number, line.decode().rstrip("\r\n")
             except UnicodeDecodeError as error:

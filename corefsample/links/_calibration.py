@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,10 +196,11 @@ def calibrate_links(
     _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
-    groups = [
-        _calibrated(partition, name, table.block_bins(bin_size=bin_size), norm, level, n_resamples, seed)
-        for partition, name, table in _partitions(tables)
-    ]
+    groups, partitions = [], list(_partitions(tables))
+    for number, (partition, name, table) in enumerate(partitions, start=1):
+        blocks = table.block_bins(bin_size=bin_size)
+        groups.append(_calibrated(partition, name, blocks, norm, level, n_resamples, seed))
+        log.info("measured the calibration of %s, group %d of %d", name, number, len(partitions))
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
 

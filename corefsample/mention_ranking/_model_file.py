@@ -16,6 +16,7 @@ import io
 import json
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from typing import Any, NoReturn
@@ -36,6 +37,10 @@ _LISTS = ("pronoun", "phrase", "new")
 _STEPS = 127
 _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
+
+
+# NumPy reads the header of an array as Python source.
+_HEADER_ERRORS = (ValueError, RecursionError, tokenize.TokenError, SyntaxError, TypeError, MemoryError)
 
 
 def on_grid(weights: Floats32) -> tuple[Ints8, float]:
@@ -196,7 +201,7 @@ def _array(content: bytes, dtype: np.dtype[Any], field: str) -> np.ndarray:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("another version of the .npy format")
         shape, _, found = np.lib.format.read_array_header_1_0(stream)
-    except (ValueError, RecursionError) as error:
+    except _HEADER_ERRORS as error:
         raise InputError(f"{field} must be an .npy file, got: {' '.join(str(error).split())}") from None
     if found != dtype or len(shape) != 1:
         raise InputError(f"{field} must be {dtype} in one dimension, got {len(shape)} of {found}")

@@ -60,6 +60,6 @@ class Settings:
             _checks.choice("scheme", self.scheme, tuple(SCHEMES))
         _checks.probability("min_prob", self.min_prob, below_one=True)
         Recalibration(self.temperature, self.new_bias)
-        _checks.whole("n_samples", self.n_samples, 1)
+        _checks.n_samples(self.n_samples, 1)
         _checks.seed(self.seed)
         _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from corefsample.errors import InputError
-from events.cli._failures import BAD_INPUT
-from events.cli._options import Command, entity_fields_option, json_option, output_options, seed_option
+from events.cli._failures import BAD_INPUT, Failure
+from events.cli._options import Command, entity_fields_option, json_option, max_line_option, output_options, seed_option
 from events.cli._screen import counted, mention_counts, print_error, print_json, print_pairs, progress
 
 
@@ -69,6 +69,7 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
 @click.command(cls=Command, short_help="Check a file, and describe its content.")
 @click.argument("files", nargs=-1, required=True)
+@max_line_option
 @json_option
 def doctor(files: tuple[str, ...], as_json: bool) -> None:
     """Check a file of scored mentions, a rule, or a lexicon, and describe its content.
@@ -96,7 +97,7 @@ def doctor(files: tuple[str, ...], as_json: bool) -> None:
         if problem.hint in hints:  # each next step is printed once
             problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
         hints.add(problem.hint)
-        print_error(str(problem))
+        print_error(Failure(problem, click.get_current_context()).message)
     if problems:
         n_hidden = sum(report.n_problems for report in reports) - len(problems)
         if n_hidden:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -24,6 +25,8 @@ __all__ = [
     "seed_option",
     "unannotated_option",
 ]
+
+_MAX_LINE_MIB = "events.cli.max_line_mib"
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -72,9 +75,22 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with _limited_lines(ctx):
+                return super().invoke(ctx)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
+
+
+def _limited_lines(ctx: click.Context) -> AbstractContextManager[None]:
+    if _MAX_LINE_MIB not in ctx.meta:
+        return nullcontext()
+    from corefsample.files import line_limit
+
+    return line_limit(ctx.meta[_MAX_LINE_MIB])
+
+
+def _keep_line_limit(ctx: click.Context, option: click.Parameter, value: int) -> None:
+    ctx.meta[_MAX_LINE_MIB] = value
 
 
 def seed_option(text: str) -> Decorator:
@@ -93,8 +109,8 @@ _on_error_option = click.option(
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--on-error, --overwrite and --json, which all commands that read documents have."""
-    return _on_error_option(overwrite_option(json_option(command)))
+    """--on-error, --max-line-mib, --overwrite and --json, which all commands that read documents have."""
+    return _on_error_option(max_line_option(overwrite_option(json_option(command))))
 
 
 def print_result(result: Any, as_json: bool, print_words: Callable[[Any], None]) -> None:
@@ -109,6 +125,14 @@ scheme_option = click.option(
     "--scheme",
     type=click.Choice(["ud2", "ud1", "clearnlp"]),
     help="Dependency scheme.  [default: determined from the labels of each document]",
+)
+max_line_option = click.option(
+    "--max-line-mib",
+    type=click.IntRange(min=1),
+    default=64,
+    expose_value=False,
+    callback=_keep_line_limit,
+    help="Longest line of a text file in MiB, decompressed.",
 )
 entity_fields_option = click.option(
     "--entity-fields",

@@ -212,7 +212,7 @@ def evaluate_predicate(
     """
     if document.date is None:
         raise ParameterError("date is required for events", place=f"doc_id {document.doc_id!r}")
-    _checks.whole("n_samples", n_samples, 1)
+    _checks.n_samples(n_samples, 1)
     samples = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
     by_sample = _answers(predicate, document, samples.labels)
     by_best = _answers(predicate, document, map_clustering(document.antecedents)[None, :])

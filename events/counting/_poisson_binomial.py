@@ -49,12 +49,19 @@ def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int
         In (0, 1).
     """
     pmf, level = _checked(pmf, level)
-    cumulative = np.cumsum(pmf)
     tail = (1.0 - level) / 2.0
-    lower = np.searchsorted(cumulative, tail - _ROUNDING)
-    upper = np.searchsorted(cumulative, 1.0 - tail - _ROUNDING)
+    # Each end from its own side, because the sum of a small tail is more exact than its difference from 1.
+    below, above = np.cumsum(pmf), np.cumsum(pmf[::-1])
+    lower = int(np.searchsorted(below, tail - _rounding(tail)))
+    n_above = int(np.searchsorted(above, tail + _rounding(tail), side="right"))
     last = pmf.shape[0] - 1
-    return int(min(lower, last)), int(min(upper, last))
+    lower = min(lower, last)
+    return lower, max(last - n_above, lower)
+
+
+def _rounding(tail: float) -> float:
+    """Distance within which a sum has reached a tail's probability, far smaller than the tail."""
+    return min(_ROUNDING, 1e-6 * tail)
 
 
 def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
@@ -72,7 +79,7 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     pmf, level = _checked(pmf, level)
     below = np.concatenate(([0.0], np.cumsum(pmf)))
     # For each lower end the smallest upper end: below[upper + 1] - below[lower] >= level.
-    uppers = np.searchsorted(below, below[:-1] + level - _ROUNDING) - 1
+    uppers = np.searchsorted(below, below[:-1] + level - _rounding(1.0 - level)) - 1
     lowers = np.flatnonzero(uppers < pmf.shape[0])
     if not lowers.size:  # the total is below the level by rounding
         return 0, pmf.shape[0] - 1

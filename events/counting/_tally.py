@@ -74,7 +74,7 @@ class CountTally:
     """
 
     def __init__(self, n_samples: int) -> None:
-        self.n_samples = _checks.whole("n_samples", n_samples, 1)
+        self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: dict[int, int] = {}  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
         self._cells: dict[tuple[EventKey, int], Cell] = {}

@@ -98,7 +98,7 @@ def _has_mentions(path: str) -> bool | None:
 
         try:
             return "mentions" in pq.read_schema(path).names
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             return None
     try:
         with open_bytes(path, ReadProgress()) as stream:
@@ -162,7 +162,7 @@ def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
 class DocumentInputs:
     """The documents of several files, one after another, and the rejected ones; iterate once.
 
-    doc_ids must be unique over all files; 16 bytes per id are kept.
+    doc_ids must be unique over all files; about 20 bytes per id are kept.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         _checks.whole("n_folds", self.n_folds, 2)
-        _checks.whole("n_samples", self.n_samples, 2)
+        _checks.n_samples(self.n_samples, 2)
         _checks.seed(self.seed)
         _checks.choice("role", self.role, ROLES)
         if self.scheme is not None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from corefsample.documents import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files import PARTIAL_PREFIX, PathLike, partial_name, unwritable
+from corefsample.files import PARTIAL_PREFIX, PathLike, leftovers, new_partial, remove_leftovers, unwritable
 from corefsample.formats import QuarantineFile
 
 __all__ = ["OutputFolder"]
@@ -53,6 +52,7 @@ class OutputFolder:
         self._overwrite = overwrite
         self._require_free()
         self._partial: Path | None = None
+        self._held = ExitStack()  # of the incomplete folder
         self._made: list[Path] = []
         self._quarantine: QuarantineFile | None = None
         self.n_set_aside = 0
@@ -64,12 +64,21 @@ class OutputFolder:
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
         names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
-        if names and not (names <= self.FILES and self._is_record(self.path / self.RECORD)):
+        if names and not (names <= self.FILES and self._is_run(names)):
             rule = "must be a new or empty folder or an earlier run's"
             raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
         if names and not self._overwrite:
             hint = ParameterHint("overwrite", "replaces it")
             raise ParameterError(f"must be a new or empty folder, got {self._given}", parameter="out", hint=hint)
+
+    def _is_run(self, names: set[str]) -> bool:
+        """Whether a folder holds a run: complete, or one that was killed while its files were moved there.
+
+        The record is moved last, so that it is then still in the incomplete folder.
+        """
+        if self.RECORD in names:
+            return self._is_record(self.path / self.RECORD)
+        return any(self._is_record(Path(partial, self.RECORD)) for partial in leftovers(str(self.path)))
 
     @staticmethod
     def _is_record(path: Path) -> bool:
@@ -83,16 +92,20 @@ class OutputFolder:
         self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            # Inside an existing folder or beside a new one, so that files move within one file system.
-            place = self.path if self.path.exists() else parent
-            partial = Path(partial_name(str(place / self.RECORD)))
-            partial.mkdir()
-            self._partial = partial
+            self._begin_partial()
             self._open()
         except OSError as error:
             self._clear()
             raise unwritable(self._given, error) from None
         return self
+
+    def _begin_partial(self) -> None:
+        """Make the incomplete folder; what killed runs left is removed, unless it shows that the folder is ours."""
+        exists = self.path.exists()
+        interrupted = exists and not (self.path / self.RECORD).exists()
+        # Inside an existing folder or beside a new one, so that files move within one file system.
+        place = str(self.path / self.RECORD if exists else self.path)
+        self._partial = Path(self._held.enter_context(new_partial(place, is_folder=True, tidy=not interrupted)))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
@@ -117,6 +130,7 @@ class OutputFolder:
             (self.path / name).unlink(missing_ok=True)
         for entry in sorted(self.file(".").iterdir(), key=lambda entry: entry.name == self.RECORD):
             os.replace(entry, self.path / entry.name)
+        remove_leftovers(str(self.path))
 
     def _open(self) -> None:
         """Open the files that are written in parts."""
@@ -133,8 +147,7 @@ class OutputFolder:
     def _clear(self) -> None:
         """Close open files, and remove the folders that a failed run made."""
         self._abandon()
-        if self._partial is not None:
-            shutil.rmtree(self._partial, ignore_errors=True)
+        self._held.close()
         for folder in self._made:
             with suppress(OSError):
                 folder.rmdir()

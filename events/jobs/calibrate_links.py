@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from corefsample import _checks
@@ -19,9 +20,9 @@ from corefsample.formats import DocumentStream
 from corefsample.links import UNANNOTATED, LinkCalibration, Unannotated, calibrate_links, link_tables
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
+from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress, streamed
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
-from events.jobs._run_pictures import picture_files, save_pictures
 
 __all__ = ["CalibrateOptions", "CalibrationFolder", "CalibrationRun", "run_calibrate"]
 
@@ -175,8 +176,9 @@ def _write(folder: CalibrationFolder, calibration: LinkCalibration) -> None:
     calibration.curves_frame().to_csv(folder.file("reliability.csv"), index=False)
     overall = calibration.overall
     title = f"Coreference links: {overall.curve.bins.n_pairs:,} pairs of {overall.n_documents:,} documents"
-    pictures = {"reliability": reliability_figure({"all pairs": overall.curve}, title=title)}
+    pictures = {"reliability": partial(reliability_figure, {"all pairs": overall.curve}, title=title)}
     kinds = {group.group: group.curve for group in calibration.groups if group.partition == "kind"}
     if kinds:
-        pictures["reliability_by_kind"] = reliability_figure(kinds, title="Coreference links by kind of mentions")
+        title = "Coreference links by kind of mentions"
+        pictures["reliability_by_kind"] = partial(reliability_figure, kinds, title=title)
     save_pictures(pictures, folder.file)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,9 +18,9 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
+from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, GoldDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
-from events.jobs._run_pictures import picture_files, save_pictures
 from events.queries import N_BINS, OBJECTIVES, QueryStudy, study_queries
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
@@ -203,7 +204,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
         from events.plots import query_coverage
 
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
-        figures = {"query_reliability": reliability_figure(curves, title=title)}
+        figures = {"query_reliability": partial(reliability_figure, curves, title=title)}
         if len(coverage):
-            figures["query_coverage"] = query_coverage(coverage, level=max(study.levels))
+            figures["query_coverage"] = partial(query_coverage, coverage, level=max(study.levels))
         save_pictures(figures, file)

@@ -93,7 +93,7 @@ class EventsOptions:
     on_error: str = "stop"
 
     def __post_init__(self) -> None:
-        _checks.whole("n_samples", self.n_samples, 1)
+        _checks.n_samples(self.n_samples, 1)
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.choice("interval", self.interval, INTERVALS)
         _checks.choice("on_error", self.on_error, ON_ERROR)

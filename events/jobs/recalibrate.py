@@ -16,7 +16,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample.documents import DocumentBatch, ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, path_list, require_suffix, write_json
+from corefsample.files import PathLike, link_target, path_list, require_suffix, write_json
 from corefsample.formats import DocumentStream, quarantine_file, write_documents
 from corefsample.formats.scored import SUFFIXES
 from corefsample.recalibration import (
@@ -252,4 +252,4 @@ class _Recalibrated:
             yield self.recalibration.apply_document(document)
         # The output is about to be replaced, so the record of an earlier output is no longer valid.
         with suppress(FileNotFoundError):
-            os.unlink(self.record)
+            os.unlink(link_target(self.record))

@@ -15,11 +15,9 @@ import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import ReadProgress, open_bytes
+from corefsample.files import ReadProgress, limited_lines, max_line_bytes, open_bytes, too_long
 from events.news._fields import ArticleFault, Record
 
-LINE_LIMIT = 2**26  # bytes of a line of JSON, or characters of one field of CSV
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ROWS = 256  # read from Parquet at a time
 _SEPARATORS = (";", "\t", "|")  # that other programs write instead of commas
 _UTF8_HINT = "save the file as UTF-8"
@@ -117,7 +115,8 @@ def json_records(path: str, columns: Columns, progress: ReadProgress) -> Iterato
         original = _decoder(line)
         try:
             if not is_complete:
-                raise ArticleFault(f"a line must be at most {LINE_LIMIT} bytes, got more")
+                message, hint = too_long()
+                raise ArticleFault(message, hint=hint)
             row = _json_object(line, is_first=line_number == 1)
         except ArticleFault as fault:
             yield Record(place, original, fault=fault)
@@ -128,15 +127,7 @@ def json_records(path: str, columns: Columns, progress: ReadProgress) -> Iterato
 def _lines(path: str, progress: ReadProgress) -> Iterator[tuple[int, bytes, bool]]:
     """Yield number, content and completeness of each line; a line over the limit is truncated."""
     with open_bytes(path, progress) as stream:
-        number = 0
-        while line := stream.readline(LINE_LIMIT + 1):
-            number += 1
-            is_complete = len(line) <= LINE_LIMIT or line.endswith(b"\n")
-            if not is_complete:
-                line = line[:1000]
-                while (rest := stream.readline(LINE_LIMIT)) and not rest.endswith(b"\n"):
-                    pass
-            yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
+        yield from limited_lines(stream)
 
 
 def _decoder(line: bytes) -> Callable[[], str]:
@@ -189,9 +180,10 @@ def _finite(text: str) -> float:
 def csv_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
     """Read comma-separated values with a header; every value is text, "NA" too."""
     # The interpreter's limit is too low for articles; it applies to the whole process, so it is only ever raised.
-    csv.field_size_limit(max(csv.field_size_limit(), LINE_LIMIT))
+    csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
+    lines = _TextLines(path, progress)
     # `strict` raises for a quote that is never closed.
-    rows = _csv_rows(path, csv.reader(_text_lines(path, progress), strict=True))
+    rows = _csv_rows(path, csv.reader(lines, strict=True), lines)
     place, names = next(rows, ("", []))
     if not names:
         raise InputError("a header is missing, the file is empty", place=f"{path}: line 1")
@@ -205,10 +197,11 @@ def csv_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator
             yield columns.record(path, number, place, dict(zip(names, row, strict=True)), original)
 
 
-def _csv_rows(path: str, reader: Any) -> Iterator[tuple[str, list[str]]]:
+def _csv_rows(path: str, reader: Any, lines: _TextLines) -> Iterator[tuple[str, list[str]]]:
     """Yield place and values of each row that is not empty. After a fault of syntax no row can be trusted."""
     while True:
         place = f"line {reader.line_num + 1}"
+        lines.n_bytes = 0
         try:
             row = next(reader, None)
         except csv.Error as error:
@@ -219,15 +212,32 @@ def _csv_rows(path: str, reader: Any) -> Iterator[tuple[str, list[str]]]:
             yield place, row
 
 
-def _text_lines(path: str, progress: ReadProgress) -> Iterator[str]:
-    for number, line, is_complete in _lines(path, progress):
-        place = f"{path}: line {number}"
-        if not is_complete:
-            raise InputError(f"a line must be at most {LINE_LIMIT} bytes, got more", place=place)
-        try:
-            yield line.decode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"text must be UTF-8, got {_bad_byte(error)}", place=place, hint=_UTF8_HINT) from None
+class _TextLines:
+    """The lines of a file of CSV, with a limit for those of one row: quoted fields contain line breaks.
+
+    Attributes
+    ----------
+    n_bytes
+        Bytes since the last row began; the reader of rows sets it to 0.
+    """
+
+    def __init__(self, path: str, progress: ReadProgress) -> None:
+        self.n_bytes = 0
+        self._path = path
+        self._lines = _lines(path, progress)
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line, is_complete in self._lines:
+            place = f"{self._path}: line {number}"
+            self.n_bytes += len(line)
+            if not is_complete or self.n_bytes > max_line_bytes():
+                message, hint = too_long("a row")
+                raise InputError(message, place=place, hint=hint)
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                raise InputError(f"text must be UTF-8, got {_bad_byte(error)}", place=place, hint=_UTF8_HINT) from None
+            yield text
 
 
 def _json_writer(content: Any) -> Callable[[], str]:
@@ -252,6 +262,6 @@ def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iter
                     number += 1
                     yield columns.record(path, number, f"row {number}", row, _json_writer(row))
                 progress.bytes_read = size * number // total
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"file must be Parquet, got: {reason}", place=path) from None

@@ -49,7 +49,7 @@ class QueryScore(DocumentObjective):
     ) -> None:
         self._log = _checks.choice("score", score, ("brier", "log")) == "log"
         self.name = "queries (log score)" if self._log else "queries"
-        self._n_samples = _checks.whole("n_samples", n_samples, 2)
+        self._n_samples = _checks.n_samples(n_samples, 2)
         self._seed = _checks.seed(seed)
         self._options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
         self._matched: dict[str, tuple[ScoredDocument, DocumentQueries]] = {}

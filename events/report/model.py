@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +12,22 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample.errors import InputError
+from corefsample._checks import shown
+from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import PathLike
-from events.counting import Calendar
+from events.counting import COUNT_COLUMNS, EVIDENCE_SCHEMA, Calendar, arrow_schema
 from events.report.texts import DocumentTexts, Places
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 __all__ = ["FinishedRun", "Report", "read_report", "read_run"]
 
 _COUNTS = ("country", "period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best")
 _EVIDENCE = ("doc_id", "date", "period", "country", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
+_DEEPEST = 20  # containers around each other in the record
 _DAY = 86_400_000  # milliseconds
 
 
@@ -96,8 +100,8 @@ def read_run(folder: PathLike) -> FinishedRun:
     run = FinishedRun(
         path,
         _record(path / "run.json"),
-        _table(path / "counts.parquet", _COUNTS),
-        _table(path / "evidence.parquet", _EVIDENCE),
+        _table(path / "counts.parquet", _COUNTS, arrow_schema(COUNT_COLUMNS)),
+        _table(path / "evidence.parquet", _EVIDENCE, EVIDENCE_SCHEMA),
     )
     unknown = set(run.evidence["country"]) - set(run.counts["country"])
     unknown |= set(run.evidence["period"]) - set(run.counts["period"])
@@ -108,35 +112,89 @@ def read_run(folder: PathLike) -> FinishedRun:
 
 
 def _record(path: Path) -> dict[str, Any]:
+    place = str(path)
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"record must be readable JSON, got: {error}", place=str(path)) from None
-    sections = {"arguments": ("period", "n_samples", "level", "interval"), "rule": ("name", "preset")}
-    sections |= {"summary": ("n_documents", "n_sampled", "periods"), "names": ()}
-    for section, keys in sections.items():
+        json.dumps(record, ensure_ascii=False).encode()  # lone surrogates raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"record must be readable JSON, got: {error}", place=place) from None
+    if _depth(record) > _DEEPEST:
+        raise InputError(f"record must be nested at most {_DEEPEST} deep, got more", place=place)
+    for section, keys in _RECORD.items():
         content = record.get(section) if isinstance(record, dict) else None
         if not isinstance(content, dict) or not all(key in content for key in keys):
             missing = f"{section} with {', '.join(keys) or 'countries by code'}"
             rule = "record must be that of this version's events runs"
-            raise InputError(f"{rule}, got no {missing}", place=str(path))
+            raise InputError(f"{rule}, got no {missing}", place=place)
+        for key, is_valid in keys.items():
+            if not is_valid(content[key]):
+                raise InputError(f"{section}.{key} must be as a run writes it, got {shown(content[key])}", place=place)
     return dict(record)
 
 
-def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, float) and 0.0 < value < 1.0
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value))
+
+
+_RECORD: dict[str, dict[str, Callable[[object], bool]]] = {
+    "arguments": {"period": _is_text, "n_samples": _is_count, "level": _is_share, "interval": _is_text},
+    "rule": {"name": _is_text, "preset": _is_text},
+    "summary": {"n_documents": _is_count, "n_sampled": _is_count, "periods": _is_pair},
+    "names": {},
+}
+
+
+def _depth(content: object) -> int:
+    """Number of containers around the innermost value; without recursion."""
+    depth, level = 0, [content]
+    while level:
+        inner = [each for each in level if isinstance(each, (dict, list))]
+        level = [value for each in inner for value in (each.values() if isinstance(each, dict) else each)]
+        depth += bool(inner)
+    return depth
+
+
+def _table(path: Path, columns: tuple[str, ...], schema: pa.Schema) -> pd.DataFrame:
+    """Read columns of a table of the run, in which every number is finite and no value is missing."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    place = str(path)
     try:
         present = pq.read_schema(path).names
         missing = [name for name in columns if name not in present]
         if missing:
             hint = "repeat the run with this version"
-            raise InputError(f"column {missing[0]} is missing", place=str(path), hint=hint)
-        table: pd.DataFrame = pq.read_table(path, columns=list(columns)).to_pandas()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=str(path)) from None
-    return table
+            raise InputError(f"column {missing[0]} is missing", place=place, hint=hint)
+        table = pq.read_table(path, columns=list(columns))
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=place) from None
+    for name in columns:
+        column, wanted = table.column(name), schema.field(name).type
+        is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
+        if column.type != wanted and not is_text:
+            raise InputError(f"column {name} must be {wanted}, got {column.type}", place=place)
+        if column.null_count:
+            raise InputError(f"column {name} must have no missing value, got {column.null_count}", place=place)
+        if pa.types.is_floating(wanted) and not pc.all(pc.is_finite(column)).as_py() and len(column):
+            raise InputError(f"column {name} must be finite, got another number", place=place)
+    # Metadata for pandas would be read from the file, and may be damaged.
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return frame
 
 
 def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
@@ -161,6 +219,16 @@ def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
     run = read_run(folder)
+    try:
+        return _content(run, n_documents)
+    except CorefsampleError as error:
+        raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
+
+
+def _content(run: FinishedRun, n_documents: int) -> Report:
     evidence = run.evidence
     countries = _ordered_countries(run.counts)
     country_codes = {code: c for c, code in enumerate(countries)}

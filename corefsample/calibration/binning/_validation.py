@@ -93,7 +93,7 @@ def generator(seed: int) -> np.random.Generator:
 
 def checked_n_samples(value: object) -> int:
     """Return `n_samples`, or raise."""
-    number = _checks.whole("n_samples", value, 1)
+    number = _checks.n_samples(value, 1)
     _checks.at_most("n_samples", number, MAX_LEVELS)
     return number
 

@@ -32,7 +32,7 @@ class RawDocument(Protocol):
 class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     """Iterator over the annotated documents of several files, in constant memory.
 
-    doc_ids must be unique over all files (16 bytes of memory each).
+    doc_ids must be unique over all files (about 20 bytes of memory each).
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from corefsample.documents import (
     to_json,
 )
 from corefsample.errors import ParameterHint
-from corefsample.files import LineReader, open_output
+from corefsample.files import LineReader, open_output, too_long
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
@@ -70,10 +70,13 @@ class JsonLinesReader(LineReader):
         places: list[int] = []
         rejected: list[Rejected] = []
         n_bytes = 0
-        for number, line in self.byte_lines():
-            if not line.strip():
+        for number, line, is_complete in self.byte_lines():
+            if is_complete and not line.strip():
                 continue
             try:
+                if not is_complete:
+                    message, raised_by = too_long()
+                    raise _FaultError(message, hint=raised_by)
                 rows.append(_decoded(line, is_first=number == 1))
                 places.append(number)
             except _FaultError as error:

@@ -40,9 +40,10 @@ class ParquetReader(ReadProgress):
         self.path = path
         try:
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
-        except (pa.ArrowException, OSError) as error:
+            schema = self._file.schema_arrow
+            names = _names(schema)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
             raise InputError(f"file must be Parquet, got: {_one_line(error)}", place=path) from None
-        schema = self._file.schema_arrow
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
         if version != str(VERSION).encode():
             rule = f"schema metadata: corefsample.version must be {VERSION}"
@@ -54,10 +55,8 @@ class ParquetReader(ReadProgress):
             if name in _REQUIRED and not count:
                 reason, hint = missing_field(name)
                 raise InputError(f"column {reason}, got {', '.join(schema.names)}", place=path, hint=hint)
-        foreign = [name for name in schema.names if name not in SCHEMA.names]
-        if "tokens" in schema.names and pa.types.is_struct(schema.field("tokens").type):
-            own = {field.name for field in SCHEMA.field("tokens").type}
-            foreign += [f"tokens.{field.name}" for field in schema.field("tokens").type if field.name not in own]
+        own = {*SCHEMA.names, *(f"tokens.{field.name}" for field in SCHEMA.field("tokens").type)}
+        foreign = [name for name in names if name not in own]
         if foreign:
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
             raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
@@ -75,7 +74,7 @@ class ParquetReader(ReadProgress):
                 first, row = row + 1, row + table.num_rows
                 self.bytes_read = n_bytes * row // n_rows
                 yield self._canonical(table, first)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             place = f"{self.path}: row {row + 1}"
             raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None
 
@@ -176,6 +175,14 @@ class ParquetWriter:
 def abandon(writer: pq.ParquetWriter) -> None:
     """Keep a writer of an unfinished file from trying, and failing, to finish it when it is deleted."""
     writer.is_open = False
+
+
+def _names(schema: pa.Schema) -> list[str]:
+    """Names of all columns, and of the fields of tokens; a damaged name raises UnicodeDecodeError."""
+    names: list[str] = list(schema.names)
+    if "tokens" in names and names.count("tokens") == 1 and pa.types.is_struct(schema.field("tokens").type):
+        names += [f"tokens.{field.name}" for field in schema.field("tokens").type]
+    return names
 
 
 def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:

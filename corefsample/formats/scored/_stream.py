@@ -20,7 +20,7 @@ Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str |
 class DocumentStream(FileSeries):
     """The valid documents of several files, batch by batch, in order.
 
-    Every document is checked; doc_ids must be unique over all files (16 bytes of memory each).
+    Every document is checked; doc_ids must be unique over all files (about 20 bytes of memory each).
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import TextIO
 
@@ -14,8 +14,9 @@ from corefsample.documents import ON_ERROR, DocumentBatch, Rejected, ScoredDocum
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import (
     PathLike,
+    link_target,
     new_file,
-    partial_name,
+    new_partial,
     require_free,
     require_suffix,
     require_writable,
@@ -137,14 +138,10 @@ def quarantine_file(
     path = f"{os.fspath(beside)}{_QUARANTINE}"
     require_free(path, overwrite=overwrite)
     require_writable(beside)
-    partial = partial_name(path, _QUARANTINE)
-    with closing(QuarantineFile(partial)) as quarantine:
-        try:
-            yield quarantine if on_error == "quarantine" else None
-            _finish(quarantine, path)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(partial)
+    target = link_target(path)
+    with new_partial(target, _QUARANTINE) as partial, closing(QuarantineFile(partial)) as quarantine:
+        yield quarantine if on_error == "quarantine" else None
+        _finish(quarantine, target)
 
 
 def _finish(quarantine: QuarantineFile, path: str) -> None:

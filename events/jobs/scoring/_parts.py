@@ -11,14 +11,14 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corefsample.documents import Rejected
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import PARTIAL_PREFIX, sha256, unwritable, write_json
+from corefsample.files import LOCK_NAME, PARTIAL_PREFIX, lock_folder, remove_leftovers, sha256, unwritable, write_json
 from corefsample.formats import write_documents
 from corefsample.mention_ranking import ScoringTally
 from events.jobs.scoring._workers import Scored
@@ -107,33 +107,46 @@ def open_parts(out: str, manifest: Mapping[str, Any], *, resume: bool, overwrite
     """
     folder = Path(out + PARTS_SUFFIX)
     manifest = json.loads(json.dumps(manifest))  # as it is read back
-    try:
-        finished = _earlier_parts(folder, manifest, resume=resume, overwrite=overwrite) if folder.exists() else {}
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    write_json(folder / _MANIFEST, manifest, indent=None)
-    parts = Parts(folder, finished)
-    keep = True
-    try:
-        yield parts
-        keep = False
-    finally:
-        if keep and parts.paths():
-            for leftover in folder.glob(f"{PARTIAL_PREFIX}*"):
-                leftover.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as held:
+        try:
+            if folder.exists():
+                _require_ours(folder)
+            folder.mkdir(exist_ok=True)
+            held.enter_context(lock_folder(folder))
+            finished = _earlier_parts(folder, manifest, resume=resume, overwrite=overwrite)
+        except OSError as error:
+            raise unwritable(folder, error) from None
+        write_json(folder / _MANIFEST, manifest, indent=None)
+        parts = Parts(folder, finished)
+        keep = True
+        try:
+            yield parts
+            keep = False
+        finally:
+            if keep and parts.paths():
+                remove_leftovers(str(folder))
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _require_ours(folder: Path) -> None:
+    """Raise if a folder is neither of an earlier run nor empty."""
+    earlier = _read_json(folder / _MANIFEST)
+    is_ours = isinstance(earlier, dict) and "corefsample" in earlier
+    if not is_ours and (not folder.is_dir() or any(map(_is_foreign, folder.iterdir()))):
+        raise ParameterError("folder must be of an earlier run or not exist, got something else", place=str(folder))
+
+
+def _is_foreign(path: Path) -> bool:
+    return path.name != LOCK_NAME and not path.name.startswith(PARTIAL_PREFIX)
 
 
 def _earlier_parts(
     folder: Path, manifest: Mapping[str, Any], *, resume: bool, overwrite: bool
 ) -> dict[int, FinishedPart]:
-    """Return the finished parts of an earlier run, or remove its folder."""
+    """Return the finished parts of an earlier run, or remove its files."""
     earlier = _read_json(folder / _MANIFEST)
-    is_ours = isinstance(earlier, dict) and "corefsample" in earlier
-    if not is_ours and (not folder.is_dir() or any(folder.iterdir())):
-        raise ParameterError("folder must be of an earlier run or not exist, got something else", place=str(folder))
+    is_ours = isinstance(earlier, dict)
     n_parts = len(list(folder.glob("part-*.json")))
     if resume and is_ours:
         _require_same(folder, manifest, earlier)
@@ -143,7 +156,8 @@ def _earlier_parts(
         hint = ParameterHint("resume", "continues from them")
         rule = "parts of an interrupted run must be resumed or overwritten"
         raise ParameterError(f"{rule}, got {n_parts} of them", place=str(folder), hint=hint)
-    shutil.rmtree(folder)
+    for path in filter(_is_foreign, folder.iterdir()):
+        path.unlink()
     return {}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, require_suffix, write_json
+from corefsample.files import PathLike, link_target, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
@@ -136,7 +136,7 @@ def run_score(
         with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
             result = score_corpus(documents, scorer, parts, jobs=jobs, on_rejected=on_rejected, on_progress=on_progress)
             with suppress(FileNotFoundError):  # the record of an earlier run, whose output is about to be replaced
-                os.unlink(record)
+                os.unlink(link_target(record))
             convert([*parts.paths()], path, overwrite=overwrite)
         run = ScoringRun(
             out=path,

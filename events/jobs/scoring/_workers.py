@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -12,6 +11,7 @@ from itertools import chain, islice
 from multiprocessing import get_context
 from typing import Any
 
+from corefsample._processes import begin_worker
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
 from corefsample.errors import CorefsampleError, ParameterError, ParameterHint
@@ -170,8 +170,8 @@ _scorers: list[Scorer] = []  # the single scorer of a worker process
 
 
 def _begin(options: ScoreOptions) -> None:
-    """Prepare a worker process, which ignores interrupts: the main process handles them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Prepare a worker process."""
+    begin_worker()
     _scorers.append(Scorer(options))
 
 

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
+import stat
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from corefsample import InputError, OutputError, ParameterError
 from corefsample.files import (
+    LOCK_NAME,
     FileSeries,
     LineReader,
     SeenIds,
     input_paths,
+    lock_folder,
     new_file,
+    new_partial,
     new_text_file,
+    remove_leftovers,
     require_writable,
     suffix_hint,
     suffix_of,
+    write_bytes,
     write_json,
 )
 
@@ -193,3 +203,113 @@ def test_text_that_utf8_cannot_encode_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="text must be valid UTF-8"), text as write:
         write("\ud800")
     assert os.listdir(tmp_path) == []
+
+
+# --- links, special files, locks, leftovers ----------------------------------------------------------------
+
+
+@pytest.fixture
+def write() -> Callable[..., None]:
+    """Writes a file, as every command does."""
+
+    def written(path: Path, content: str, *, overwrite: bool = False) -> None:
+        write_bytes(path, content.encode(), overwrite=overwrite)
+
+    return written
+
+
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path, write: Callable[..., None]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "real.txt").write_text("old")
+    link = tmp_path / "link.txt"
+    link.symlink_to("data/real.txt")
+    with pytest.raises(ParameterError, match=r"link\.txt: output must not exist"):
+        write(link, "new")
+    write(link, "new", overwrite=True)
+    assert link.is_symlink()
+    assert (tmp_path / "data" / "real.txt").read_text() == "new"
+    assert os.listdir(tmp_path / "data") == ["real.txt"]
+
+
+def test_the_file_of_a_dangling_link_is_made(tmp_path: Path, write: Callable[..., None]) -> None:
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "missing.txt")
+    write(link, "new")
+    assert link.is_symlink()
+    assert (tmp_path / "missing.txt").read_text() == "new"
+    link = tmp_path / "other.txt"
+    link.symlink_to(tmp_path / "folder" / "missing.txt")
+    with pytest.raises(OutputError, match=r"other\.txt: output must be writable, got: No such file"):
+        write(link, "new")
+
+
+def test_special_files_and_links_to_themselves_are_no_outputs(tmp_path: Path, write: Callable[..., None]) -> None:
+    pipe, loop, link = tmp_path / "pipe", tmp_path / "loop", tmp_path / "link"
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    link.symlink_to(pipe)
+    for path, found in ((pipe, "a special file"), (link, "a special file"), (loop, "a symbolic link to itself")):
+        for overwrite in (False, True):
+            with pytest.raises(ParameterError, match=f"output must be a regular file, got {found}"):
+                write(path, "new", overwrite=overwrite)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+def test_a_folder_is_locked_once(tmp_path: Path) -> None:
+    message = rf"{tmp_path}: folder must not be in use by another run, got process {os.getpid()} on "
+    with lock_folder(tmp_path):
+        with pytest.raises(ParameterError, match=message), lock_folder(tmp_path):
+            pass
+        assert os.listdir(tmp_path) == [LOCK_NAME]
+    assert os.listdir(tmp_path) == []
+    with lock_folder(tmp_path):
+        pass
+
+
+def test_the_lock_of_a_folder_that_is_removed_and_made_again_is_free(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    with lock_folder(folder):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        with lock_folder(folder):
+            assert os.listdir(folder) == [LOCK_NAME]
+
+
+def test_only_leftovers_without_a_running_owner_are_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    left = tmp_path / ".partial-0123456789abcdef.parquet"
+    left.touch()
+    other = tmp_path / ".partial-rsync"
+    other.touch()
+    with new_partial(str(tmp_path / "a")) as first, new_partial(str(tmp_path / "b"), is_folder=True) as second:
+        assert sorted(os.listdir(tmp_path)) == sorted([other.name, *map(os.path.basename, (first, second))])
+        remove_leftovers(str(tmp_path))
+        assert os.path.exists(first)
+    assert os.listdir(tmp_path) == [other.name]
+    assert caplog.messages == [f"removed {left}, which a killed run left"]
+
+
+def test_identifiers_are_new_once_also_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corefsample.files._ids._MIN_RECENT", 7)
+    # Digests that share their first half, as no two in nature do, and some that repeat.
+    monkeypatch.setattr(
+        "corefsample.files._ids.id_digest", lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode()
+    )
+    ids, seen = SeenIds(), set()
+    for number in np.random.default_rng(0).integers(0, 2000, 5000).tolist():
+        assert ids.add(str(number)) == (number not in seen)
+        seen.add(number)
+
+
+def test_an_identifier_needs_few_bytes_of_memory() -> None:
+    n = 200_000
+    tracemalloc.start()
+    try:
+        ids = SeenIds()
+        assert all(ids.add(f"document {number}") for number in range(n))
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    # 16 bytes each, and up to 16,384 of them in a set of 64 bytes a digest and 2 MiB of slots; a set of all: 120.
+    assert kept < 16 * n + 16_384 * 64 + 2.1 * 2**20 < 40 * n
+    assert not any(ids.add(f"document {number}") for number in range(0, n, 1000))

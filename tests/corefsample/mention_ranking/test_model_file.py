@@ -309,6 +309,8 @@ def header_only(shape: str, descr: str = "'|i1'") -> bytes:
         ("weights.npy", header_only("('a',)"), "weights must be an .npy file, got: "),
         ("weights.npy", header_only("(0,)", "__import__('os').getcwd()"), "weights must be an .npy file, got: "),
         ("weights.npy", b"", "weights must be an .npy file, got: "),
+        ("weights.npy", header_only("(5,"), "weights must be an .npy file, got: "),
+        ("weights.npy", header_only("(5,)", "'''"), "weights must be an .npy file, got: "),
         ("weights.npy", bytes((1 << 22) + 1025), "weights.npy must have at most 4195328 bytes, got 4195329"),
         ("vocabulary.npy", npy(np.zeros(2, np.uint32)), "vocabulary must ascend, got 0 after 0"),
         ("vocabulary.npy", npy(np.zeros(2, np.int64)), "vocabulary must be uint32 in one dimension, got 1 of int64"),

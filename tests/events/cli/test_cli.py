@@ -17,6 +17,7 @@ from command_line import called
 from places import PROJECT
 from references import events as er
 
+import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
 from corefsample import __version__, read_documents
@@ -33,7 +34,7 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,7 @@ from references import events as er
 from strategies import documents as strategies
 from strategies.documents import BREAKAGES, Breakage
 
+import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
 from corefsample import CorefsampleError, InputError, ParameterError
@@ -48,7 +49,7 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -446,7 +447,7 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-        patch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
+        patch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
         options = events.jobs.count_events.EventsOptions(n_samples=20, on_error="quarantine")

@@ -191,3 +191,31 @@ def test_anything_but_exclusive_probabilities_is_rejected(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         compare_counts(first, second)
+
+
+def test_an_interval_of_a_level_next_to_1_has_its_tails() -> None:
+    # Each tail may have (1 - level) / 2, about 5e-13: 4e-13 may lie outside, 1.2e-12 may not.
+    level = 1.0 - 1e-12
+    for small, expected in ((1.2e-12, (0, 2)), (4e-13, (1, 1))):
+        assert quantile_interval([small, 1.0 - 2.0 * small, small], level) == expected
+    assert hdi_interval([1.5e-12, 1.0 - 1.5e-12], level) == (0, 1)
+
+
+def test_an_interval_whose_end_is_exactly_at_the_level() -> None:
+    assert quantile_interval([0.025, 0.95, 0.025], 0.95) == (0, 1)
+
+
+@pytest.mark.parametrize("n_samples", [10**8 + 1, 10**13, 2**63, 2**70])
+def test_too_many_samples_are_an_error_before_any_work(n_samples: int) -> None:
+    from corefsample import AntecedentDistribution, sample_clusterings
+    from events.jobs.count_events import EventsOptions
+
+    message = f"n_samples must be at most 100000000, got {n_samples}"
+    antecedents = AntecedentDistribution.from_lists([[]], [[]])
+    for call in (
+        lambda: EventsOptions(n_samples=n_samples),
+        lambda: sample_clusterings(antecedents, n_samples=n_samples, doc_id="a"),
+    ):
+        with pytest.raises(ParameterError) as error:
+            call()
+        assert str(error.value) == message

@@ -26,7 +26,7 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     out = tmp_path_factory.mktemp("gum") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("events.jobs._run_pictures.event_bands", lambda *args, **keywords: None)
-        patch.setattr("events.jobs._run_pictures.save_figure", lambda figure, path: Path(path).touch())
+        patch.setattr("events.jobs._pictures.save_figure", lambda figure, path: Path(path).touch())
         return run_events(gum_path, out, EventsOptions(rule="conflict", n_samples=N_SAMPLES)), out
 
 

@@ -19,6 +19,7 @@ from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
 
+import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
@@ -51,7 +52,7 @@ def _without_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Leave drawing, most of a small run's time, to the tests that ask for it."""
     if "pictures" not in request.fixturenames:
         monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-        monkeypatch.setattr(events.jobs._run_pictures, "save_figure", lambda figure, path: Path(path).touch())
+        monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -443,7 +444,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "events.jobs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.jobs._run_pictures.save_figure",
+        "events.jobs._pictures.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",

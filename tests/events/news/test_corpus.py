@@ -26,7 +26,6 @@ from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterError
 from events.news import Article, ArticleStream
 from events.news import _markup as markup
-from events.news import _tables as tables
 
 DOCTYPE = '<!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">'
 
@@ -379,7 +378,7 @@ def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: b
 
 
 def test_a_line_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "LINE_LIMIT", 80)
+    monkeypatch.setattr("corefsample.files._reading._line_bytes", 80)
     good = one_json(tmp_path).read_bytes()
     (tmp_path / "long.jsonl").write_bytes(b'{"x": "' + b"y" * 500 + b'"}\n' + good)
     rejected: list[Rejected] = []

@@ -1,0 +1,144 @@
+"""Locks that end with the process that holds them, also when it is killed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from corefsample.errors import ParameterError
+from corefsample.files._paths import PathLike
+
+__all__ = ["LOCK_NAME", "lock_folder", "locked", "unlock"]
+
+LOCK_NAME = ".lock"
+_TRIES = 100
+# A file system without locks: then nothing is locked, and nothing that may be in use is removed.
+_UNSUPPORTED = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EBADF, errno.EINVAL)
+
+
+class _InUseError(Exception):
+    """Another process, or this one, holds the lock."""
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Lock an open file; return False where the file system has no locks.
+
+    The lock belongs to the open file, so the system frees it when the process ends, however it ends.
+
+    Raises
+    ------
+    _InUseError
+        If it is locked.
+    """
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _InUseError from None
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        return False
+    return True
+
+
+def _is_same(descriptor: int, path: str) -> bool:
+    """Whether a path still names an open file, which another process may have removed before it was locked."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    ours = os.fstat(descriptor)
+    return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def locked(path: str) -> int | None:
+    """Lock an existing regular file or folder; return its descriptor for `unlock`, or None if that is impossible.
+
+    It is impossible if another run holds it, it is something else or gone, or the file system has no locks.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return None
+        descriptor = os.open(path, os.O_RDWR if stat.S_ISREG(mode) else os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        if _try_lock(descriptor) and _is_same(descriptor, path):
+            return descriptor
+    except (_InUseError, OSError):
+        pass
+    os.close(descriptor)
+    return None
+
+
+def unlock(descriptor: int) -> None:
+    """Free the lock of `locked`."""
+    os.close(descriptor)
+
+
+@contextmanager
+def lock_folder(folder: PathLike) -> Iterator[None]:
+    """Keep other runs out of an existing folder while the context lasts.
+
+    The lock is the file .lock in the folder, which names process and host. It is freed when the process ends, also if
+    that is killed. The folder may be removed within the context. On file systems without locks nothing is locked.
+
+    Raises
+    ------
+    ParameterError
+        If another run holds the lock; the message says which.
+    OSError
+        If the file cannot be written.
+    """
+    path = os.path.join(os.fspath(folder), LOCK_NAME)
+    descriptor = _held(path)
+    try:
+        yield
+    finally:
+        # First the name, then the lock: another run that opened the file before finds that it has no name any more.
+        if _is_same(descriptor, path):
+            os.unlink(path)
+        os.close(descriptor)
+
+
+def _held(path: str) -> int:
+    for _ in range(_TRIES):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _try_lock(descriptor)
+            if _is_same(descriptor, path):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+                return descriptor
+        except _InUseError:
+            holder = _holder(descriptor)
+            os.close(descriptor)
+            rule = "folder must not be in use by another run"
+            raise ParameterError(
+                f"{rule}, got {holder}", place=os.path.dirname(path), hint="wait for it, or stop it"
+            ) from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
+
+
+def _holder(descriptor: int) -> str:
+    """Describe who holds a lock, as the file says."""
+    try:
+        content = json.loads(os.pread(descriptor, 4096, 0))
+        return f"process {content['pid']:d} on {content['host']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "a process that has just begun"

@@ -1,0 +1,54 @@
+"""Pictures of finished results: one that cannot be drawn is a warning, because its tables are complete without it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corefsample.plots import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+log = logging.getLogger(__name__)
+
+_KINDS = ("png", "svg")
+
+
+def picture_files(*names: str) -> list[str]:
+    """Files of pictures with these names."""
+    return [f"{name}.{kind}" for name in names for kind in _KINDS]
+
+
+def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file: Callable[[str], Path]) -> None:
+    """Draw pictures and save each as PNG and SVG; log a warning for one that cannot be drawn, and leave it out.
+
+    Dates in the first or the last year of the calendar, for example, are beyond what axes can show.
+
+    Parameters
+    ----------
+    pictures
+        A function that draws, for each name without ending.
+    file
+        Returns the path of a file of the results.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
+    for name, draw in pictures.items():
+        paths = [file(each) for each in picture_files(name)]
+        try:
+            figure = draw()
+            for path in paths:
+                save_figure(figure, path)
+        except OSError:
+            raise
+        except Exception as error:
+            for path in paths:
+                path.unlink(missing_ok=True)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            log.warning("the picture %s could not be drawn, all tables are complete: %s", name, reason)

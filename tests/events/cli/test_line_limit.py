@@ -1,0 +1,117 @@
+"""A line over the limit is one clear error in every reader of text, and memory stays bounded."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from command_line import called
+
+from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
+from corefsample.documents import Rejected
+from corefsample.files import LineReader, line_limit, max_line_bytes
+from events.news import read_articles
+
+TOO_LONG = "must be at most 1 MiB, got more"
+X = b"x" * (2 * 2**20)
+SCORED = {"doc_id": "a", "mentions": [], "antecedents": [], "scores": []}
+GOOD = json.dumps(SCORED).encode() + b"\n"
+LONG = {
+    "scored.jsonl": b'{"doc_id": "' + X + b'"}\n',
+    "corpus.conllu": b"# newdoc id = a\n# text = " + X + b"\n",
+    "corpus.conll": b"#begin document (a); part 0\n" + X + b"\n",
+}
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(gzip.compress(content, 1) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("command", ["convert", "score", "events", "train", "calibrate", "recalibrate", "doctor"])
+def test_every_command_that_reads_lines_has_the_limit(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, name: str, packed: str
+) -> None:
+    if command in ("events", "calibrate", "recalibrate", "doctor") and name != "scored.jsonl":
+        pytest.skip("reads scored mentions alone")
+    path = written(tmp_path / f"{name}{packed}", LONG[name])
+    outputs = {
+        "convert": [tmp_path / ("out.jsonl" if name == "scored.jsonl" else "out.conllu")],
+        "doctor": [],
+        "recalibrate": [path, "--out", tmp_path / "o.jsonl"],
+    }
+    rest = outputs.get(command, ["--out", tmp_path / ("out.jsonl" if command == "score" else "out")])
+    status, _, err = called(capsys, command, path, *rest, "--max-line-mib", 1)
+    line = err.splitlines()[-1]
+    number = 1 if name == "scored.jsonl" else 2
+    assert status == 3
+    assert line == f"corefsample: {path}: line {number}: a line {TOO_LONG} (--max-line-mib raises the limit)"
+    assert max_line_bytes() == 64 * 2**20  # as before the command
+
+
+def test_a_long_scored_line_is_set_aside_by_its_start_and_reading_goes_on(tmp_path: Path) -> None:
+    path = written(tmp_path / "scored.jsonl", LONG["scored.jsonl"] + GOOD)
+    rejected: list[Rejected] = []
+    with line_limit(1):
+        assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["a"]
+    assert [bad.number for bad in rejected] == [1]
+    assert len(rejected[0].document) == 1000
+
+
+def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
+    def with_length(n_bytes: int) -> bytes:
+        start = json.dumps({**SCORED, "note": ""}).encode()[:-2]
+        return start + b"y" * (n_bytes - len(start) - 2) + b'"}'
+
+    limit = 2**20
+    with line_limit(1):
+        for end in (b"", b"\n"):
+            path = written(tmp_path / "s.jsonl", with_length(limit) + end)
+            assert len(list(read_documents(path))) == 1
+        path = written(tmp_path / "s.jsonl", with_length(limit + 2))
+        with pytest.raises(InputError, match=TOO_LONG):
+            list(read_documents(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("news.jsonl", b'{"doc_id": "a", "date": "1999-01-01", "text": "' + X + b'"}', f"line 1: a line {TOO_LONG}"),
+        ("news.csv", b"doc_id,date,text\na,1999-01-01," + X, f"line 2: a row {TOO_LONG}"),
+        # Each line is short; the row, with a line break in each field, has no end.
+        ("news.csv", b'doc_id,date,text\n"' + b'","\n' * 600_000, "a row must be at most 1 MiB, got more"),
+    ],
+)
+def test_the_limit_of_news(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = written(tmp_path / name, content)
+    with line_limit(1), pytest.raises(InputError) as error:
+        list(read_articles(path))
+    assert message in str(error.value)
+    assert str(error.value).endswith("(max_line_mib raises the limit)")
+
+
+@pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.conllu.gz", "bomb.conll.gz", "news.jsonl.gz", "news.csv.gz"])
+def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / name, b"x" * (100 * 2**20))
+    assert path.stat().st_size < 2**20
+    read = {"bomb.conllu.gz": read_corefud, "bomb.conll.gz": read_conll2012}.get(name, read_documents)
+    tracemalloc.start()
+    try:
+        with line_limit(1), pytest.raises(InputError, match=TOO_LONG):
+            list(read_articles(path) if name.startswith("news") else read(path))  # type: ignore[operator]
+        assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_limit_below_1_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = written(tmp_path / "s.jsonl", GOOD)
+    assert called(capsys, "doctor", path, "--max-line-mib", 0)[0] == 2
+    with pytest.raises(ParameterError, match="max_line_mib must be a whole number of at least 1, got 0"), line_limit(0):
+        pass
+    assert [number for number, _ in LineReader(str(path))] == [1]
