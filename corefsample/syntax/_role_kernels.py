@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role
 
 
@@ -103,7 +103,7 @@ def from_clearnlp(
     complements_above(complement, head, link, predicate)
 
 
-@kernel
+@inner_kernel
 def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
     """Hang the prepositions of each noun, from the nearest to its marker, on the noun, as in UD."""
     for t in range(head.shape[0]):
@@ -115,7 +115,7 @@ def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
             head[p] = t
 
 
-@kernel
+@inner_kernel
 def complements_above(complement: Ints32, head: Ints32, link: Ints32, predicate: Bools) -> None:
     """Give the predicate of each copula the verb's place, as in UD; complement (n_tokens,) : of each verb, or -1."""
     n_tokens = head.shape[0]

@@ -17,7 +17,7 @@ from corefsample.documents import Tokens
 from corefsample.mention_ranking.features import Encoded, encode, word_hash
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features._encoding_kernels import bucket
+from corefsample.mention_ranking.features import _encoding_kernels
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
