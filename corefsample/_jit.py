@@ -70,7 +70,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         loaded = super().load_overload(signature, target_context)
         if loaded is None:
             self._started = time.perf_counter()
-            _announce()
+            announce()
         return loaded
 
     def save_overload(self, signature: Any, data: Any) -> None:
@@ -84,7 +84,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 @cache
-def _announce() -> None:
+def announce() -> None:
     """Log, once, that kernels are compiled."""
     _log.info("compiling kernels (first run only)")
 
