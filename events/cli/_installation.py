@@ -10,7 +10,7 @@ from events.cli._screen import counted, print_json
 __all__ = ["warm_up"]
 
 
-@click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first run, as for containers.")
+@click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first run.")
 @json_option
 def warm_up(as_json: bool) -> None:
     """Compile the kernels of score, events and demo, so that their first run does not have to.

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from corefsample._jit import announce, cache_folders, must_be_compiled
 from corefsample._log import logger
@@ -37,12 +37,15 @@ def compiled_meanwhile(*commands: str) -> Iterator[None]:
         return
     announce()
     started = time.perf_counter()
-    processes = [_started(groups) for groups in _shares(missing, n_processes)]
+    processes: list[subprocess.Popen[bytes]] = []
     try:
+        with suppress(OSError):  # no process can be started
+            for groups in _shares(missing, n_processes):
+                processes.append(_started(groups))
         yield
         for process in processes:
             process.wait()
-        _log.debug("compiled %s in %.1f s", ", ".join(missing), time.perf_counter() - started)
+        _log.debug("%d processes compiled for %.1f s", len(processes), time.perf_counter() - started)
     finally:
         for process in processes:
             process.kill()
