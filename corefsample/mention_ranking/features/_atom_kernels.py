@@ -65,7 +65,7 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
 @inner_kernel
 def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     """Gender of a name by the first of its words that has one: a given name, a title."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     for t in range(s, e):
         upos = text.words[t, Column.UPOS]
         if (text.head[t] == h or t == h) and (upos == Upos.PROPN or upos == Upos.NOUN):
@@ -89,7 +89,7 @@ def name_meaning(text: Text, i: int, last: int) -> np.uint32:
 @inner_kernel
 def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
     """Fill words at and around the bounds of a mention, and what its head hangs on."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     sent = text.sent
     n_tokens = sent.shape[0]
     forms = text.known_forms

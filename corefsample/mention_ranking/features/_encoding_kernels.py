@@ -136,7 +136,7 @@ def effective_head(text: Text, i: int) -> int:
 @inner_kernel
 def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -> tuple[int, int, int]:
     """Fill what the words of a phrase say together; return its determiner, pronoun possessor, noun possessor."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     determiner, by_pronoun, by_noun = -1, -1, -1
     core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
     initials = U32(codes.DJB2_START)
@@ -200,7 +200,7 @@ def pronoun_kind(kind: int, person: int) -> int:
 @inner_kernel
 def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: int) -> int:
     """Kind of a mention: what pronoun it is, or what determines its noun."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     upos, kind = text.words[h, Column.UPOS], text.words[h, Column.KIND]
     if upos == Upos.PRON or (kind != 0 and kind < Kind.DEFINITE_ARTICLE and e - s == 1):
         return pronoun_kind(kind, text.words[h, Column.PERSON])
