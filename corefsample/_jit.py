@@ -1,5 +1,8 @@
 """Compilation of all kernels: without Python objects and global lock, cached on disk if possible."""
 
+# Numba has no types for its caches.
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 import hashlib
@@ -49,7 +52,7 @@ def _sources_in(folder: str) -> Iterator[str]:
             yield entry.path
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):
     """Numba's cache of one function on disk, which becomes invalid when any source of kernels changes.
 
     A kernel contains the kernels and constants of other modules that it uses, but numba compares only the module in
@@ -119,7 +122,8 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     It cannot be called from Python, and has no machine code of its own in the cache: both would take time to compile.
     """
-    return cast("Callable[P, R]", numba.njit(no_cpython_wrapper=True, **_OPTIONS)(function))
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return cast("Callable[P, R]", numba.njit(**options)(function))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:

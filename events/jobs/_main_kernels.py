@@ -48,7 +48,7 @@ def bounds() -> Array:
 def text() -> Text:
     """A text without words and mentions."""
     words, spans = empty(np.uint32, len(Column)), fixed(empty(np.int32, 3))
-    return Text(words, *(empty(np.uint32) for _ in range(2)), *(empty(np.int32) for _ in range(6)), spans)
+    return Text._make((words, *(empty(np.uint32) for _ in range(2)), *(empty(np.int32) for _ in range(6)), spans))
 
 
 def compile_scores() -> None:
@@ -58,7 +58,7 @@ def compile_scores() -> None:
     modifiers = empty(np.uint32), empty(np.bool_), empty(np.uint32)
     side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 2)
     ranking.score_kept(
-        Encoded(*by_mention, *by_token, np.zeros(1, np.int32), *modifiers),
+        Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers)),
         Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),
         fixed(np.zeros(1, np.float32)),
         0.5,
