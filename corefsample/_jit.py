@@ -120,7 +120,8 @@ def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` for the kernels that call it, as a part of each of them.
 
-    It cannot be called from Python, and has no machine code of its own in the cache: both would take time to compile.
+    It must not be called from Python (the process would crash), and has no machine code of its own in the cache: both
+    would take time to compile.
     """
     options = {**_OPTIONS, "no_cpython_wrapper": True}
     return cast("Callable[P, R]", numba.njit(**options)(function))
