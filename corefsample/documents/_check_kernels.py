@@ -77,7 +77,8 @@ def check_parses(token_bounds: Ints, heads: Ints32, sents: Ints32, codes: Ints8,
                 break
         if codes[d] != OK:
             continue
-        seen_from[:n] = -1
+        for t in range(n):
+            seen_from[t] = -1
         for t in range(n):
             node = t
             while node >= 0 and seen_from[node] < 0:

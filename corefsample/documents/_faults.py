@@ -10,7 +10,9 @@ from corefsample.documents import _check_kernels as kernels
 
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
-    starts, ends, heads = (np.ascontiguousarray(mentions[:, c]) for c in range(3))
+    starts, ends, heads = columns = [np.ascontiguousarray(mentions[:, c]) for c in range(3)]
+    for column in columns:
+        column.flags.writeable = False  # as columns of files are: the kernel is compiled once
     limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
     return mention_faults(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits).get(0)
 

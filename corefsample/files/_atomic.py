@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._partials import PARTIAL_PREFIX, new_partial
 from corefsample.files._paths import PathLike
@@ -111,6 +112,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
             yield partial
             if os.path.exists(partial):
                 os.replace(partial, target)
+                logger("files").debug("wrote %s", name)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
         is_own = error.filename in (None, name, target) or _is_partial(error.filename)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import secrets
@@ -10,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from corefsample._log import logger
 from corefsample.files._locks import locked, unlock
 
 __all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "remove_leftovers"]
@@ -17,7 +17,7 @@ __all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "remove_leftovers"]
 PARTIAL_PREFIX = ".partial-"
 _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
 
-log = logging.getLogger(__name__)
+log = logger("files")
 
 
 @contextmanager

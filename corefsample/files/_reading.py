@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from corefsample import _checks
+from corefsample._log import logger
 from corefsample.errors import InputError, ParameterHint
 from corefsample.files._paths import total_size
 
@@ -68,6 +69,7 @@ class FileSeries:
         """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
+            logger("files").debug("reading %s", path)
             self._reader = reader = opened(path)
             yield path, reader
             self._bytes_before += total_size([path])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
+from corefsample._log import logger
 from corefsample.calibration.binning import BlockBins, Norm, checked_norm
 from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.measures import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-log = logging.getLogger(__name__)
+log = logger("links")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,14 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
 from corefsample.mention_ranking.features._pair_kernels import Encoded, fill_pair
 
 
-@kernel
+@inner_kernel
 def summed(weights: Floats32, buckets: Words32, n_templates: int) -> float:
     """Sum of the weights in the buckets, four sums at a time, since each addition waits for the one before it."""
     fourth = n_templates // 4
@@ -33,7 +33,7 @@ def summed(weights: Floats32, buckets: Words32, n_templates: int) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@inner_kernel
 def score_row(
     doc: Encoded, hashed: Hashed, i: int, weights: Floats32, row: Floats, buckets: Words32, best: Ints32
 ) -> float:
@@ -95,12 +95,11 @@ def score_kept(
         for k in range(i):
             total += np.exp(row[k] - largest)
         if n_kept + i > candidates.shape[0]:
-            grown = np.empty(2 * (n_kept + i), np.int32)
-            grown[:n_kept] = candidates[:n_kept]
-            candidates = grown
-            longer = np.empty(2 * (n_kept + i))
-            longer[:n_kept] = scores[:n_kept]
-            scores = longer
+            grown, longer = np.empty(2 * (n_kept + i), np.int32), np.empty(2 * (n_kept + i))
+            for c in range(n_kept):  # loops, because assignments between slices take a second more to compile
+                grown[c] = candidates[c]
+                longer[c] = scores[c]
+            candidates, scores = grown, longer
         for k in range(i):
             prob = np.exp(row[k] - largest) / total
             if prob >= min_prob:
@@ -131,7 +130,7 @@ def add_to_weights(
     buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
     for i in range(n):
         start = i * (i - 1) // 2
-        between[:] = 0
+        between[0], between[1], between[2] = 0, 0, 0
         pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(i - 1, -1, -1):
             fill_pair(doc, i, k, between, pair)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 
 # Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
 RESPONSE_MENTIONS, RESPONSE_ENTITIES, RESPONSE_PAIRS = 0, 1, 2
@@ -76,7 +76,7 @@ def overlaps(
         totals[s, CELLS] = n_cells
 
 
-@kernel
+@inner_kernel
 def measure_response(row: Ints32, singletons: bool, size: Ints32, total: Floats) -> None:
     """Count the mentions of each label of one response, and sum over its entities."""
     size[:] = 0
@@ -92,7 +92,7 @@ def measure_response(row: Ints32, singletons: bool, size: Ints32, total: Floats)
             total[RESPONSE_PAIRS] += size[r] * (size[r] - 1) / 2
 
 
-@kernel
+@inner_kernel
 def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_size: Ints32, total: Floats) -> None:
     """Add the cells of one key entity to the sums.
 
@@ -169,7 +169,7 @@ def settle(
                 shape[2] += 1
 
 
-@kernel
+@inner_kernel
 def heaviest_cells(
     keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
 ) -> None:
@@ -189,7 +189,7 @@ def heaviest_cells(
                 second[e] = weights[c]
 
 
-@kernel
+@inner_kernel
 def take_certain(
     keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
 ) -> float:
@@ -212,7 +212,7 @@ def take_certain(
     return taken
 
 
-@kernel
+@inner_kernel
 def numbered(entity: int, number: Ints, n_numbered: Ints) -> int:
     """Return the number of an entity; a new entity gets the next number."""
     if number[entity] < 0:

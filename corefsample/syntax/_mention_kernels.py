@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.syntax._codes import Role, Upos
 
 
@@ -59,7 +59,7 @@ def subtrees(head: Ints32, low: Ints32, high: Ints32) -> None:
                 n_ready += 1
 
 
-@kernel
+@inner_kernel
 def heads_phrase(text: ParsedText, h: int) -> bool:
     """Whether a token heads a noun phrase."""
     role, tag = text.link[h], text.upos[h]
@@ -78,7 +78,7 @@ def heads_phrase(text: ParsedText, h: int) -> bool:
     return argument and tag in (Upos.DET, Upos.ADJ)
 
 
-@kernel
+@inner_kernel
 def first_token(text: ParsedText, h: int) -> int:
     """First token of the phrase of a head: before its determiners, modifiers and possessors."""
     start = h
@@ -96,7 +96,7 @@ def first_token(text: ParsedText, h: int) -> int:
     return int(start)
 
 
-@kernel
+@inner_kernel
 def last_token(text: ParsedText, h: int, clausal: bool) -> int:
     """Last token of the phrase of a head: of its modifiers and relative clauses, or a possessor's 's.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role
 
 
@@ -97,7 +97,7 @@ def from_clearnlp(label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools
     complements_above(complement, head, link, predicate)
 
 
-@kernel
+@inner_kernel
 def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
     """Hang the prepositions of each noun, from the nearest to its marker, on the noun, as in UD."""
     for t in range(head.shape[0]):
@@ -109,7 +109,7 @@ def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
             head[p] = t
 
 
-@kernel
+@inner_kernel
 def complements_above(complement: Ints32, head: Ints32, link: Ints32, predicate: Bools) -> None:
     """Give the predicate of each copula the verb's place, as in UD; complement (n_tokens,) : of each verb, or -1."""
     n_tokens = head.shape[0]

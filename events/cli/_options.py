@@ -10,7 +10,7 @@ import click
 
 from corefsample.errors import CorefsampleError
 from events.cli._failures import Failure
-from events.cli._screen import print_json
+from events.cli._screen import log_to_screen, print_json
 
 __all__ = [
     "INSIDE_0_1",
@@ -46,6 +46,8 @@ class Program(click.Group):
 class Command(click.Command):
     """A command whose help shows defaults and has sections, and whose errors name its options.
 
+    Every command has the options --verbose and --quiet.
+
     Parameters
     ----------
     sections
@@ -54,6 +56,10 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]] | None = None, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
+        self.params += [
+            click.Option(["-v", "--verbose"], is_flag=True, help="Log files, compiled kernels and more."),
+            click.Option(["--quiet"], is_flag=True, help="Show no progress."),
+        ]
         self.section_of = {name: title for title, names in (sections or {}).items() for name in names}
         for option in self.params:
             if isinstance(option, click.Option):
@@ -74,8 +80,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        verbose, quiet = ctx.params.pop("verbose"), ctx.params.pop("quiet")
+        if verbose and quiet:
+            raise click.UsageError("--verbose and --quiet exclude each other.", ctx)
         try:
-            with _limited_lines(ctx):
+            with _limited_lines(ctx), log_to_screen(verbose=verbose, quiet=quiet):
                 return super().invoke(ctx)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error

@@ -14,6 +14,7 @@ from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
 from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure
 from events.cli._files import convert, doctor
+from events.cli._installation import warm_up
 from events.cli._modelling import score, train
 from events.cli._options import Program
 from events.cli._screen import print_error
@@ -42,7 +43,19 @@ def cli() -> None:
     """
 
 
-for _command in (demo, score, events, report, doctor, calibrate, calibrate_queries, recalibrate, train, convert):
+for _command in (
+    demo,
+    score,
+    events,
+    report,
+    doctor,
+    calibrate,
+    calibrate_queries,
+    recalibrate,
+    train,
+    convert,
+    warm_up,
+):
     cli.add_command(_command)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from corefsample._log import logger
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking import EpochReport
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "counted",
     "is_watched",
+    "log_to_screen",
     "mention_counts",
     "print_counts",
     "print_error",
@@ -30,6 +35,7 @@ __all__ = [
 ]
 
 COLUMNS = 80
+SECONDS_BETWEEN_LINES = 30.0  # of progress, where no person watches
 OnProgress = Callable[[int, int, int], None]
 OnEpoch = Callable[["EpochReport"], None]
 
@@ -99,19 +105,83 @@ def is_watched() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
+class _ScreenHandler(logging.Handler):
+    """Prints what the library logs to standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_error(record.getMessage())
+
+
 @contextmanager
-def progress(task: str, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show documents done, rate and time left on standard error, if it is a terminal and not `quiet`."""
-    with training_progress(quiet, task) as (on_progress, _):
+def log_to_screen(*, verbose: bool, quiet: bool) -> Iterator[None]:
+    """Print what the library logs to standard error.
+
+    All of it if `verbose`; nothing but warnings if `quiet`; else what takes long where a person watches, and the
+    progress alone where nobody does.
+    """
+    root, lines, handler = logger(), logger("progress"), _ScreenHandler()
+    before = root.level, lines.level
+    root.setLevel(logging.DEBUG if verbose else logging.INFO if is_watched() and not quiet else logging.WARNING)
+    lines.setLevel(logging.WARNING if quiet else logging.INFO)
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before[0])
+        lines.setLevel(before[1])
+
+
+@contextmanager
+def progress(task: str, as_json: bool) -> Iterator[OnProgress | None]:
+    """Show documents done, their rate and the time left on standard error.
+
+    A person who watches sees a bar, unless the command prints JSON. Without a terminal, a line is logged every
+    30 seconds.
+    """
+    with training_progress(as_json, task) as (on_progress, _):
         yield on_progress
 
 
 @contextmanager
-def training_progress(quiet: bool, task: str = "reading") -> Iterator[tuple[OnProgress | None, OnEpoch | None]]:
+def training_progress(as_json: bool, task: str = "reading") -> Iterator[tuple[OnProgress | None, OnEpoch | None]]:
     """Show documents read as `progress` does, then the passes of each penalty with their held-out likelihood."""
-    if quiet or not is_watched():
+    if not logger("progress").isEnabledFor(logging.INFO):  # --quiet, or not within a command
         yield None, None
-        return
+    elif not is_watched():
+        lines = _Lines(task)
+        yield lines.on_progress, lines.on_epoch
+    elif as_json:
+        yield None, None
+    else:
+        with _bar(task) as shown:
+            yield shown
+
+
+class _Lines:
+    """Progress as lines of a log, one every so often."""
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        self.started = self.last = time.monotonic()
+
+    def _log(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self.last >= SECONDS_BETWEEN_LINES:
+            self.last = now
+            logger("progress").info(text)
+
+    def on_progress(self, n_read: int, n_total: int, n_documents: int) -> None:
+        share = f"{min(n_read / n_total, 1.0):.0%} read, " if n_total else ""
+        seconds = max(time.monotonic() - self.started, 1e-3)
+        self._log(f"{self.task}: {share}{counted(n_documents, 'document')}, {n_documents / seconds:,.1f} a second")
+
+    def on_epoch(self, report: EpochReport) -> None:
+        self._log(_epoch_line(report))
+
+
+@contextmanager
+def _bar(task: str) -> Iterator[tuple[OnProgress, OnEpoch]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 

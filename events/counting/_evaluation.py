@@ -170,6 +170,8 @@ def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
 
 
 def _evaluated(labels: Ints32, matches: MentionMatches) -> tuple[Bytes, Ints, Ints]:
+    labels = labels.view()
+    labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
     n_instances, n_roles = matches.instances.shape
     n_events = len(matches.countries) ** n_roles
     hits = np.zeros((n_events, labels.shape[1]), np.uint8)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corefsample._log import logger
 from corefsample.plots import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-log = logging.getLogger(__name__)
+log = logger("jobs")
 
 _KINDS = ("png", "svg")
 

@@ -34,6 +34,7 @@ from events.counting import (
     event_name,
     evidence_rows,
 )
+from events.jobs._compiling import compiled_meanwhile
 from events.jobs._record import checksums, run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
@@ -179,8 +180,9 @@ def run_events(
     started = time.time()
     options = options or EventsOptions()
     with RunFolder(out, overwrite=overwrite) as folder, ThreadPoolExecutor(1) as background:
-        calendar = Calendar(options.period)
-        rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+        with compiled_meanwhile("events"):
+            calendar = Calendar(options.period)
+            rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
         compared = [_compared_key(name, rule, lexicon) for name in options.compare or ()]
         check_examples(rule)
         on_rejected = folder.set_aside if options.on_error == "quarantine" else None

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32, Words
-from corefsample._jit import inlined, kernel
+from corefsample._jit import inlined, inner_kernel, kernel
 
 Labels = npt.NDArray[Any]  # uint8, int64 or float64: each type is compiled separately
 
@@ -53,7 +53,7 @@ def pack(q: Floats, y: Labels, words: Words, digits: Ints) -> bool:
     return good
 
 
-@kernel
+@inner_kernel
 def count_digits(words: Words, digits: Ints) -> None:
     """Count the digits of words, as `pack` does."""
     digits[:] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Gender, Number
 from corefsample.mention_ranking.features._encoding_kernels import (
@@ -27,7 +27,7 @@ from corefsample.mention_ranking.features._hash_kernels import U32
 from corefsample.syntax._codes import Upos
 
 
-@kernel
+@inner_kernel
 def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: Words32) -> None:
     """Fill what the head of a mention says: kind, word, number, gender, person."""
     h = text.mentions[i, 2]
@@ -62,10 +62,10 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
 
 
-@kernel
+@inner_kernel
 def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     """Gender of a name by the first of its words that has one: a given name, a title."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     for t in range(s, e):
         upos = text.words[t, Column.UPOS]
         if (text.head[t] == h or t == h) and (upos == Upos.PROPN or upos == Upos.NOUN):
@@ -75,7 +75,7 @@ def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     return gender
 
 
-@kernel
+@inner_kernel
 def name_meaning(text: Text, i: int, last: int) -> np.uint32:
     """Meaning of the head, or of the last word before it that has one if the head is a name without."""
     meaning = text.words[last, Column.MEANING]
@@ -86,10 +86,10 @@ def name_meaning(text: Text, i: int, last: int) -> np.uint32:
     return U32(meaning)
 
 
-@kernel
+@inner_kernel
 def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
     """Fill words at and around the bounds of a mention, and what its head hangs on."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     sent = text.sent
     n_tokens = sent.shape[0]
     forms = text.known_forms
@@ -110,7 +110,7 @@ def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
     atoms[i, Atom.LENGTH] = e - s if e - s <= single else single + 1 if e - s <= middle else single + 2
 
 
-@kernel
+@inner_kernel
 def fill_nesting(mentions: Ints32, atoms: Words32) -> None:
     """Fill how deep a mention lies in others, what the innermost of these is, and how many it holds (up to 3)."""
     open_mentions = np.zeros(codes.DEEPEST, np.int64)
@@ -132,7 +132,7 @@ def fill_nesting(mentions: Ints32, atoms: Words32) -> None:
             n_open += 1
 
 
-@kernel
+@inner_kernel
 def fill_history(facts: Words32, atoms: Words32) -> None:
     """Fill how often a mention's string and head came before, and how often in the whole document."""
     n = facts.shape[0]
@@ -156,7 +156,7 @@ def fill_history(facts: Words32, atoms: Words32) -> None:
         atoms[i, Atom.FREQUENCY] = everywhere  # a count here; fill_salience makes it a bucket
 
 
-@kernel
+@inner_kernel
 def pronoun_group(facts: Words32, i: int) -> int:
     """Group of a third person: he, she, another singular, others."""
     if facts[i, Fact.NUMBER] != Number.SINGULAR:
@@ -167,7 +167,7 @@ def pronoun_group(facts: Words32, i: int) -> int:
     return codes.GROUP_SHE if gender == Gender.FEMALE else codes.GROUP_OTHER_SINGULAR
 
 
-@kernel
+@inner_kernel
 def fill_salience(facts: Words32, atoms: Words32) -> None:
     """Fill how frequent a name is among names, and a third-person pronoun among pronouns; bucket frequencies."""
     n = facts.shape[0]

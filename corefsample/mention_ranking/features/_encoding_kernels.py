@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Kind, Number
 from corefsample.mention_ranking.features._hash_kernels import U32, mix
@@ -35,7 +35,7 @@ class Text(NamedTuple):
     mentions: Ints32
 
 
-@kernel
+@inner_kernel
 def bucket(count: int) -> int:
     """Count in steps that widen: 0 to 4, 5-6, 7-9, 10-14, 15-22, 23-40, 41-70, 71-120, more."""
     if count <= codes.LAST_SINGLE:
@@ -48,7 +48,7 @@ def bucket(count: int) -> int:
     return step
 
 
-@kernel
+@inner_kernel
 def fill_quoted(words: Words32, sent: Ints32, quoted: Bools) -> None:
     """Mark tokens between quotation marks; one that does not end within six sentences does not count."""
     inside = False
@@ -62,7 +62,7 @@ def fill_quoted(words: Words32, sent: Ints32, quoted: Bools) -> None:
         quoted[t] = inside
 
 
-@kernel
+@inner_kernel
 def n_reached(value: float, limits: tuple[float, float, float]) -> int:
     """Count the limits that a value reaches."""
     count = 0
@@ -71,7 +71,7 @@ def n_reached(value: float, limits: tuple[float, float, float]) -> int:
     return count
 
 
-@kernel
+@inner_kernel
 def text_style(words: Words32, n_sentences: int) -> tuple[int, int]:
     """Codes of a text's style: length of sentences with interjections; first and second persons with length."""
     n_tokens = words.shape[0]
@@ -103,7 +103,7 @@ def text_style(words: Words32, n_sentences: int) -> tuple[int, int]:
     )
 
 
-@kernel
+@inner_kernel
 def fill_sentence_flags(words: Words32, sent: Ints32, flags: Ints32) -> None:
     """Fill the flags of each sentence: begins with an interjection, ends in a question mark, is short."""
     n_tokens = sent.shape[0]
@@ -120,7 +120,7 @@ def fill_sentence_flags(words: Words32, sent: Ints32, flags: Ints32) -> None:
         t = end
 
 
-@kernel
+@inner_kernel
 def effective_head(text: Text, i: int) -> int:
     """Last word of a flat name ("Barack Obama" in UD hangs on its first), else the head."""
     e, h = text.mentions[i, 1], text.mentions[i, 2]
@@ -133,10 +133,10 @@ def effective_head(text: Text, i: int) -> int:
     return int(last)
 
 
-@kernel
+@inner_kernel
 def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -> tuple[int, int, int]:
     """Fill what the words of a phrase say together; return its determiner, pronoun possessor, noun possessor."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     determiner, by_pronoun, by_noun = -1, -1, -1
     core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
     initials = U32(codes.DJB2_START)
@@ -181,7 +181,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
     return determiner, by_pronoun, by_noun
 
 
-@kernel
+@inner_kernel
 def pronoun_kind(kind: int, person: int) -> int:
     """Kind of a mention that is one pronoun."""
     if kind == Kind.PERSONAL:
@@ -197,10 +197,10 @@ def pronoun_kind(kind: int, person: int) -> int:
     return codes.EXISTENTIAL_PRONOUN if kind == Kind.EXISTENTIAL else codes.OTHER_PRONOUN
 
 
-@kernel
+@inner_kernel
 def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: int) -> int:
     """Kind of a mention: what pronoun it is, or what determines its noun."""
-    s, e, h = text.mentions[i]
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     upos, kind = text.words[h, Column.UPOS], text.words[h, Column.KIND]
     if upos == Upos.PRON or (kind != 0 and kind < Kind.DEFINITE_ARTICLE and e - s == 1):
         return pronoun_kind(kind, text.words[h, Column.PERSON])
@@ -229,7 +229,7 @@ def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: 
     return codes.BARE_PLURAL if text.words[h, Column.NUMBER] == Number.PLURAL else codes.BARE_SINGULAR
 
 
-@kernel
+@inner_kernel
 def kind_class(kind: int, person: int) -> int:
     """Class of a kind of mention; possessive and reflexive pronouns of the speaker count as the speaker."""
     own = codes.POSSESSIVE_PRONOUN <= kind <= codes.REFLEXIVE_PRONOUN and (person == 1 or person == 2)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Ints32, Words32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 
 U32, U64 = np.uint32, np.uint64
@@ -35,7 +35,7 @@ class Hashed(NamedTuple):
     new_best: Ints32  # (templates,): 0 nothing, 1 the best match, 2 the best match and how far it is
 
 
-@kernel
+@inner_kernel
 def mix(code: np.uint32, value: np.uint32) -> np.uint32:
     """Hash of a code extended by a value: a product, a sum, and the avalanche of XXH32 on 64 bits."""
     z = U64(code) * U64(codes.XXH32_PRIMES[0]) + U64(value)
@@ -58,7 +58,7 @@ def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes
             hashes[i, t] = code
 
 
-@kernel
+@inner_kernel
 def fill_buckets(
     mention: Words32, candidate: Words32, atoms: Ints32, pair: Words32, mask: np.uint32, buckets: Words32
 ) -> None:
@@ -74,7 +74,7 @@ def fill_buckets(
         buckets[t] = U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
 
 
-@kernel
+@inner_kernel
 def new_bucket(code: np.uint32, kind: int, best: int, near: int, mask: np.uint32) -> np.uint32:
     """Bucket of a template of NEW, extended by the best match before the mention if the template has it."""
     if kind == codes.BEST_MATCH:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Fact, Gender, PairAtom
 from corefsample.mention_ranking.features._encoding_kernels import bucket
@@ -37,7 +37,7 @@ class Encoded(NamedTuple):
     blooms: Words32
 
 
-@kernel
+@inner_kernel
 def shared_words(doc: Encoded, i: int, k: int) -> tuple[int, int, bool, bool]:
     """Count the words of i that k has too, those before both heads; whether each one's words hold the other's head."""
     shared, shared_before, k_head, i_head = 0, 0, False, False
@@ -55,7 +55,7 @@ def shared_words(doc: Encoded, i: int, k: int) -> tuple[int, int, bool, bool]:
     return shared, shared_before, i_head, k_head
 
 
-@kernel
+@inner_kernel
 def words_before(doc: Encoded, i: int) -> int:
     """Count the content words before a mention's head."""
     count = 0
@@ -64,7 +64,7 @@ def words_before(doc: Encoded, i: int) -> int:
     return count
 
 
-@kernel
+@inner_kernel
 def head_match(before_i: int, before_k: int, shared: int) -> int:
     """How the words before two equal heads match."""
     if before_i == 0 and before_k == 0:
@@ -74,7 +74,7 @@ def head_match(before_i: int, before_k: int, shared: int) -> int:
     return codes.M_HEAD_MORE if shared == before_k else codes.M_HEAD_SOME if shared > 0 else codes.M_HEAD_OTHER
 
 
-@kernel
+@inner_kernel
 def phrase_match(doc: Encoded, i: int, k: int) -> int:
     """How two phrases that are no pronouns match."""
     facts = doc.facts
@@ -111,7 +111,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
     return codes.M_NONE if shared == 0 else codes.M_ONE_WORD if shared == 1 else codes.M_WORDS
 
 
-@kernel
+@inner_kernel
 def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
     """Code of how two mentions match, and how good that is (0 to 9, for phrases)."""
     facts = doc.facts
@@ -136,7 +136,7 @@ def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
     return 1 + codes.MATCH_FACTOR * how + numerals, level
 
 
-@kernel
+@inner_kernel
 def overlap(doc: Encoded, i: int, k: int) -> int:
     """How the spans of two mentions lie: a code O_."""
     s, e, s_k, e_k = doc.mentions[i, 0], doc.mentions[i, 1], doc.mentions[k, 0], doc.mentions[k, 1]
@@ -149,7 +149,7 @@ def overlap(doc: Encoded, i: int, k: int) -> int:
     return codes.O_ADJACENT if s == e_k else codes.O_ONE_BETWEEN if s == e_k + 1 else codes.O_APART
 
 
-@kernel
+@inner_kernel
 def syntax(doc: Encoded, i: int, k: int) -> int:
     """Code of how the heads of two mentions of one sentence hang together in the parse."""
     h, h_k = doc.mentions[i, 2], doc.mentions[k, 2]
@@ -175,7 +175,7 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
     return codes.S_APART
 
 
-@kernel
+@inner_kernel
 def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
     number_i, number_k = doc.facts[i, Fact.NUMBER], doc.facts[k, Fact.NUMBER]

@@ -20,7 +20,7 @@ from corefsample.files import PathLike, link_target, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
-from events.jobs import ANNOTATED, DocumentInputs, checksums, free_outputs, run_record
+from events.jobs import ANNOTATED, DocumentInputs, checksums, compiled_meanwhile, free_outputs, run_record
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
 from events.jobs.scoring._parsing import pipeline_record
@@ -128,9 +128,10 @@ def run_score(
     _require_pipeline_for_text(documents, options)
     if resume and "-" in documents.paths:
         raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
-    scorer = Scorer(options)
-    sources = checksums(documents.paths)
-    manifest = _manifest(scorer, sources)
+    with compiled_meanwhile("score"):
+        scorer = Scorer(options)
+        sources = checksums(documents.paths)
+        manifest = _manifest(scorer, sources)
     jobs = options.jobs or (processors() if options.pipeline is not None else 1)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 
 import pytest
 
@@ -75,20 +76,75 @@ def test_a_terminal_is_watched_if_it_can_redraw_a_line(
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])
 def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     screened = terminal(monkeypatch, kind)
-    is_shown = kind == "xterm"
-    for quiet in (False, True):
-        with screen.progress("counting", quiet) as advance:
-            assert (advance is not None) == (is_shown and not quiet)
-            if advance is not None:
-                advance(1, 2, 3)
-        with screen.training_progress(quiet) as (advance, on_epoch):
-            assert (advance is not None) == (on_epoch is not None) == (is_shown and not quiet)
-    assert ("counting" in screened.getvalue()) == is_shown
+    is_terminal = kind == "xterm"
+    for as_json in (False, True):
+        for quiet in (False, True):
+            is_given = not quiet and not (is_terminal and as_json)
+            with screen.log_to_screen(verbose=False, quiet=quiet), screen.progress("counting", as_json) as advance:
+                assert (advance is not None) == is_given
+                if advance is not None:
+                    advance(1, 2, 3)
+            with (
+                screen.log_to_screen(verbose=False, quiet=quiet),
+                screen.training_progress(as_json) as (advance, on_epoch),
+            ):
+                assert (advance is not None) == (on_epoch is not None) == is_given
+    assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
+
+
+def test_without_a_terminal_progress_is_a_line_every_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    clock = [100.0]
+    monkeypatch.setattr(screen.time, "monotonic", lambda: clock[0])
+    with screen.log_to_screen(verbose=False, quiet=False), screen.training_progress(True, "scoring") as given:
+        on_progress, on_epoch = given
+        assert on_progress is not None
+        assert on_epoch is not None
+        for second, n_documents in ((110, 50), (131, 155), (140, 200), (160, 250), (162, 310)):
+            clock[0] = second
+            on_progress(n_documents, 1000, n_documents)
+        clock[0] = 192
+        on_epoch(EpochReport(l2=0.02, epoch=1, n_epochs=2, loss=1.5, held_out=None))
+    # Lines 30 seconds apart or more: at 131 s (155 documents in 31 s), 162 s and 192 s.
+    assert stream.getvalue().splitlines() == [
+        "corefsample: scoring: 16% read, 155 documents, 5.0 a second",
+        "corefsample: scoring: 31% read, 310 documents, 5.0 a second",
+        "corefsample: penalty 0.02, pass 1 of 2: training 1.5000",
+    ]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (True, False), (False, True)])
+def test_what_the_library_logs_is_printed_by_its_level(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool
+) -> None:
+    stream = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def log() -> None:
+        logging.getLogger("corefsample.kernels").info("takes long")
+        logging.getLogger("corefsample.kernels").debug("details")
+        logging.getLogger("corefsample.files").warning("doubtful")
+        logging.getLogger("corefsample.progress").info("half done")
+
+    with screen.log_to_screen(verbose=verbose, quiet=quiet):
+        log()
+    log()  # silent again
+    expected = {
+        "takes long": verbose or (is_terminal and not quiet),
+        "details": verbose,
+        "doubtful": True,
+        "half done": not quiet,
+    }
+    lines = [f"corefsample: {text}" for text, is_shown in expected.items() if is_shown]
+    assert stream.getvalue().splitlines() == lines
 
 
 def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     screened = terminal(monkeypatch)
-    with screen.training_progress(False) as (_, on_epoch):
+    with screen.log_to_screen(verbose=False, quiet=False), screen.training_progress(False) as (_, on_epoch):
         assert on_epoch is not None
         for l2 in (0.02, 0.05):
             for epoch in (1, 2):
@@ -100,7 +156,7 @@ def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch)
 def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     screened = terminal(monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
-    with screen.progress("counting", False) as advance:
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", False) as advance:
         assert advance is not None
         advance(1, 2, 3)
     assert "counting" in screened.getvalue()

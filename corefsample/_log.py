@@ -1,0 +1,21 @@
+"""Loggers of the library: under the name `corefsample`, and silent unless a program adds a handler."""
+
+from __future__ import annotations
+
+import logging
+
+__all__ = ["logger"]
+
+ROOT = "corefsample"
+
+
+def logger(name: str = "") -> logging.Logger:
+    """Logger of a part of the library: `corefsample.NAME`, or `corefsample` itself.
+
+    Levels: DEBUG for single files and kernels; INFO for progress and what takes long; WARNING for what may be wrong.
+    """
+    root = logging.getLogger(ROOT)
+    # Without a handler, the standard library prints warnings to standard error.
+    if not root.handlers:
+        root.addHandler(logging.NullHandler())
+    return root.getChild(name) if name else root

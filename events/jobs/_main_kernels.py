@@ -1,0 +1,151 @@
+"""The kernels of the commands `score` and `events`, in groups that one process each compiles.
+
+A function of a group calls its kernels on empty arrays, whose types are those of the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample.coreference import _check_kernels as candidate_checks
+from corefsample.coreference import _kernels as coreference
+from corefsample.documents import _check_kernels as document_checks
+from corefsample.mention_ranking import _kernels as ranking
+from corefsample.mention_ranking.features import _atom_kernels as atoms
+from corefsample.mention_ranking.features import _hash_kernels as hashes
+from corefsample.mention_ranking.features._codes import Atom, Column, Fact
+from corefsample.mention_ranking.features._encoding_kernels import Text
+from corefsample.mention_ranking.features._hash_kernels import Hashed
+from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.syntax import _mention_kernels as mentions
+from corefsample.syntax import _role_kernels as roles
+from corefsample.syntax._mention_kernels import ParsedText
+from events.counting import _kernels as counting
+
+Array = npt.NDArray[Any]
+
+
+def empty(kind: npt.DTypeLike, columns: int | None = None) -> Array:
+    """An array without elements, or a table without rows."""
+    return np.zeros(0 if columns is None else (0, columns), kind)
+
+
+def fixed(array: Array) -> Array:
+    """The array made read-only, which is a type of its own to the compiler."""
+    array.flags.writeable = False
+    return array
+
+
+def bounds() -> Array:
+    """The bounds of nothing."""
+    return np.zeros(1, np.int64)
+
+
+def text() -> Text:
+    """A text without words and mentions."""
+    words, spans = empty(np.uint32, len(Column)), fixed(empty(np.int32, 3))
+    return Text._make((words, *(empty(np.uint32) for _ in range(2)), *(empty(np.int32) for _ in range(6)), spans))
+
+
+def compile_scores() -> None:
+    """Compile the scores of pairs."""
+    by_mention = empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)), fixed(empty(np.int32, 3))
+    by_token = (empty(np.int32) for _ in range(4))
+    modifiers = empty(np.uint32), empty(np.bool_), empty(np.uint32)
+    side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 2)
+    ranking.score_kept(
+        Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers)),
+        Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),
+        fixed(np.zeros(1, np.float32)),
+        0.5,
+        bounds(),
+        empty(np.float64),
+    )
+
+
+def compile_atoms() -> None:
+    """Compile the atoms and facts of mentions."""
+    atoms.encode(text(), empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)))
+
+
+def compile_parses() -> None:
+    """Compile the roles and noun phrases of parses, and the hashes of mentions."""
+    integers, flags, given = empty(np.int32), empty(np.bool_), fixed(empty(np.int32))
+    links = roles.Links(integers, integers, integers, flags)
+    roles.from_universal(integers, given, flags, flags, links)
+    roles.from_clearnlp(integers, given, flags, flags, flags, links)
+    roles.share_roles(integers, integers, integers, flags, integers, integers)
+    mentions.subtrees(integers, integers, integers)
+    parse = ParsedText(integers, integers, integers, given, integers, integers, flags, flags, flags)
+    mentions.phrases(parse, empty(np.int32, 3))
+    atoms.fill_modifiers(text(), np.zeros(1, np.int32), empty(np.uint32), flags, empty(np.uint32))
+    hashes.hash_mentions(empty(np.uint32, len(Atom)), empty(np.int32, 4), empty(np.uint32), empty(np.uint32, 1))
+
+
+def compile_documents() -> None:
+    """Compile the checks of documents, and the probabilities of antecedents."""
+    given, places, faults = fixed(empty(np.int32)), empty(np.int64), empty(np.int8)
+    document_checks.check_parses(bounds(), given, given, faults, places)
+    document_checks.check_mentions(bounds(), given, given, given, places, faults, places)
+    candidate_checks.in_order(bounds(), empty(np.int32), empty(np.float64))
+    candidate_checks.check_antecedents(bounds(), bounds(), given, fixed(empty(np.float64)), faults, places)
+    coreference.normalise(bounds(), empty(np.float64), empty(np.float64))
+
+
+def compile_counts() -> None:
+    """Compile the sampler and the evaluation of events."""
+    row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64))
+    cells, values = empty(np.uint64), empty(np.uint32)
+    coreference.alias_tables(row_bounds, given, probs, probs, cells, values)
+    coreference.sample_labels(row_bounds, cells, values, np.uint64(0), 0, empty(np.int32, 1))
+    coreference.map_labels(row_bounds, given, probs, probs, empty(np.int32))
+    coreference.poisson_binomial(empty(np.float64), np.zeros(1))
+    described, labels = empty(np.int32), fixed(empty(np.int32, 1))
+    tallies = empty(np.int64, 1), empty(np.int64)
+    counting.evaluate(labels, described, described, empty(np.int32, 1), 1, empty(np.uint8, 1), *tallies)
+
+
+class Group(NamedTuple):
+    """Kernels that are compiled together.
+
+    cost : roughly the seconds that it takes
+    """
+
+    compile: Callable[[], None]
+    cost: float
+    kernels: tuple[Callable[..., Any], ...]
+
+
+GROUPS = {
+    "atoms": Group(compile_atoms, 4.0, (atoms.encode,)),
+    "scores": Group(compile_scores, 3.5, (ranking.score_kept,)),
+    "parses": Group(
+        compile_parses,
+        2.8,
+        (
+            *(roles.from_universal, roles.from_clearnlp, roles.share_roles),
+            *(mentions.subtrees, mentions.phrases, atoms.fill_modifiers, hashes.hash_mentions),
+        ),
+    ),
+    "documents": Group(
+        compile_documents,
+        1.4,
+        (
+            *(document_checks.check_parses, document_checks.check_mentions),
+            *(candidate_checks.in_order, candidate_checks.check_antecedents, coreference.normalise),
+        ),
+    ),
+    "counts": Group(
+        compile_counts,
+        1.6,
+        (
+            *(coreference.alias_tables, coreference.sample_labels, coreference.map_labels),
+            *(coreference.poisson_binomial, counting.evaluate),
+        ),
+    ),
+}
+COMMANDS = {"score": ("atoms", "scores", "parses", "documents"), "events": ("documents", "counts")}

@@ -1,0 +1,96 @@
+"""Compiled kernels on disk: none is loaded that any changed source could have made different."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+from places import PROJECT
+
+pytestmark = pytest.mark.skipif(
+    numba.config.DISABLE_JIT,  # type: ignore[attr-defined]
+    reason="nothing is compiled",
+)
+
+# Prints what a kernel makes of 0, and how many kernels were compiled, from the log.
+PROGRAM = """
+import logging, numpy as np
+messages = []
+class Messages(logging.Handler):
+    def emit(self, record):
+        messages.append(record.getMessage())
+logging.getLogger("corefsample").addHandler(Messages())
+logging.getLogger("corefsample").setLevel(logging.DEBUG)
+from {module} import {kernel} as kernel
+words = np.zeros(1, np.uint64)
+kernel(words)
+print(words[0], sum(message.startswith("compiled ") for message in messages))
+"""
+KERNELS = "from corefsample._jit import inner_kernel, kernel\n\n\n"
+INNER = KERNELS + "@inner_kernel\ndef inner(word):\n    return word + {added}\n"
+OUTER = """from corefsample._jit import kernel
+from {module} import inner
+
+
+@kernel
+def outer(words):
+    words[0] = inner(words[0])
+"""
+
+
+def result(folder: Path, module: str, kernel: str) -> tuple[int, int]:
+    """What a kernel computes in a new process, and the number of kernels compiled there."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    program = PROGRAM.format(module=module, kernel=kernel)
+    arguments = [sys.executable, "-c", program]
+    text = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+    value, n_compiled = text.split()
+    return int(value), int(n_compiled)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A folder with a copy of the package."""
+    ignored = shutil.ignore_patterns("__pycache__", "data", "adapters", "plots")
+    shutil.copytree(PROJECT / "corefsample", tmp_path / "corefsample", ignore=ignored)
+    return tmp_path
+
+
+def test_a_kernel_is_compiled_again_after_an_edit_in_another_file(copied: Path) -> None:
+    """The caller keeps its file; numba alone would load its old machine code."""
+    inner, outer = copied / "corefsample" / "_inner_kernels.py", copied / "corefsample" / "_outer_kernels.py"
+    inner.write_text(INNER.format(added=1))
+    outer.write_text(OUTER.format(module="corefsample._inner_kernels"))
+    assert result(copied, "corefsample._outer_kernels", "outer") == (1, 1)
+    assert result(copied, "corefsample._outer_kernels", "outer") == (1, 0), "loaded"
+    inner.write_text(INNER.format(added=2))
+    assert result(copied, "corefsample._outer_kernels", "outer") == (2, 1)
+    (copied / "corefsample" / "errors.py").write_text("# no source of kernels\n")
+    assert result(copied, "corefsample._outer_kernels", "outer") == (2, 0)
+
+
+def test_a_kernel_of_another_package_depends_on_both(copied: Path) -> None:
+    (copied / "corefsample" / "_inner_kernels.py").write_text(INNER.format(added=1))
+    other = copied / "other"
+    other.mkdir()
+    (other / "__init__.py").write_text("")
+    (other / "_codes.py").write_text("ADDED = 10\n")
+    outer = OUTER.format(module="corefsample._inner_kernels") + "    words[0] += ADDED\n"
+    (other / "_kernels.py").write_text("from other._codes import ADDED\n" + outer)
+    assert result(copied, "other._kernels", "outer") == (11, 1)
+    assert result(copied, "other._kernels", "outer") == (11, 0)
+    (other / "_codes.py").write_text("ADDED = 20\n")
+    assert result(copied, "other._kernels", "outer") == (21, 1)
+    (copied / "corefsample" / "_inner_kernels.py").write_text(INNER.format(added=2))
+    assert result(copied, "other._kernels", "outer") == (22, 1)
+
+
+def test_the_library_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
+    program = "from corefsample._log import logger; logger('files').warning('doubtful')"
+    subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=True)
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,151 @@
+"""Kernels compiled ahead are all those of the commands, of the same types; processes end with their parent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import pytest
+from places import PROJECT
+
+from corefsample import _jit
+from events.jobs import _compiling as compiling
+from events.jobs._main_kernels import COMMANDS, GROUPS
+
+pytestmark = pytest.mark.skipif(
+    numba.config.DISABLE_JIT,  # type: ignore[attr-defined]
+    reason="nothing is compiled",
+)
+
+# Prints the kernels that the commands call from Python and that have other signatures after than before.
+PROGRAM = """
+import sys
+from events.jobs._compiling import load_kernels
+from events.jobs.demo import run_demo
+from events.jobs.scoring import ScoreOptions, run_score
+
+def signatures():
+    modules = [module for name, module in sys.modules.items() if name.endswith("kernels")]
+    found = {value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
+    return {kernel.py_func.__qualname__: len(kernel.signatures) for kernel in found}
+
+load_kernels("score", "events")
+before = signatures()
+folder = sys.argv[1]
+news = run_demo(f"{folder}/demo", n_documents=40).news
+for mentions in ("annotated", "parse"):
+    run_score(news, f"{folder}/{mentions}.parquet", ScoreOptions(mentions=mentions))
+after = signatures()
+print([name for name, number in after.items() if number != before.get(name, 0)])
+"""
+
+
+def test_the_commands_need_no_kernel_besides(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_processes_share_the_groups_of_kernels(n: int) -> None:
+    shares = compiling._shares(list(GROUPS), n)
+    assert len(shares) == n
+    assert sorted(name for share in shares for name in share) == sorted(GROUPS)
+    costs = [sum(GROUPS[name].cost for name in share) for share in shares]
+    # The first groups to be given are the costliest, so no share exceeds another by more than its last, cheapest one.
+    assert max(costs) - min(costs) <= max(group.cost for group in GROUPS.values())
+
+
+def test_a_group_names_all_kernels_that_it_compiles() -> None:
+    named = {id(kernel) for group in GROUPS.values() for kernel in group.kernels}
+    assert len(named) == sum(len(group.kernels) for group in GROUPS.values())
+    assert {name for groups in COMMANDS.values() for name in groups} == set(GROUPS)
+
+
+@pytest.fixture
+def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All kernels count as missing, and there are two processors."""
+    monkeypatch.setattr(compiling, "must_be_compiled", lambda *kernels: True)
+    monkeypatch.setattr(compiling, "processors", lambda: 2)
+
+
+@pytest.mark.usefixtures("_cold")
+def test_processes_end_with_the_block_and_with_an_error_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def sleeping(groups: list[str]) -> subprocess.Popen[bytes]:
+        program = f"import time; time.sleep({0 if is_short else 600})"
+        started.append(subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE))
+        return started[-1]
+
+    monkeypatch.setattr(compiling, "_started", sleeping)
+    is_short = True
+    with compiling.compiled_meanwhile("events"):
+        assert len(started) == 2
+    assert [process.returncode for process in started] == [0, 0], "waited for"
+    is_short = False
+    with pytest.raises(RuntimeError, match="stop"), compiling.compiled_meanwhile("events"):
+        raise RuntimeError("stop")
+    assert [process.returncode for process in started[2:]] == [-signal.SIGKILL] * 2
+
+
+@pytest.mark.usefixtures("_cold")
+def test_an_environment_without_processes_compiles_in_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(groups: list[str]) -> subprocess.Popen[bytes]:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(compiling, "_started", failing)
+    with compiling.compiled_meanwhile("events"):
+        pass
+
+
+def test_a_process_that_compiles_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from events.jobs._compiling import _started;"
+        "process = _started(['counts']); print(process.pid, flush=True); time.sleep(600)"
+    )
+    # An empty cache: it has seconds of work to do when its parent is killed.
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    arguments = [sys.executable, "-c", program]
+    with subprocess.Popen(arguments, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and _is_running(child):
+        time.sleep(0.05)
+    assert not _is_running(child)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{process}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_warm_up_says_where_the_kernels_are() -> None:
+    arguments = [sys.executable, "-m", "events.cli", "warm-up", "--json"]
+    finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
+    content = json.loads(finished.stdout)
+    assert content["n_kernels"] == sum(len(group.kernels) for group in GROUPS.values())
+    folders = {_jit.cache_folders(kernel)[0] for group in GROUPS.values() for kernel in group.kernels}
+    assert set(content["folders"]) == folders
+    assert all(list(Path(folder).glob("*.nbc")) for folder in folders)
+
+
+def test_warm_up_without_a_compiler_is_an_error() -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    arguments = [sys.executable, "-m", "events.cli", "warm-up"]
+    finished = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.startswith("corefsample: a folder for compiled kernels must be writable")
+    assert finished.stderr.count("\n") == 1
