@@ -146,11 +146,6 @@ class RunPlan:
         """The file of a partition."""
         return next(each for each in self.inputs if each.absolute == partition.source)
 
-    def order_of(self, partition: Partition) -> tuple[int, int]:
-        """Key that sorts partitions as their documents are in the inputs."""
-        index = next(i for i, each in enumerate(self.inputs) if each.absolute == partition.source)
-        return index, partition.first or 0
-
     def in_order(self) -> list[Partition]:
         """The partitions in the order of the inputs."""
         index = {each.absolute: i for i, each in enumerate(self.inputs)}
@@ -182,10 +177,10 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
     return with_partitions(plan, files)
 
 
-def with_partitions(plan: RunPlan, files: Sequence[InputFile]) -> RunPlan:
-    """Add the partitions of new files to a plan."""
+def with_partitions(plan: RunPlan, files: Sequence[InputFile], most: int = 0) -> RunPlan:
+    """Add the partitions of new files to a plan, with numbers above `most`."""
     partitions = list(plan.partitions)
-    number = max((each.number for each in partitions), default=0)
+    number = most
     for file in files:
         for first, last, share in _ranges(file, plan.options.partition_size):
             number += 1

@@ -120,10 +120,31 @@ def _continued(before: RunPlan, plan: RunPlan, store: Store, folder: PathLike, *
         kind = InputError if found[0].parameter is None else ParameterError
         place = found[0].place or str(store.path)
         raise kind(found[0].rule, parameter=found[0].parameter, place=place, hint=RESTART)
-    known = {file.absolute for file in before.inputs}
-    added = [file for file in plan.inputs if file.absolute not in known]
-    kept = dataclasses.replace(before, options=plan.options, inputs=plan.inputs, versions=plan.versions)
-    return with_partitions(kept, added)
+    now = {file.absolute: file for file in plan.inputs}
+    # Files that changed before any of their partitions was complete are divided anew, like added ones.
+    same = {
+        file.absolute
+        for file in before.inputs
+        if _is_same(file, now[file.absolute]) or _has_complete(before, file, store)
+    }
+    added = [file for file in plan.inputs if file.absolute not in same]
+    partitions = tuple(each for each in before.partitions if each.source in same)
+    most = max((each.number for each in before.partitions), default=0)
+    kept = dataclasses.replace(
+        before, options=plan.options, inputs=plan.inputs, versions=plan.versions, partitions=partitions
+    )
+    return with_partitions(kept, added, most)
+
+
+def _is_same(file: InputFile, other: InputFile) -> bool:
+    return (file.n_bytes, file.changed) == (other.n_bytes, other.changed)
+
+
+def _has_complete(plan: RunPlan, file: InputFile, store: Store) -> bool:
+    """Whether a partition of a file is complete."""
+    return any(
+        store.record(each, verify=False) is not None for each in plan.partitions if each.source == file.absolute
+    )
 
 
 def _changed_inputs(before: RunPlan, plan: RunPlan, store: Store) -> list[Change]:
@@ -132,7 +153,7 @@ def _changed_inputs(before: RunPlan, plan: RunPlan, store: Store) -> list[Change
     found = []
     for file in before.inputs:
         current = now.get(file.absolute)
-        if current is None or (current.n_bytes, current.changed) == (file.n_bytes, file.changed):
+        if current is None or _is_same(file, current) or not _has_complete(before, file, store):
             continue
         if current.n_bytes != file.n_bytes or not _has_recorded_content(before, current, store):
             rule = "file must be as it was when the unfinished run began, got other content"
@@ -142,16 +163,19 @@ def _changed_inputs(before: RunPlan, plan: RunPlan, store: Store) -> list[Change
 
 def _has_recorded_content(before: RunPlan, file: InputFile, store: Store) -> bool:
     """Whether the checksum of a file is in the record of a complete partition of it."""
-    records = store.records(before, verify=False)
-    partitions = [each for each in before.partitions if each.source == file.absolute and each.number in records]
-    known = {records[each.number]["input"]["sha256"] for each in partitions} - {None}
-    return not partitions or (bool(known) and known == {sha256(file.absolute)})
+    records = (store.record(each, verify=False) for each in before.partitions if each.source == file.absolute)
+    known = {record["input"]["sha256"] for record in records if record is not None} - {None}
+    return known == {sha256(file.absolute)}
 
 
 def missing_partitions(store: Store, plan: RunPlan) -> tuple[int, ...]:
     """Numbers of the partitions that are not complete, in the order of the inputs."""
     found = store.records(plan)
-    return tuple(each.number for each in plan.in_order() if each.number not in found or _is_incomplete(plan, found[each.number]))
+    return tuple(
+        each.number
+        for each in plan.in_order()
+        if each.number not in found or _is_incomplete(plan, found[each.number])
+    )
 
 
 def _is_incomplete(plan: RunPlan, record: dict[str, Any]) -> bool:
