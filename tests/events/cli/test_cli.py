@@ -19,6 +19,7 @@ from references import events as er
 
 import events.jobs._run_pictures
 import events.jobs.count_events
+import events.jobs.partitions._run
 from corefsample import __version__, read_documents
 
 COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "calibrate-queries", "recalibrate")
@@ -129,6 +130,7 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "compare": ["USA", "IRQ"],
         "threads": 2,
         "on_error": "quarantine",
+        "partition_size": 5000,
         "out": str(tmp_path / "run"),
     }
 
@@ -352,7 +354,7 @@ def test_an_interrupt_has_status_130(
     def interrupted(*args: Any, **keywords: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", interrupted)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", interrupted)
     assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
@@ -390,7 +392,7 @@ def test_any_other_failure_has_status_1_and_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", fail)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", fail)
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     assert err == "corefsample: ZeroDivisionError: two lines (COREFSAMPLE_TRACEBACK=1 shows where)\n"
