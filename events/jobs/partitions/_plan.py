@@ -19,7 +19,17 @@ from corefsample.formats.scored import SUFFIXES, row_group_sizes
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
 
-__all__ = ["RESTART", "STANDARD_INPUT", "Change", "InputFile", "Partition", "RunPlan", "changes", "planned", "with_partitions"]
+__all__ = [
+    "RESTART",
+    "STANDARD_INPUT",
+    "Change",
+    "InputFile",
+    "Partition",
+    "RunPlan",
+    "changes",
+    "planned",
+    "with_partitions",
+]
 
 STANDARD_INPUT = "-"
 FORMAT = 1

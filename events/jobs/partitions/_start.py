@@ -142,9 +142,7 @@ def _is_same(file: InputFile, other: InputFile) -> bool:
 
 def _has_complete(plan: RunPlan, file: InputFile, store: Store) -> bool:
     """Whether a partition of a file is complete."""
-    return any(
-        store.record(each, verify=False) is not None for each in plan.partitions if each.source == file.absolute
-    )
+    return any(store.record(each, verify=False) is not None for each in plan.partitions if each.source == file.absolute)
 
 
 def _changed_inputs(before: RunPlan, plan: RunPlan, store: Store) -> list[Change]:
@@ -172,9 +170,7 @@ def missing_partitions(store: Store, plan: RunPlan) -> tuple[int, ...]:
     """Numbers of the partitions that are not complete, in the order of the inputs."""
     found = store.records(plan)
     return tuple(
-        each.number
-        for each in plan.in_order()
-        if each.number not in found or _is_incomplete(plan, found[each.number])
+        each.number for each in plan.in_order() if each.number not in found or _is_incomplete(plan, found[each.number])
     )
 
 

@@ -208,9 +208,7 @@ def test_a_changed_option_is_named(corpus: Path, tmp_path: Path, changed: dict[s
     assert summary.n_computed == 7
 
 
-def test_threads_and_sizes_of_partitions_may_change(
-    corpus: Path, tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+def test_threads_and_sizes_of_partitions_may_change(corpus: Path, tmp_path: Path, reference: dict[str, bytes]) -> None:
     begun(corpus, tmp_path / "run")
     assert run(corpus, tmp_path / "run", threads=3, partition_size=1000).n_computed == 4
     assert tables(tmp_path / "run") == reference
@@ -229,9 +227,7 @@ def test_another_version_or_rule_is_named(corpus: Path, tmp_path: Path, monkeypa
         run(corpus, tmp_path / "run", rule=str(rule))
 
 
-def test_changed_content_is_named_and_a_new_time_alone_is_not(
-    tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+def test_changed_content_is_named_and_a_new_time_alone_is_not(tmp_path: Path, reference: dict[str, bytes]) -> None:
     corpus = in_groups(tmp_path / "news.parquet", documents())
     begun(corpus, tmp_path / "run")
     os.utime(corpus, (1, 1))
@@ -247,9 +243,7 @@ def test_changed_content_is_named_and_a_new_time_alone_is_not(
         run(corpus, tmp_path / "run")
 
 
-def test_a_bad_file_that_is_mended_is_all_that_is_computed_again(
-    tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+def test_a_bad_file_that_is_mended_is_all_that_is_computed_again(tmp_path: Path, reference: dict[str, bytes]) -> None:
     first = er.write_lines(tmp_path / "1.jsonl", documents()[:30])
     second = er.write_lines(tmp_path / "2.jsonl", [*documents()[30:], "[]"])
     with pytest.raises(InputError, match=r"2.jsonl: line 31"):
@@ -316,7 +310,9 @@ def test_a_stray_date_in_another_partition_is_found(tmp_path: Path) -> None:
     given = documents()
     given[50]["date"] = "0999-01-01"
     path = in_groups(tmp_path / "news.parquet", given)
-    with pytest.raises(InputError, match=r"row 51: doc_id .*: date must leave at most 100,000 periods .*got 0999-01-01"):
+    with pytest.raises(
+        InputError, match=r"row 51: doc_id .*: date must leave at most 100,000 periods .*got 0999-01-01"
+    ):
         run(path, tmp_path / "run", period="day")
 
 
@@ -347,7 +343,7 @@ def test_a_result_that_is_no_longer_as_recorded_is_computed_again(
 
 
 COMMAND = [sys.executable, "-m", "events.cli", "events"]
-ARGUMENTS = "--samples 60 --compare USA IRQ --partition-size 9 --threads 1 --no-pictures".split()
+ARGUMENTS = ["--samples", "60", "--compare", "USA", "IRQ", "--partition-size", "9", "--threads", "1", "--no-pictures"]
 SLOW = """
 import sys, time
 import events.jobs.partitions._run as work
@@ -429,7 +425,8 @@ def test_a_full_disk_loses_nothing(corpus: Path, tmp_path: Path, reference: dict
     command = [sys.executable, "-c", LIMITED, str(limit), "events", str(corpus), "--out", str(out), *ARGUMENTS]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"corefsample: {out}: output must be writable, got: File too large\n"
+    assert done.stderr.startswith(f"corefsample: {out}: output must be writable, got: ")
+    assert done.stderr.endswith("File too large\n")
     assert run(corpus, out).n_computed <= 5
     assert tables(out) == reference
 
@@ -504,14 +501,12 @@ def test_workers_end_with_the_job(corpus: Path, tmp_path: Path, reference: dict[
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc")
-def test_a_lost_scheduler_is_told_and_loses_nothing(
-    corpus: Path, tmp_path: Path, reference: dict[str, bytes]
-) -> None:
+def test_a_lost_scheduler_is_told_and_loses_nothing(corpus: Path, tmp_path: Path, reference: dict[str, bytes]) -> None:
     pytest.importorskip("distributed", reason="dask[distributed] is not installed")
     out, ready = tmp_path / "run", tmp_path / "scheduler.json"
     program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
     options = ["--port", "0", "--no-dashboard", "--no-show", "--scheduler-file", str(ready), "--host", "127.0.0.1"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": PROJECT}
     with subprocess.Popen([*program, *options], **quiet) as scheduler:  # type: ignore[call-overload]
         wait_for(ready.exists)
         address = json.loads(ready.read_text())["address"]
@@ -548,13 +543,13 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def test_a_cluster_needs_dask_and_files(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_needs_dask_and_files(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError, match=r"scheduler must be an address like tcp://"):
         run(corpus, tmp_path / "run", scheduler="localhost")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"workers needs dask\[distributed\], .*pip install \"corefsample\[dask\]\""):
+    with pytest.raises(
+        ParameterError, match=r"workers needs dask\[distributed\], .*pip install \"corefsample\[dask\]\""
+    ):
         run(corpus, tmp_path / "run", workers=2)
     assert not list(tmp_path.iterdir())
 
