@@ -69,7 +69,11 @@ __all__ = ["demo", "events", "report"]
     type=click.IntRange(min=1),
     help="Processes of a local Dask cluster.  [default: this process alone, with threads]",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Existing Dask scheduler, tcp://host:8786, instead of --workers.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
+)
 @click.option(
     "--partition-size",
     type=click.IntRange(min=1),
@@ -126,10 +130,10 @@ def events(
         print_json(summary.to_json())
         return
     if not summary.n_computed:
-        print_text(f"All {counted(summary.n_partitions, 'partition')} were complete; nothing was computed again.")
+        print_text("Every partition was complete; nothing was computed again.")
     elif summary.n_computed < summary.n_partitions:
         n_kept = summary.n_partitions - summary.n_computed
-        print_text(f"{n_kept:,} of {counted(summary.n_partitions, 'partition')} were complete.")
+        print_text(f"{n_kept:,} of {counted(summary.n_partitions, 'partition')} had been computed before.")
     _print_run(summary)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from corefsample import _checks
 from corefsample._processors import processors
-from corefsample.errors import CorefsampleError, OutputError, ParameterError
+from corefsample.errors import OutputError, ParameterError
 from corefsample.files import PathLike, path_list
 from events.jobs.partitions._plan import STANDARD_INPUT
 from events.jobs.partitions._run import run_partition
@@ -80,8 +81,6 @@ def run_on_cluster(
     """
     if not numbers:
         return
-    import os
-
     place = os.path.abspath(folder)
     # On a local cluster the workers share the processors; on another, each task uses the threads of its worker.
     threads = 1 if workers is None else max(1, processors() // workers)
@@ -110,7 +109,7 @@ def _wait(
             later = [waiting.pop(index) for index in list(waiting) if index > first_failed]
             client.cancel(later, force=True)
         if waiting:
-            threading.Event().wait(_POLL)
+            time.sleep(_POLL)
     if first_failed < len(futures):
         raise _described(futures[first_failed].exception(timeout=_CONNECTING), numbers[first_failed])
 
@@ -121,8 +120,6 @@ def _described(error: BaseException, number: int) -> BaseException:
     if isinstance(error, KilledWorker):
         rule = f"workers must live until partition {number} is complete, got {_MOST_DEATHS} that died"
         return OutputError(rule, hint="they may need more memory: smaller partitions, fewer workers")
-    if isinstance(error, CorefsampleError):
-        return error
     return error
 
 
@@ -131,8 +128,9 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     import logging
 
     import dask
-    from distributed import Client, LocalCluster
+    import distributed
 
+    library: Any = distributed  # its classes are not typed
     settings = {
         "distributed.scheduler.allowed-failures": _MOST_DEATHS,
         "distributed.comm.timeouts.connect": _CONNECTING,
@@ -145,7 +143,7 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
             # Of a lost worker the message is ours, or none.
             for name in ("distributed", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            cluster = LocalCluster(
+            cluster = library.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
@@ -154,10 +152,10 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 memory_limit=0,
             )
             stack.callback(_closed, cluster)
-            client = Client(cluster)
+            client = library.Client(cluster)
         else:
             try:
-                client = Client(scheduler, timeout=_CONNECTING)
+                client = library.Client(scheduler, timeout=_CONNECTING)
             except (OSError, ValueError, TimeoutError) as error:
                 raise OutputError(f"scheduler must be reachable, got: {error}", place=scheduler) from None
         stack.callback(_closed, client)

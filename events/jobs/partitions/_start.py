@@ -203,7 +203,15 @@ def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> R
 
 
 def discard_unfinished(folder: PathLike, *, unless_complete: bool = False) -> bool:
-    """Remove the partitions of an unfinished run, if there is one; `unless_complete`: and no document is in a complete one."""
+    """Remove the partitions of an unfinished run, if there are any; return whether none is left.
+
+    Parameters
+    ----------
+    folder
+        Folder of the run.
+    unless_complete
+        Whether to keep them if one with documents is complete.
+    """
     places = Places.of(folder)
     store = places.unfinished()
     if store is not None and unless_complete:

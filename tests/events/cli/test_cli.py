@@ -164,12 +164,21 @@ def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_p
 def test_overwrite_is_asked_for(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
     assert called(capsys, *arguments)[0] == 0
-    status, out, err = called(capsys, *arguments)
+    status, out, err = called(capsys, *arguments, "--seed", 1)
     assert (status, out) == (2, "")
-    assert err == (
-        f"corefsample: --out must be a new or empty folder, got {tmp_path / 'run'} (--overwrite replaces it)\n"
-    )
-    assert called(capsys, *arguments, "--overwrite")[0] == 0
+    found = f"{tmp_path / 'run'} of a run with seed 0, not 1 (--overwrite replaces it)"
+    assert err == f"corefsample: --out must be a new or empty folder, or that of the same run, got {found}\n"
+    assert called(capsys, *arguments, "--seed", 1, "--overwrite")[0] == 0
+
+
+def test_the_same_command_again_computes_nothing(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    _, first, _ = called(capsys, *arguments)
+    status, again, err = called(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert again == "Every partition was complete; nothing was computed again.\n" + first
 
 
 def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
