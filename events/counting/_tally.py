@@ -81,7 +81,7 @@ class Cell:
         """The cell that `to_json` described."""
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
-        hits = {n_hits: n_documents for n_hits, n_documents in content["hits"]}
+        hits = dict(content["hits"])
         return cls(n_samples, hits, content["n_without"], content["one_best"], counts)
 
     @property
@@ -275,7 +275,7 @@ class CountTally:
     def from_json(cls, content: Mapping[str, Any]) -> CountTally:
         """The tally that `to_json` described."""
         tally = cls(content["n_samples"])
-        tally._documents = {period: count for period, count in content["documents"]}
+        tally._documents = dict(content["documents"])
         if tally._documents:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
         for key, period, cell in content["cells"]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from corefsample._arrays import Bytes, Ints
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
@@ -95,7 +96,11 @@ def finalise_run(
                 summary = _written(run, store, plan, records, pictures, started, n_computed)
         finally:
             shutil.rmtree(store.path / "merged", ignore_errors=True)
-        _keep(store, places, plan)
+        if any(file.path == STANDARD_INPUT for file in plan.inputs):
+            shutil.rmtree(store.path)  # which cannot be read again
+            shutil.rmtree(places.kept, ignore_errors=True)
+        else:
+            places.keep(store)
     return dataclasses.replace(summary, out=os.fspath(folder))
 
 
@@ -111,16 +116,6 @@ def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
     return records
 
 
-def _keep(store: Store, places: Places, plan: RunPlan) -> None:
-    """Keep the partitions in the finished folder, so that inputs can be added; not those of standard input."""
-    if store.path != places.kept:
-        shutil.rmtree(places.kept, ignore_errors=True)
-        if any(file.path == STANDARD_INPUT for file in plan.inputs):
-            shutil.rmtree(store.path)
-        else:
-            shutil.move(store.path, places.kept)
-
-
 # --- documents with the same doc_id ---
 
 
@@ -133,10 +128,10 @@ def _repeated(store: Store, plan: RunPlan, records: Records) -> dict[int, list[i
         At the first, unless bad documents are set aside.
     """
     partitions = plan.in_order()
-    parts = [np.load(store.result(records[each.number]) / "ids.npz") for each in partitions]
-    digests = np.concatenate([part["digests"] for part in parts]).view([("high", "<u8"), ("low", "<u8")]).ravel()
-    numbers = np.concatenate([part["numbers"] for part in parts])
-    owners = np.repeat(np.arange(len(parts)), [len(part["numbers"]) for part in parts])
+    parts = [_ids(store.result(records[each.number]) / "ids.npz") for each in partitions]
+    digests = np.concatenate([digests for digests, _ in parts]).view([("high", "<u8"), ("low", "<u8")]).ravel()
+    numbers = np.concatenate([numbers for _, numbers in parts])
+    owners = np.repeat(np.arange(len(parts)), [len(numbers) for _, numbers in parts])
     order = np.lexsort((np.arange(len(digests)), digests["low"], digests["high"]))  # of the same, the earlier first
     same = np.flatnonzero(digests[order[1:]] == digests[order[:-1]]) + 1
     later = np.sort(order[same])
@@ -149,6 +144,12 @@ def _repeated(store: Store, plan: RunPlan, records: Records) -> dict[int, list[i
     for i in later.tolist():
         found.setdefault(partitions[owners[i]].number, []).append(int(numbers[i]))
     return found
+
+
+def _ids(path: Path) -> tuple[Bytes, Ints]:
+    """Digests of the doc_ids of a partition, (n, 16), and the numbers of their lines or rows."""
+    with np.load(path) as content:
+        return content["digests"], content["numbers"]
 
 
 def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:

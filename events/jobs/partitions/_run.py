@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -123,16 +123,16 @@ def _computed(
         SortedRuns(result, "evidence", EVIDENCE_SCHEMA, evidence_keys, _EVIDENCE_BATCH),
         SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
     )
-    quarantine = _Quarantine(result / "quarantine.jsonl") if options.on_error == "quarantine" else None
+    quarantine = _Quarantine(result / "quarantine.jsonl")
     documents = DocumentStream(
         file.place,
         needs=("date", "tokens"),
-        on_rejected=quarantine,
+        on_rejected=quarantine if options.on_error == "quarantine" else None,
         batch_size=_BATCH,
         row_groups=partition.groups,
     )
     is_first = not partition.first  # of its file; it computes the checksum of the file too
-    with ThreadPoolExecutor(1) as background:
+    with quarantine, ThreadPoolExecutor(1) as background:
         digest = background.submit(sha256, file.place) if is_first and file.path != STANDARD_INPUT else None
         screen = Screen(rule, lexicon, options.scheme)
         _count(documents, screen, sums, options, store.excluded(partition), threads or processors(), on_progress)
@@ -140,8 +140,6 @@ def _computed(
     _require_unchanged(file)
     sums.evidence.finish()
     sums.documents.finish()
-    if quarantine is not None:
-        quarantine.close()
     compared = {event_key(name) for name in options.compare or ()}
     (result / "tally.json").write_text(json.dumps(sums.tally.to_json(compared)), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
@@ -153,8 +151,7 @@ def _computed(
         "sampled": sums.n_sampled,
         "with_events": sums.n_with_events,
         "ambiguous": sums.n_ambiguous,
-        "quarantined": 0 if quarantine is None else quarantine.count,
-        "first_quarantined": "" if quarantine is None else quarantine.first,
+        "quarantined": quarantine.count,
         "dates": sums.extremes,
     }
 
@@ -228,21 +225,27 @@ def _date_of(extreme: list[str]) -> np.datetime64:
 
 
 class _Quarantine:
-    """Writes the rejected documents of a partition with their line or row numbers."""
+    """Writes the rejected documents of a partition to a file, which is made for the first one."""
 
     def __init__(self, path: Path) -> None:
         self.count = 0
-        self.first = ""
-        self._stream = open(path, "w", encoding="utf-8")  # noqa: SIM115
+        self._path = path
+        self._stream: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
 
     def __call__(self, rejected: Rejected) -> None:
+        if self._stream is None:
+            self._stream = open(self._path, "w", encoding="utf-8")  # noqa: SIM115
         self.count += 1
-        self.first = self.first or rejected.message()
         self._stream.write(json.dumps(rejected.to_json()) + "\n")
         self._stream.flush()  # so that a full disk is reported at its document
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 def _count(

@@ -76,6 +76,7 @@ def initialise_run(
     RunFolder(folder, overwrite=True)  # raises for a folder with other files
     places = Places.of(folder)
     with writing(folder):
+        places.settle()
         if restart:
             discard_unfinished(folder)
         earlier = _earlier(places, overwrite=overwrite)
@@ -182,6 +183,8 @@ def _is_incomplete(plan: RunPlan, record: dict[str, Any]) -> bool:
 def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> RunSummary | None:
     """Summary of the finished run in a folder, if it had the same inputs and options and its files are there."""
     places = Places.of(folder)
+    with writing(folder):
+        places.settle()
     if places.unfinished() is not None or not (places.kept / "plan.json").is_file():
         return None
     try:

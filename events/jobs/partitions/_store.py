@@ -61,6 +61,21 @@ class Places:
         """Partitions of an unfinished run, or else of the finished one, or None."""
         return self.unfinished() or (Store(self.kept) if (self.kept / _PLAN).is_file() else None)
 
+    def settle(self) -> None:
+        """Put the partitions of a run in their place in its folder, if it is finished and was killed just before."""
+        store = self.unfinished()
+        record = _read_json(self.out / "run.json")
+        if store is None or not isinstance(record, dict) or not isinstance(record.get("partitions"), dict):
+            return
+        if record["partitions"].get("plan") == store.plan_sha256():
+            self.keep(store)
+
+    def keep(self, store: Store) -> None:
+        """Move the partitions of a finished run into its folder."""
+        if store.path != self.kept:
+            shutil.rmtree(self.kept, ignore_errors=True)
+            shutil.move(store.path, self.kept)
+
     def new(self) -> Store:
         """Make a folder for a new run's partitions."""
         path = self.within if self.out.exists() else self.beside

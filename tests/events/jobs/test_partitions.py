@@ -277,6 +277,30 @@ def test_overwrite_begins_anew_beside_the_finished_run(
     assert "unfinished" not in os.listdir(tmp_path / "run")
 
 
+@pytest.mark.parametrize("place", ["replace", "move"])
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_run_killed_while_its_files_are_moved_is_completed(
+    corpus: Path, tmp_path: Path, reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, place: str, exists: bool
+) -> None:
+    """Whether the folder is new or replaced, and before its files are in their place or after."""
+    if exists:
+        run(corpus, tmp_path / "run", seed=4)
+    move = {"replace": os.replace, "move": shutil.move}[place]
+
+    def killed(source: Any, target: Any) -> Any:
+        if place == "move" or Path(source).is_dir() or Path(source).name == "evidence.csv":
+            raise SystemExit
+        return move(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr({"replace": "os.replace", "move": "shutil.move"}[place], killed)
+        run(corpus, tmp_path / "run", overwrite=exists)
+    assert run(corpus, tmp_path / "run").n_computed == 0
+    assert tables(tmp_path / "run") == reference
+    assert os.listdir(tmp_path) == ["run"]
+    assert not {"unfinished"} & {*os.listdir(tmp_path / "run")}
+
+
 # --- documents of several partitions -----------------------------------------------------------------------
 
 
