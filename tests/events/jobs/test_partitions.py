@@ -292,9 +292,10 @@ def test_a_run_killed_while_its_files_are_moved_is_completed(
             raise SystemExit
         return move(source, target)
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+    with monkeypatch.context() as patch:
         patch.setattr({"replace": "os.replace", "move": "shutil.move"}[place], killed)
-        run(corpus, tmp_path / "run", overwrite=exists)
+        with pytest.raises(SystemExit):
+            run(corpus, tmp_path / "run", overwrite=exists)
     assert run(corpus, tmp_path / "run").n_computed == 0
     assert tables(tmp_path / "run") == reference
     assert os.listdir(tmp_path) == ["run"]
