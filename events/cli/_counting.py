@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     short_help="Count documents with an event, by country and period.",
-    sections={"Counting": ("n_samples", "level", "interval", "seed", "lexicon", "scheme", "threads")},
+    sections={
+        "Counting": ("n_samples", "level", "interval", "seed", "lexicon", "scheme"),
+        "Partitions and processes": ("threads", "workers", "scheduler", "partition_size", "restart"),
+    },
 )
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="FOLDER", help="Folder for tables, pictures and the record of the run.")
@@ -60,26 +63,67 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes of a local Dask cluster.  [default: this process alone, with threads]",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
+)
+@click.option(
+    "--partition-size",
+    type=click.IntRange(min=1),
+    default=5000,
+    help="Documents of a partition of a Parquet file, about; the results do not depend on it.",
+)
+@click.option("--restart", is_flag=True, help="Begin anew: discard the partitions of an interrupted run.")
 @click.option("--pictures/--no-pictures", default=True, help="Draw the bands as PNG and SVG.")
 @output_options
-def events(inputs: tuple[str, ...], out: str, pictures: bool, overwrite: bool, as_json: bool, **options: Any) -> None:
+def events(
+    inputs: tuple[str, ...],
+    out: str,
+    pictures: bool,
+    overwrite: bool,
+    restart: bool,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Count documents with an event, by country and period, with credible intervals.
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
     document needs a date and a parse; `corefsample score` writes both when it reads news.
+
+    The work is divided into partitions. After an interruption the same command computes the missing ones; with more
+    INPUTS it computes those and counts all. They are kept in FOLDER/partitions.
 
     \b
     Examples:
       corefsample events scored.parquet --out run
       corefsample events scored.parquet --preset extended --period year --out run2
       corefsample events scored.parquet --compare YUG X-NATO --out run3
+      corefsample events 'scored/*.parquet' --workers 8 --out run4
     """
     from events.jobs.count_events import EventsOptions, run_events
 
     chosen = EventsOptions(**{**options, "compare": options["compare"] or None})
     with progress("counting", as_json) as on_progress:
-        summary = run_events(inputs, out, chosen, overwrite=overwrite, pictures=pictures, on_progress=on_progress)
-    print_result(summary, as_json, _print_run)
+        summary = run_events(
+            inputs,
+            out,
+            chosen,
+            overwrite=overwrite,
+            restart=restart,
+            pictures=pictures,
+            workers=workers,
+            scheduler=scheduler,
+            on_progress=on_progress,
+        )
+    print_result(summary, as_json, _print_run_and_partitions)
 
 
 @click.command(cls=Command, short_help="See it work: simulate news with known truth, and count.")
@@ -110,6 +154,15 @@ def demo(out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
         f"The simulation knows the true counts: of the {result.n_uncertain:,} counts that the posterior is uncertain "
         f"about, {result.n_covered:,} lie in their interval."
     )
+
+
+def _print_run_and_partitions(summary: RunSummary) -> None:
+    if not summary.n_computed:
+        print_text("Every partition was complete; nothing was computed again.")
+    elif summary.n_computed < summary.n_partitions:
+        n_kept = summary.n_partitions - summary.n_computed
+        print_text(f"{n_kept:,} of {counted(summary.n_partitions, 'partition')} had been computed before.")
+    _print_run(summary)
 
 
 def _print_run(summary: RunSummary) -> None:

@@ -75,7 +75,10 @@ def _status(arguments: Sequence[str] | None) -> int:
         cli.main(args=arguments, prog_name="corefsample", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as stop:
+        message = str(stop.__cause__ or stop)
+        if message:
+            print_error(message)
         return INTERRUPTED
     except click.ClickException as error:
         error.show()

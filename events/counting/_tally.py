@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from events.counting._evaluation import DocumentEvents
+from events.counting._evaluation import DocumentEvents, monte_carlo_errors
 from events.counting._keys import EventKey, event_name
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
@@ -19,25 +22,33 @@ MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 @dataclass(slots=True)
 class Cell:
-    """One country in one period.
+    """One country in one period. All sums are of whole numbers, so that the order of documents does not matter.
 
     Attributes
     ----------
     n_samples
         Samples per document.
     hits
-        Samples with the event by the document's serial number, if there are any.
-    variance_of_mean
-        Summed squares of the documents' Monte Carlo standard errors.
+        Documents by the number of their samples with the event, where there are any.
+    n_without
+        Documents in which the event is possible, and true in no sample.
     one_best
         Documents with the event in their likeliest-antecedent clustering.
     """
 
     n_samples: int
     hits: dict[int, int] = field(default_factory=dict)
-    variance_of_mean: float = 0.0
+    n_without: int = 0
     one_best: int = 0
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
+
+    def add_document(self, n_hits: int, one_best: int) -> None:
+        """Add a document by its number of samples with the event."""
+        self.one_best += one_best
+        if n_hits:
+            self.hits[n_hits] = self.hits.get(n_hits, 0) + 1
+        else:
+            self.n_without += 1
 
     def add_samples(self, counts: npt.NDArray[np.integer]) -> None:
         """Add the event of a document (0 or 1 for each sample), or the counts of several documents."""
@@ -45,13 +56,31 @@ class Cell:
             self._counts = np.zeros(self.n_samples, np.int32)
         self._counts += counts
 
-    def merge(self, other: Cell, shift: int) -> None:
-        """Add the cell of other documents; `shift` is added to their serial numbers."""
-        self.hits |= {shift + serial: hits for serial, hits in other.hits.items()}
-        self.variance_of_mean += other.variance_of_mean
+    def merge(self, other: Cell) -> None:
+        """Add the cell of other documents."""
+        for n_hits, n_documents in other.hits.items():
+            self.hits[n_hits] = self.hits.get(n_hits, 0) + n_documents
+        self.n_without += other.n_without
         self.one_best += other.one_best
         if other._counts is not None:
             self.add_samples(other._counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The sums as JSON values."""
+        return {
+            "hits": sorted(self.hits.items()),
+            "n_without": self.n_without,
+            "one_best": self.one_best,
+            "by_sample": None if self._counts is None else self._counts.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, n_samples: int, content: Mapping[str, Any]) -> Cell:
+        """The cell that `to_json` described."""
+        by_sample = content["by_sample"]
+        counts = None if by_sample is None else np.array(by_sample, np.int32)
+        hits = dict(content["hits"])
+        return cls(n_samples, hits, content["n_without"], content["one_best"], counts)
 
     @property
     def by_sample(self) -> Ints32:
@@ -60,8 +89,26 @@ class Cell:
 
     @property
     def probabilities(self) -> Floats:
-        """float64 (n,): P(event) of each document where it is above 0."""
-        return np.fromiter(self.hits.values(), np.float64, len(self.hits)) / self.n_samples
+        """float64 (n,): P(event) of each document where it is above 0, sorted."""
+        hits = np.array(sorted(self.hits), np.int64)
+        return np.repeat(hits, [self.hits[n_hits] for n_hits in hits.tolist()]) / self.n_samples
+
+    @property
+    def mean(self) -> float:
+        """Sum of the documents' probabilities."""
+        return sum(n_hits * n_documents for n_hits, n_documents in self.hits.items()) / self.n_samples
+
+    @property
+    def variance(self) -> float:
+        """Sum of p (1 - p) over the documents."""
+        return sum(n * (self.n_samples - n) * count for n, count in self.hits.items()) / self.n_samples**2
+
+    @property
+    def variance_of_mean(self) -> float:
+        """Summed squares of the documents' Monte Carlo standard errors."""
+        hits = np.array([0, *self.hits], np.int64)
+        counts = np.array([self.n_without, *self.hits.values()], np.float64)
+        return math.fsum((counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist())
 
 
 class CountTally:
@@ -71,16 +118,18 @@ class CountTally:
     ----------
     n_samples
         Samples per document.
+    by_sample
+        Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     """
 
-    def __init__(self, n_samples: int) -> None:
+    def __init__(self, n_samples: int, *, by_sample: bool = True) -> None:
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: dict[int, int] = {}  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
         self._cells: dict[tuple[EventKey, int], Cell] = {}
-        # By pair of events, sorted, and document's serial number: samples with both.
-        self._both: dict[tuple[EventKey, EventKey], dict[int, int]] = {}
-        self._n_with_events = 0
+        # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
+        self._pairs: dict[tuple[EventKey, EventKey, int], dict[tuple[int, int, int], int]] = {}
+        self._by_sample = by_sample
 
     def __repr__(self) -> str:
         return f"CountTally({self.n_documents:,} documents, {self.n_samples:,} samples each, {len(self.keys())} events)"
@@ -112,21 +161,18 @@ class CountTally:
         if events.n_samples != self.n_samples:
             rule = f"must be the same for all documents ({self.n_samples})"
             raise ParameterError(f"{rule}, got {events.n_samples}", parameter="n_samples")
-        serial, self._n_with_events = self._n_with_events, self._n_with_events + 1
-        n_hits, errors = events.n_hits.tolist(), events.mc_errors.tolist()
+        n_hits = events.n_hits.tolist()
         for e, key in enumerate(events.keys):
             cell = self._cells.setdefault((key, period), Cell(self.n_samples))
-            cell.variance_of_mean += errors[e] ** 2
-            cell.one_best += int(events.one_best[e])
-            if n_hits[e]:
-                cell.hits[serial] = n_hits[e]
+            cell.add_document(n_hits[e], int(events.one_best[e]))
+            if n_hits[e] and self._by_sample:
                 cell.add_samples(events.hits[e])
-        happened = [e for e in range(len(events.keys)) if n_hits[e]]
-        for first, second in combinations(happened, 2):
-            both = int(np.count_nonzero(events.hits[first] & events.hits[second]))
-            if both:
-                pair = events.keys[first], events.keys[second]
-                self._both.setdefault((min(pair), max(pair)), {})[serial] = both
+        happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e])
+        for (first, a), (second, b) in combinations(happened, 2):
+            both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
+            documents = self._pairs.setdefault((first, second, period), {})
+            shares = n_hits[a], n_hits[b], both
+            documents[shares] = documents.get(shares, 0) + 1
 
     def merge(self, other: CountTally) -> None:
         """Add the tally of other documents.
@@ -142,12 +188,12 @@ class CountTally:
         self._extend(other._span)
         for period, count in other._documents.items():
             self._documents[period] = self._documents.get(period, 0) + count
-        shift = self._n_with_events
         for place, cell in other._cells.items():
-            self._cells.setdefault(place, Cell(self.n_samples)).merge(cell, shift)
-        for pair, documents in other._both.items():
-            self._both.setdefault(pair, {}).update({shift + serial: both for serial, both in documents.items()})
-        self._n_with_events += other._n_with_events
+            self._cells.setdefault(place, Cell(self.n_samples)).merge(cell)
+        for pair, documents in other._pairs.items():
+            own = self._pairs.setdefault(pair, {})
+            for shares, count in documents.items():
+                own[shares] = own.get(shares, 0) + count
 
     def _extend(self, periods: Ints) -> None:
         """Extend the span of periods to include these; raise if it becomes too long."""
@@ -169,14 +215,23 @@ class CountTally:
 
     def exclusive(self, first: EventKey, second: EventKey, period: int) -> tuple[Floats, Floats]:
         """Each document's P(first and not second) and P(second and not first) in one period."""
-        of_first, of_second = self.cell(first, period).hits, self.cell(second, period).hits
-        both = self._both.get((min(first, second), max(first, second)), {})
-        serials = sorted({*of_first, *of_second})
-        shares = [
-            np.array([hits.get(n, 0) - both.get(n, 0) for n in serials], np.float64) / self.n_samples
-            for hits in (of_first, of_second)
-        ]
-        return shares[0], shares[1]
+        alone = dict(self.cell(first, period).hits), dict(self.cell(second, period).hits)
+        in_order = first <= second
+        pairs = self._pairs.get((first, second, period) if in_order else (second, first, period), {})
+        documents: dict[tuple[int, int], int] = {}  # by samples with the first only, and with the second only
+        for (a, b, both), count in pairs.items():
+            hits = (a, b) if in_order else (b, a)
+            for of_one, n_hits in zip(alone, hits, strict=True):
+                of_one[n_hits] -= count
+            shares = hits[0] - both, hits[1] - both
+            documents[shares] = documents.get(shares, 0) + count
+        for n_hits, count in alone[0].items():
+            documents[n_hits, 0] = documents.get((n_hits, 0), 0) + count
+        for n_hits, count in alone[1].items():
+            documents[0, n_hits] = documents.get((0, n_hits), 0) + count
+        rows = sorted(documents)
+        each = np.repeat(np.array(rows, np.float64).reshape(-1, 2), [documents[row] for row in rows], axis=0)
+        return each[:, 0] / self.n_samples, each[:, 1] / self.n_samples
 
     @property
     def n_documents(self) -> int:
@@ -197,6 +252,33 @@ class CountTally:
 
     def copy(self) -> CountTally:
         """Return a tally that later additions to this one do not change."""
-        copied = CountTally(self.n_samples)
+        copied = CountTally(self.n_samples, by_sample=self._by_sample)
         copied.merge(self)
         return copied
+
+    def to_json(self, pairs: Collection[EventKey]) -> dict[str, Any]:
+        """The sums as JSON values, and of pairs of events those within `pairs`."""
+        return {
+            "n_samples": self.n_samples,
+            "documents": sorted(self._documents.items()),
+            "cells": [[key, period, cell.to_json()] for (key, period), cell in sorted(self._cells.items())],
+            "pairs": [
+                [first, second, period, [[*shares, count] for shares, count in sorted(documents.items())]]
+                for (first, second, period), documents in sorted(self._pairs.items())
+                if first in pairs and second in pairs
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> CountTally:
+        """The tally that `to_json` described."""
+        tally = cls(content["n_samples"])
+        tally._documents = dict(content["documents"])
+        if tally._documents:
+            tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
+        for key, period, cell in content["cells"]:
+            tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
+        for first, second, period, documents in content["pairs"]:
+            pair = tuple(first), tuple(second), period
+            tally._pairs[pair] = {(a, b, both): count for a, b, both, count in documents}
+        return tally

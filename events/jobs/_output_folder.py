@@ -43,6 +43,7 @@ class OutputFolder:
 
     FILES: ClassVar[frozenset[str]]
     RECORD: ClassVar[str]
+    STORES: ClassVar[frozenset[str]] = frozenset()  # folders that stay when a run replaces another
 
     def __init__(self, path: PathLike, *, overwrite: bool = False) -> None:
         self._given = os.fspath(path)
@@ -64,6 +65,7 @@ class OutputFolder:
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
         names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
+        names -= self.STORES
         if names and not (names <= self.FILES and self._is_run(names)):
             rule = "must be a new or empty folder or an earlier run's"
             raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
@@ -165,6 +167,15 @@ class OutputFolder:
         self.n_set_aside += 1
         self.first_set_aside = self.first_set_aside or rejected.message()
         self._quarantine(rejected)
+
+    @property
+    def given(self) -> str:
+        """The path as it was given."""
+        return self._given
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file so far, by its name."""
+        return {entry.name: entry.stat().st_size for entry in sorted(self.file(".").iterdir())}
 
     def finish_record(self, record: dict[str, Any]) -> None:
         """Write the record of the run."""

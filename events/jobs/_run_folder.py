@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -47,6 +48,13 @@ class RunFolder(OutputFolder):
             RECORD,
         ]
     )
+    STORES: ClassVar[frozenset[str]] = frozenset(["partitions", "unfinished"])
+
+    @staticmethod
+    def _is_record(path: Path) -> bool:
+        """Whether a folder has the record of a run, or the partitions of one that was killed before it had a record."""
+        plans = (path.parent / store / "plan.json" for store in RunFolder.STORES)
+        return OutputFolder._is_record(path) or any(plan.is_file() for plan in plans)
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         super().__init__(path, overwrite=overwrite)
@@ -78,7 +86,7 @@ class RunFolder(OutputFolder):
     def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:
         """Append evidence, and keep the rows closest to one half."""
         self._rows += rows
-        if len(self._rows) >= _ROW_GROUP:
+        while len(self._rows) >= _ROW_GROUP:
             self._write_rows()
         for row in rows:
             self._n_rows += 1
@@ -90,14 +98,16 @@ class RunFolder(OutputFolder):
                 heapq.heappushpop(self._near, entry)
 
     def _write_rows(self) -> None:
-        if self._rows and self._evidence is not None:
-            self._evidence.write_batch(_evidence_batch(self._rows))
-        self._rows = []
+        """Write one row group: its size does not depend on how the rows came."""
+        rows, self._rows = self._rows[:_ROW_GROUP], self._rows[_ROW_GROUP:]
+        if rows and self._evidence is not None:
+            self._evidence.write_batch(_evidence_batch(rows))
 
     def add_documents(self, batch: DocumentBatch) -> None:
-        """Append documents with evidence, complete, for a report."""
+        """Append documents with evidence, complete, for a report; they are a row group of their own."""
         if self._documents is not None:
             self._documents.write(batch)
+            self._documents.end_group()
 
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""

@@ -28,6 +28,8 @@ class ParquetReader(ReadProgress):
     ----------
     path
         The file.
+    groups
+        The row groups to read; None for all.
 
     Attributes
     ----------
@@ -35,9 +37,10 @@ class ParquetReader(ReadProgress):
         How far the file is read, in bytes of the file, estimated from its rows.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, groups: range | None = None) -> None:
         super().__init__()
         self.path = path
+        self._groups = groups
         try:
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
             schema = self._file.schema_arrow
@@ -63,16 +66,19 @@ class ParquetReader(ReadProgress):
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
-        n_bytes, row = os.path.getsize(self.path), 0
         about = self._file.metadata
+        groups = range(about.num_row_groups) if self._groups is None else self._groups
+        n_bytes, n_read = os.path.getsize(self.path), 0
+        row = sum(about.row_group(group).num_rows for group in range(groups.start))  # places count from the first
         n_rows = max(about.num_rows, 1)
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._file.iter_batches(batch_size=size):
+            for table in self._file.iter_batches(batch_size=size, row_groups=list(groups)):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
                 first, row = row + 1, row + table.num_rows
-                self.bytes_read = n_bytes * row // n_rows
+                n_read += table.num_rows
+                self.bytes_read = n_bytes * n_read // n_rows
                 yield self._canonical(table, first)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             place = f"{self.path}: row {row + 1}"
@@ -157,6 +163,10 @@ class ParquetWriter:
         if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * _BATCH_BYTES:
             self._flush()
 
+    def end_group(self) -> None:
+        """End the row group: the documents so far are not in the same one as those to come."""
+        self._flush()
+
     def _flush(self) -> None:
         if self._n_pending:
             self._writer.write_table(pa.Table.from_batches(self._pending, SCHEMA), row_group_size=_ROW_GROUP)
@@ -170,6 +180,18 @@ class ParquetWriter:
     def abandon(self) -> None:
         """Leave the file unfinished."""
         abandon(self._writer)
+
+
+def row_group_sizes(path: str) -> list[int]:
+    """Number of documents in each row group of a Parquet file.
+
+    Raises
+    ------
+    InputError
+        If it is no Parquet file of this format.
+    """
+    about = ParquetReader(path)._file.metadata
+    return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
 
 
 def abandon(writer: pq.ParquetWriter) -> None:

@@ -32,6 +32,8 @@ class DocumentStream(FileSeries):
         Called with each document that breaks a rule, which is then left out; None: the first one raises InputError.
     batch_size
         Largest number of documents in a batch.
+    row_groups
+        Of Parquet files, the row groups to read; None for all.
 
     Attributes
     ----------
@@ -55,11 +57,13 @@ class DocumentStream(FileSeries):
         needs: Iterable[str] = (),
         on_rejected: Callable[[Rejected], None] | None = None,
         batch_size: int = 64,
+        row_groups: range | None = None,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
         self._on_rejected = on_rejected
         self._batch_size = whole("batch_size", batch_size, 1)
+        self._row_groups = row_groups
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
@@ -80,9 +84,12 @@ class DocumentStream(FileSeries):
             The documents that are accepted, and their results by row of this batch.
         """
         seen = SeenIds()
-        for _, reader in self._readers(_opened):
+        for _, reader in self._readers(self._opened):
             for batch, rejected in reader.batches(self._batch_size):
                 yield self._accepted(batch, rejected, inspect, seen)
+
+    def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
+        return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
     def _accepted(
         self, batch: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
@@ -107,10 +114,6 @@ class DocumentStream(FileSeries):
 
 def _nothing(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, str]]:
     return {}, {}
-
-
-def _opened(path: str) -> JsonLinesReader | ParquetReader:
-    return ParquetReader(path) if path.endswith(".parquet") else JsonLinesReader(path)
 
 
 def read_documents(

@@ -20,6 +20,7 @@ from references import events as er
 import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
+import events.jobs.partitions._run
 from corefsample import __version__, read_documents
 
 COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "calibrate-queries", "recalibrate")
@@ -130,6 +131,7 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "compare": ["USA", "IRQ"],
         "threads": 2,
         "on_error": "quarantine",
+        "partition_size": 5000,
         "out": str(tmp_path / "run"),
     }
 
@@ -163,12 +165,21 @@ def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_p
 def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
     assert called(capsys, *arguments)[0] == 0
-    status, out, err = called(capsys, *arguments)
+    status, out, err = called(capsys, *arguments, "--seed", 1)
     assert (status, out) == (2, "")
-    assert err == (
-        f"corefsample: --out must be a new or empty folder, got {tmp_path / 'run'} (--overwrite replaces it)\n"
-    )
-    assert called(capsys, *arguments, "--overwrite")[0] == 0
+    found = f"{tmp_path / 'run'} of a run with seed 0, not 1 (--overwrite replaces it)"
+    assert err == f"corefsample: --out must be a new or empty folder, or that of the same run, got {found}\n"
+    assert called(capsys, *arguments, "--seed", 1, "--overwrite")[0] == 0
+
+
+def test_the_same_command_again_computes_nothing(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    _, first, _ = called(capsys, *arguments)
+    status, again, err = called(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert again == "Every partition was complete; nothing was computed again.\n" + first
 
 
 def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
@@ -351,7 +362,7 @@ def test_an_interrupt_has_status_130(
     def interrupted(*args: Any, **keywords: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", interrupted)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", interrupted)
     assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
@@ -390,7 +401,7 @@ def test_any_other_failure_has_status_1_and_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", fail)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", fail)
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     assert err == "corefsample: ZeroDivisionError: two lines (COREFSAMPLE_TRACEBACK=1 shows where)\n"

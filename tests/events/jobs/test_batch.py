@@ -21,7 +21,7 @@ from strategies import documents as strategies
 
 import events.jobs._pictures
 import events.jobs._run_pictures
-import events.jobs.count_events
+import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from events import EventCounter
 from events.counting import COUNT_COLUMNS, evaluate_matches
@@ -36,6 +36,7 @@ FILES = {
     "evidence.csv",
     "evidence.parquet",
     "near_half.csv",
+    "partitions",
     "run.json",
 }
 OPTIONS = EventsOptions(n_samples=300, compare=("USA", "IRQ"))
@@ -194,7 +195,7 @@ def test_batches_and_threads_do_not_matter(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, threads: int
 ) -> None:
     run(corpus, tmp_path / "reference")
-    monkeypatch.setattr(events.jobs.count_events, "_BATCH", size)
+    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", size)
     run(corpus, tmp_path / "run", threads=threads)
     assert tables(tmp_path / "run") == tables(tmp_path / "reference")
 
@@ -248,7 +249,7 @@ def test_documents_that_cannot_contain_an_event_are_never_sampled(
         sampled.append(doc_id)
         return evaluate_matches(antecedents, matches, doc_id, *args, **keywords)
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", spy)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", spy)
     run(corpus, tmp_path / "run")
     assert sorted(sampled) == ["doc 1", "doc 2", "doc 3", "doc 5", "doc 7", "doc 9"]
 
@@ -334,7 +335,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(events.jobs.count_events, "_BATCH", size)
+    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
     lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
@@ -367,7 +368,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 def test_an_outlying_date_stops_a_daily_run_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
 ) -> None:
-    monkeypatch.setattr(events.jobs.count_events, "_BATCH", batch)
+    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", batch)
     path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
     with pytest.raises(InputError) as error:
         run(path, tmp_path / "run", period="day", on_error=on_error)
@@ -383,7 +384,7 @@ def test_an_outlying_date_stops_a_daily_run_early(
 def test_a_folder_in_use_is_rejected_and_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
-    with pytest.raises(ParameterError, match=r"out must be a new or empty folder, got .*run \(overwrite replaces it\)"):
+    with pytest.raises(ParameterError, match=r"got .*run of a run with seed 0, not 1 \(overwrite replaces it\)"):
         run(corpus, tmp_path / "run", seed=1)
     assert tables(tmp_path / "run") == before
 
@@ -450,7 +451,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "os.replace",
     ],
 )
-def test_a_full_disk_is_reported_and_leaves_nothing(
+def test_a_full_disk_is_reported_and_leaves_complete_partitions_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
@@ -459,7 +460,11 @@ def test_a_full_disk_is_reported_and_leaves_nothing(
         with pytest.raises(OutputError) as error:
             run(path, tmp_path / "run", on_error="quarantine")
     assert str(error.value) == f"{tmp_path / 'run'}: output must be writable, got: No space left on device"
-    assert os.listdir(tmp_path) == ["corpus.jsonl"]
+    assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run.partial"}
+    run(path, tmp_path / "run", on_error="quarantine")
+    run(path, tmp_path / "reference", on_error="quarantine")
+    assert tables(tmp_path / "run") == tables(tmp_path / "reference")
+    assert {*os.listdir(tmp_path)} == {"corpus.jsonl", "run", "reference"}
 
 
 def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
@@ -468,14 +473,14 @@ def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr(events.jobs.count_events, "evaluate_matches", fail)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", fail)
     with pytest.raises(ZeroDivisionError, match="broken"):
         run(corpus, tmp_path / "run")
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
 
 def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.jobs.count_events, "_BATCH", 4)
+    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", 4)
     seen: list[tuple[int, int, int]] = []
     run_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *numbers: seen.append(numbers))
     assert [done for _, _, done in seen] == [4, 8, 10]

@@ -1,0 +1,338 @@
+"""The end of a run: the results of all partitions become the tables, pictures and record of one folder.
+
+All sums are of whole numbers and all rows are in the order of date, document and event, so that the files do not
+depend on the partitions, the processes that computed them, or the order of the documents.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corefsample._arrays import Bytes, Ints
+from corefsample.documents import DocumentBatch, Rejected
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike
+from corefsample.formats import DocumentStream
+from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, EvidenceRow, event_name
+from events.jobs._record import run_record
+from events.jobs._run_folder import RunFolder
+from events.jobs._run_pictures import draw_run
+from events.jobs.partitions._options import RunSummary
+from events.jobs.partitions._plan import STANDARD_INPUT, Partition, RunPlan
+from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_partition
+from events.jobs.partitions._sorted import Row, merged, taken
+from events.jobs.partitions._start import compared_keys
+from events.jobs.partitions._store import Places, Store, writing
+from events.lexicon import load_lexicon
+from events.rules import load_rules
+
+__all__ = ["finalise_run"]
+
+_ROW_GROUP = 256  # documents
+_GROUP_BYTES = 32 * 2**20  # of their content, about
+_EVIDENCE_ROWS = 2000
+_MOST_NAMED = 3  # missing partitions in a message
+
+Records = dict[int, dict[str, Any]]
+
+
+def finalise_run(
+    folder: PathLike,
+    *,
+    pictures: bool = True,
+    started: float | None = None,
+    n_computed: int | None = None,
+) -> RunSummary:
+    """Make the tables, pictures and record of a run from its partitions, all of which must be complete.
+
+    Parameters
+    ----------
+    folder
+        Folder of the run, as given to `initialise_run`.
+    pictures
+        Whether to draw the bands, and the comparison.
+    started
+        When the run began, in seconds since the epoch; None: now.
+    n_computed
+        Number of partitions that were computed for this call, for the summary; None: all.
+
+    Raises
+    ------
+    InputError
+        If no run was begun; if a partition is missing; if two documents of different partitions have the same doc_id
+        (where bad documents are set aside, the second one is, and its partition computed again); if there is no
+        document; or if the dates make too many periods.
+    OutputError
+        If a file cannot be written.
+    """
+    started = time.time() if started is None else started
+    places = Places.of(folder)
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before it is finalised, got no partitions", place=os.fspath(folder))
+    plan = store.plan()
+    records = _complete(store, plan, folder)
+    repeated = _repeated(store, plan, records)
+    if repeated:
+        store.exclude(repeated)
+        for number in repeated:
+            run_partition(folder, number)
+        records = _complete(store, plan, folder)
+    with writing(folder):
+        store.clean()
+        try:
+            # A folder that exists may be replaced: `initialise_run` made sure of that.
+            with RunFolder(folder, overwrite=store.path != places.beside) as run:
+                summary = _written(run, store, plan, records, pictures, started, n_computed)
+        finally:
+            shutil.rmtree(store.path / "merged", ignore_errors=True)
+        if any(file.path == STANDARD_INPUT for file in plan.inputs):
+            shutil.rmtree(store.path)  # which cannot be read again
+            shutil.rmtree(places.kept, ignore_errors=True)
+        else:
+            places.keep(store)
+    return dataclasses.replace(summary, out=os.fspath(folder))
+
+
+def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
+    """Records of all partitions."""
+    records = store.records(plan)
+    missing = [each for each in plan.in_order() if each.number not in records]
+    if missing:
+        named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", ..." if len(missing) > _MOST_NAMED else "")
+        rule = f"all {len(plan.partitions)} partitions must be complete"
+        hint = "run them, or the same command again"
+        raise InputError(f"{rule}, got {len(missing)} missing: {named}", place=os.fspath(folder), hint=hint)
+    return records
+
+
+# --- documents with the same doc_id ---
+
+
+def _repeated(store: Store, plan: RunPlan, records: Records) -> dict[int, list[int]]:
+    """Numbers of the lines or rows of each partition whose doc_id an earlier partition has.
+
+    Raises
+    ------
+    InputError
+        At the first, unless bad documents are set aside.
+    """
+    partitions = plan.in_order()
+    parts = [_ids(store.result(records[each.number]) / "ids.npz") for each in partitions]
+    digests = np.concatenate([digests for digests, _ in parts]).view([("high", "<u8"), ("low", "<u8")]).ravel()
+    numbers = np.concatenate([numbers for _, numbers in parts])
+    owners = np.repeat(np.arange(len(parts)), [len(numbers) for _, numbers in parts])
+    order = np.lexsort((np.arange(len(digests)), digests["low"], digests["high"]))  # of the same, the earlier first
+    same = np.flatnonzero(digests[order[1:]] == digests[order[:-1]]) + 1
+    later = np.sort(order[same])
+    if later.size and plan.options.on_error == "stop":
+        second = int(later[0])
+        first = int(order[np.flatnonzero(digests[order] == digests[second])[0]])
+        one, other = ((partitions[owners[i]], int(numbers[i])) for i in (first, second))
+        raise _repeated_error(plan, one, other)
+    found: dict[int, list[int]] = {}
+    for i in later.tolist():
+        found.setdefault(partitions[owners[i]].number, []).append(int(numbers[i]))
+    return found
+
+
+def _ids(path: Path) -> tuple[Bytes, Ints]:
+    """Digests of the doc_ids of a partition, (n, 16), and the numbers of their lines or rows."""
+    with np.load(path) as content:
+        return content["digests"], content["numbers"]
+
+
+def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:
+    place, doc_id = _place(plan, *second)
+    earlier, _ = _place(plan, *first)
+    return InputError(f"{DUPLICATE}, first at {earlier}", place=f"{place}: doc_id {doc_id!r}")
+
+
+def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
+    """Place and doc_id of a document by its partition and number."""
+    file = plan.input_of(partition)
+    for batch in DocumentStream(file.place, row_groups=partition.groups, on_rejected=lambda rejected: None):
+        if number in batch.places:
+            return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
+    return file.path, ""
+
+
+# --- the files ---
+
+
+def _written(
+    run: RunFolder,
+    store: Store,
+    plan: RunPlan,
+    records: Records,
+    pictures: bool,
+    started: float,
+    n_computed: int | None,
+) -> RunSummary:
+    """Write the files of a run, and return its summary."""
+    options = plan.options
+    rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    calendar = Calendar(options.period)
+    tally = _summed(store, plan, records)
+    _quarantined(run, store, plan, records)
+    if not tally.n_documents:
+        aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
+        message = f"a corpus must hold at least one document, got none{aside}"
+        raise InputError(message, place=", ".join(file.path for file in plan.inputs))
+    temporary = store.path / "merged"
+    temporary.mkdir(exist_ok=True)
+    for rows in _evidence(_runs(store, records, "evidence"), temporary):
+        run.add_evidence(rows)
+    for batch in _documents(_runs(store, records, "documents"), temporary):
+        run.add_documents(batch)
+    counts = EventCounts(tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
+    table = counts.to_frame()
+    compared = compared_keys(options, rule, lexicon)
+    comparison = counts.compare(*compared) if compared else None
+    run.finish_tables(table, comparison)
+    if pictures:
+        draw_run(run, table, comparison, lexicon.names)
+    keys, periods = tally.keys(), counts.periods()
+    totals = {
+        name: sum(record[name] for record in records.values()) for name in ("sampled", "with_events", "ambiguous")
+    }
+    summary = RunSummary(
+        out=os.fspath(run.path),
+        n_documents=tally.n_documents,
+        n_sampled=totals["sampled"],
+        n_with_events=totals["with_events"],
+        n_quarantined=run.n_set_aside,
+        n_ambiguous=totals["ambiguous"],
+        countries=tuple(map(event_name, keys)),
+        periods=(periods[0].label, periods[-1].label),
+        seconds=round(time.time() - started, 3),
+        n_partitions=len(plan.partitions),
+        n_computed=len(plan.partitions) if n_computed is None else n_computed,
+    )
+    run.finish_record(
+        run_record(
+            {**dataclasses.asdict(options), "out": run.given},
+            _inputs(plan, records),
+            started,
+            rule={"name": rule.name, "preset": rule.preset, "source": rule.source},
+            lexicon=lexicon.source,
+            names={code: lexicon.names.get(code, code) for key in keys for code in key},
+            summary={**summary.to_json(), "out": run.given},
+            partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+            files=run.sizes(),
+        )
+    )
+    return summary
+
+
+def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
+    """Path, size and SHA-256 of each input; no size and checksum of standard input."""
+    checksums = {
+        partition.source: records[partition.number]["input"]["sha256"]
+        for partition in plan.partitions
+        if not partition.first
+    }
+    return [
+        {"path": "-", "bytes": None, "sha256": None}
+        if file.path == STANDARD_INPUT
+        else {"path": file.path, "bytes": file.n_bytes, "sha256": checksums[file.absolute]}
+        for file in plan.inputs
+    ]
+
+
+def _summed(store: Store, plan: RunPlan, records: Records) -> CountTally:
+    """The sums of all partitions."""
+    total = CountTally(plan.options.n_samples)
+    calendar = Calendar(plan.options.period)
+    for partition in plan.in_order():
+        record = records[partition.number]
+        content = json.loads((store.result(record) / "tally.json").read_text(encoding="utf-8"))
+        try:
+            total.merge(CountTally.from_json(content))
+        except ParameterError:
+            extremes = record["dates"]
+            numbers = calendar.numbers([np.datetime64(date).item() for date, _ in extremes])
+            outlier = total.first_outlier(numbers) or 0
+            rule = f"at most {MOST_PERIODS:,} periods ({plan.options.period}) from first to last document"
+            date, place = extremes[outlier]
+            raise InputError(f"date must leave {rule}, got {date}", place=place) from None
+    return total
+
+
+def _quarantined(run: RunFolder, store: Store, plan: RunPlan, records: Records) -> None:
+    """Add the documents that partitions set aside, in the order of the inputs."""
+    for partition in plan.in_order():
+        path = store.result(records[partition.number]) / "quarantine.jsonl"
+        if not path.exists():
+            continue
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                row = json.loads(line)
+                place = row.pop("place")
+                run.set_aside(Rejected(unit=place, number=None, **row))
+
+
+def _runs(store: Store, records: Records, name: str) -> list[Path]:
+    folders = [store.result(record) for _, record in sorted(records.items())]
+    return [path for folder in folders for path in sorted(folder.glob(f"{name}-*.arrow"))]
+
+
+def _evidence(runs: list[Path], temporary: Path) -> Iterator[list[EvidenceRow]]:
+    """Rows of evidence in order, a row group at a time."""
+    rows: list[EvidenceRow] = []
+    batch, content = None, []
+    known: dict[int, tuple[pa.RecordBatch, list[dict[str, Any]]]] = {}
+    for _, batch, row in merged(runs, evidence_keys, temporary):
+        if row == 0 or id(batch) not in known:
+            known[id(batch)] = batch, batch.to_pylist()
+        content = known[id(batch)][1]
+        rows.append(EvidenceRow(**content[row]))
+        if row == batch.num_rows - 1:
+            del known[id(batch)]
+        if len(rows) == _EVIDENCE_ROWS:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def _documents(runs: list[Path], temporary: Path) -> Iterator[DocumentBatch]:
+    """Documents in order, a row group at a time: of a number, or of a size that depends on their content alone."""
+    rows: list[Row] = []
+    n_bytes = 0
+    sizes: dict[int, tuple[pa.RecordBatch, list[int]]] = {}
+    for row in merged(runs, document_keys, temporary):
+        _, batch, index = row
+        if id(batch) not in sizes:
+            sizes[id(batch)] = batch, _sizes(batch)
+        n_bytes += sizes[id(batch)][1][index]
+        if index == batch.num_rows - 1:
+            del sizes[id(batch)]
+        rows.append(row)
+        if len(rows) == _ROW_GROUP or n_bytes >= _GROUP_BYTES:
+            yield _batch(rows)
+            rows, n_bytes = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[Row]) -> DocumentBatch:
+    return DocumentBatch("evidence", taken(rows), "document", range(1, len(rows) + 1))
+
+
+def _sizes(batch: pa.RecordBatch) -> list[int]:
+    """About the bytes of each document: of its candidates and tokens."""
+    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
+    mentions, candidates = documents.mentions[0], documents.candidates[0]
+    sizes = 12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)
+    return [int(size) for size in sizes]

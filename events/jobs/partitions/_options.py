@@ -1,0 +1,120 @@
+"""What a run counts and how, and what it found."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample import _checks
+from corefsample.documents import ON_ERROR
+from corefsample.errors import ParameterError
+from corefsample.syntax import scheme_names
+from events.counting import INTERVALS, Interval
+
+__all__ = ["EventsOptions", "RunSummary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsOptions:
+    """What to count, and how.
+
+    Attributes
+    ----------
+    rule, preset
+        Shipped rule or path of a rule file, and one of its presets.
+    lexicon
+        Path of a lexicon file, or None for the shipped one.
+    scheme
+        Dependency scheme, or None to recognise each document's from its labels.
+    period
+        year, quarter, month, week, day, or a pandas alias.
+    n_samples
+        Sampled clusterings per document, at least 1.
+    level
+        Of the credible intervals, in (0, 1).
+    interval
+        quantile, hdi or normal: see `events.counting.EventCounts`.
+    seed
+        In [0, 2**64).
+    compare
+        Two countries whose counts to compare, or None.
+    threads
+        Of the sampler, at least 1; None: one per processor. Results do not depend on it.
+    on_error
+        "stop" at the first invalid document, or "quarantine" it and continue.
+    partition_size
+        Documents of a partition of a Parquet file, about: a partition has whole row groups. Results do not depend on
+        it.
+    """
+
+    rule: str = "attack"
+    preset: str = "paper"
+    lexicon: str | None = None
+    scheme: str | None = None
+    period: str = "quarter"
+    n_samples: int = 1000
+    level: float = 0.95
+    interval: Interval = "quantile"
+    seed: int = 0
+    compare: tuple[str, str] | None = None
+    threads: int | None = None
+    on_error: str = "stop"
+    partition_size: int = 5000
+
+    def __post_init__(self) -> None:
+        _checks.n_samples(self.n_samples, 1)
+        _checks.probability("level", self.level, below_one=True, above_zero=True)
+        _checks.choice("interval", self.interval, INTERVALS)
+        _checks.choice("on_error", self.on_error, ON_ERROR)
+        _checks.seed(self.seed)
+        _checks.whole("partition_size", self.partition_size, 1)
+        if self.threads is not None:
+            _checks.whole("threads", self.threads, 1)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+        if self.compare is not None and self.compare[0] == self.compare[1]:
+            raise ParameterError(f"must name two countries, got {self.compare[0]!r} twice", parameter="compare")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """Summary of a run.
+
+    Attributes
+    ----------
+    out
+        The folder.
+    n_documents
+        Documents counted.
+    n_sampled
+        Documents in which an event is possible; only these are sampled.
+    n_with_events
+        Documents with P(event) > 0 for some country.
+    n_quarantined
+        Invalid documents set aside.
+    n_ambiguous
+        Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
+    countries, periods
+        Countries with any evidence, and the first and the last period.
+    seconds
+        Wall time.
+    n_partitions, n_computed
+        Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
+    """
+
+    out: str
+    n_documents: int
+    n_sampled: int
+    n_with_events: int
+    n_quarantined: int
+    n_ambiguous: int
+    countries: tuple[str, ...]
+    periods: tuple[str, str]
+    seconds: float
+    n_partitions: int = 1
+    n_computed: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,287 @@
+"""The plan of a run: its inputs and their partitions, and everything on which the results depend."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import corefsample
+from corefsample.errors import ParameterHint
+from corefsample.files import input_paths
+from corefsample.formats.scored import SUFFIXES, row_group_sizes
+from events.jobs.partitions._options import EventsOptions
+from events.rules import load_rules
+
+__all__ = [
+    "RESTART",
+    "STANDARD_INPUT",
+    "Change",
+    "InputFile",
+    "Partition",
+    "RunPlan",
+    "changes",
+    "planned",
+    "with_partitions",
+]
+
+STANDARD_INPUT = "-"
+FORMAT = 1
+# Results do not depend on these; quarantined partitions are examined again where a run is to stop at the first one.
+_FREE_OPTIONS = ("threads", "partition_size", "on_error")
+_LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file of documents: its path as given, its absolute path, size in bytes, and time of its last change."""
+
+    path: str
+    absolute: str
+    n_bytes: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: str) -> InputFile:
+        """Describe a file, or standard input."""
+        if path == STANDARD_INPUT:
+            return cls(path, path, 0, 0)
+        about = os.stat(path)
+        return cls(path, os.path.abspath(path), about.st_size, about.st_mtime_ns)
+
+    @property
+    def place(self) -> str:
+        """The path as given where it leads to the file, which it need not on another machine."""
+        return self.path if os.path.abspath(self.path) == self.absolute else self.absolute
+
+    def is_unchanged(self) -> bool:
+        """Whether size and time of the file are still the same."""
+        if self.path == STANDARD_INPUT:
+            return True
+        try:
+            now = InputFile.of(self.absolute)
+        except OSError:
+            return False
+        return (now.n_bytes, now.changed) == (self.n_bytes, self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A part of one input: a range of row groups of a Parquet file, or a whole file of JSON Lines.
+
+    Attributes
+    ----------
+    number
+        From 1; a partition keeps its number when inputs are added.
+    source
+        Absolute path of the file, or "-".
+    first, last
+        First row group, and the one after the last; None for a whole file.
+    share
+        Part of the bytes of the file.
+    """
+
+    number: int
+    source: str
+    first: int | None = None
+    last: int | None = None
+    share: float = 1.0
+
+    @property
+    def groups(self) -> range | None:
+        """The row groups, or None for a whole file."""
+        return None if self.first is None or self.last is None else range(self.first, self.last)
+
+    def __str__(self) -> str:
+        groups = "" if self.groups is None else f", row groups {self.first} to {self.groups[-1]}"
+        return f"partition {self.number} ({os.path.basename(self.source)}{groups})"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """The partitions of a run, and everything on which its results depend.
+
+    Attributes
+    ----------
+    options
+        What to count.
+    inputs, partitions
+        Files in the order given, and their partitions.
+    rule_sha256, lexicon_sha256
+        Checksums of the rule and the lexicon.
+    corefsample, versions
+        Version of this library, and of others.
+    """
+
+    options: EventsOptions
+    inputs: tuple[InputFile, ...]
+    partitions: tuple[Partition, ...]
+    rule_sha256: str
+    lexicon_sha256: str
+    corefsample: str
+    versions: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return {"format": FORMAT, **json.loads(json.dumps(dataclasses.asdict(self)))}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> RunPlan:
+        """The plan that `to_json` described; raises ValueError, TypeError or KeyError for anything else."""
+        fields = dict(content)
+        if fields.pop("format") != FORMAT:
+            raise ValueError("another format")
+        options = fields.pop("options")
+        compare = options.pop("compare")
+        return cls(
+            options=EventsOptions(**options, compare=None if compare is None else tuple(compare)),
+            inputs=tuple(InputFile(**each) for each in fields.pop("inputs")),
+            partitions=tuple(Partition(**each) for each in fields.pop("partitions")),
+            **fields,
+        )
+
+    def digest(self) -> str:
+        """SHA-256 of everything on which the results of a partition depend, the inputs apart."""
+        options = {name: value for name, value in _options(self).items() if name not in _FREE_OPTIONS}
+        content = [FORMAT, options, self.rule_sha256, self.lexicon_sha256, self.corefsample]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    def input_of(self, partition: Partition) -> InputFile:
+        """The file of a partition."""
+        return next(each for each in self.inputs if each.absolute == partition.source)
+
+    def in_order(self) -> list[Partition]:
+        """The partitions in the order of the inputs."""
+        index = {each.absolute: i for i, each in enumerate(self.inputs)}
+        return sorted(self.partitions, key=lambda each: (index[each.source], each.first or 0))
+
+    def partition(self, number: int) -> Partition | None:
+        """The partition with a number, or None."""
+        return next((each for each in self.partitions if each.number == number), None)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all inputs."""
+        return sum(each.n_bytes for each in self.inputs)
+
+
+def planned(inputs: Any, options: EventsOptions) -> RunPlan:
+    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files."""
+    paths = input_paths(inputs, suffixes=SUFFIXES)
+    files = tuple(InputFile.of(path) for path in paths)
+    plan = RunPlan(
+        options=options,
+        inputs=files,
+        partitions=(),
+        rule_sha256=_checksum(load_rules(options.rule, options.preset).source, "data/rules"),
+        lexicon_sha256=_checksum(options.lexicon, "data"),
+        corefsample=corefsample.__version__,
+        versions={name: metadata.version(name) for name in _LIBRARIES},
+    )
+    return with_partitions(plan, files)
+
+
+def with_partitions(plan: RunPlan, files: Sequence[InputFile], most: int = 0) -> RunPlan:
+    """Add the partitions of new files to a plan, with numbers above `most`."""
+    partitions = list(plan.partitions)
+    number = most
+    for file in files:
+        for first, last, share in _ranges(file, plan.options.partition_size):
+            number += 1
+            partitions.append(Partition(number, file.absolute, first, last, share))
+    return dataclasses.replace(plan, partitions=tuple(partitions))
+
+
+def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, float]]:
+    """Row groups of each partition of a file, and its share of the rows: parts of about `size` documents."""
+    if not file.path.endswith(".parquet"):
+        return [(None, None, 1.0)]
+    rows = row_group_sizes(file.path)
+    total = sum(rows)
+    n_parts = max(1, round(total / size))
+    ranges: list[tuple[int | None, int | None, float]] = []
+    first, done, before = 0, 0, 0
+    for group, n_rows in enumerate(rows, start=1):
+        done += n_rows
+        if group == len(rows) or done * n_parts >= total * (len(ranges) + 1):
+            ranges.append((first, group, (done - before) / max(total, 1)))
+            first, before = group, done
+    return ranges or [(None, None, 1.0)]
+
+
+def _checksum(source: str | None, folder: str) -> str:
+    """SHA-256 of a rule or lexicon file; for a shipped one, or none, of the data of the package."""
+    if source is not None and Path(source).is_file():
+        content = Path(source).read_bytes()
+    else:
+        name = "countries" if source is None else source
+        content = (resources.files("events") / folder / f"{name}.yaml").read_bytes()
+    if folder == "data":  # a lexicon can extend the shipped one
+        content += (resources.files("events") / "data" / "countries.yaml").read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What differs between an earlier run and the one that is asked for.
+
+    Attributes
+    ----------
+    what
+        In words: "seed 0, not 1".
+    rule
+        What must hold, and what was found.
+    parameter, place
+        Of the rule.
+    """
+
+    what: str
+    rule: str
+    parameter: str | None = None
+    place: str | None = None
+
+
+RESTART = ParameterHint("restart", "begins anew")
+
+
+def _options(plan: RunPlan) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(dataclasses.asdict(plan.options))))
+
+
+def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
+    """What changed since an earlier run, the content of its inputs apart; added inputs are no change."""
+    found = []
+    before, now = _options(earlier), _options(plan)
+    for name, value in before.items():
+        if value != now[name] and name not in _FREE_OPTIONS:
+            what = f"{name} {value}, not {now[name]}"
+            rule = f"must be {_shown(value)} as in the unfinished run, got {_shown(now[name])}"
+            found.append(Change(what, rule, parameter=name))
+    files = (
+        ("rule", earlier.rule_sha256, plan.rule_sha256, plan.options.rule),
+        ("lexicon", earlier.lexicon_sha256, plan.lexicon_sha256, plan.options.lexicon),
+    )
+    for name, was, is_now, path in files:
+        if was != is_now and before[name] == now[name]:
+            rule = f"{name} must be as it was when the unfinished run began, got other content"
+            found.append(Change(f"another content of the {name}", rule, place=path or f"the {name} of the package"))
+    if earlier.corefsample != plan.corefsample:
+        what = f"corefsample {earlier.corefsample}, not {plan.corefsample}"
+        rule = f"must be run by corefsample {earlier.corefsample}, which began it, got {plan.corefsample}"
+        found.append(Change(what, f"unfinished run {rule}"))
+    given = {each.absolute for each in plan.inputs}
+    for file in earlier.inputs:
+        if file.absolute not in given:
+            rule = "file must be among the inputs, as when the unfinished run began"
+            found.append(Change(f"the input {file.path}", rule, place=file.path))
+    return found
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)

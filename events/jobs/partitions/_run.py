@@ -1,0 +1,291 @@
+"""One partition: its documents are read, matched, sampled and counted, and the sums and evidence written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+import numpy as np
+import pyarrow as pa
+
+from corefsample._processors import processors
+from corefsample.documents import SCHEMA, DocumentBatch, Fault, Rejected
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, id_digest, sha256
+from corefsample.formats import DocumentStream
+from events.counting import (
+    EVIDENCE_SCHEMA,
+    Calendar,
+    CountTally,
+    DocumentEvents,
+    EvidenceRow,
+    Period,
+    check_examples,
+    count_documents,
+    evaluate_matches,
+    event_key,
+    evidence_rows,
+)
+from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
+from events.jobs.partitions._sorted import Key, SortedRuns
+from events.jobs.partitions._store import Places, Store, writing
+from events.lexicon import Lexicon, load_lexicon
+from events.matching import MentionMatches, Screen
+from events.rules import Rule, load_rules
+
+__all__ = ["DUPLICATE", "document_keys", "evidence_keys", "run_partition"]
+
+DUPLICATE = "doc_id must be unique in the corpus, got it again"
+
+_BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
+_AHEAD = 2  # batches that are being sampled while the next is read and matched
+_EVIDENCE_BATCH, _DOCUMENT_BATCH = 256, 16  # rows; of many files that are merged, one batch each is in memory
+
+OnProgress = Callable[[int, int], None]
+
+
+def run_partition(
+    folder: PathLike, number: int, *, threads: int | None = None, on_progress: OnProgress | None = None
+) -> None:
+    """Compute one partition of a run that `initialise_run` began, and keep its result.
+
+    Partitions can run in any order, at the same time, and in several processes. The result depends on the plan and the
+    documents alone. A partition that is run again replaces its result.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run, as given to `initialise_run`.
+    number
+        Of the partition, from 1.
+    threads
+        Of the sampler; None: those of the options, or one per processor.
+    on_progress
+        Called after each batch with the bytes read of the partition, and the documents counted.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such partition.
+    InputError
+        If no run was begun, an input has changed since, or a document is invalid.
+    OutputError
+        If the result cannot be written.
+    """
+    store = Places.of(folder).any()
+    if store is None:
+        raise InputError("run must be initialised before its partitions, got none", place=str(folder))
+    plan = store.plan()
+    partition = plan.partition(number)
+    if partition is None:
+        rule = f"must be one of {len(plan.partitions)}"
+        raise ParameterError(f"{rule}, got {number}", parameter="number", place=str(folder))
+    with writing(folder):
+        store.reopen(partition)
+        result = store.new_result()
+        try:
+            record = _computed(plan, partition, store, result, threads or plan.options.threads, on_progress)
+            store.complete(partition, result, record)
+        finally:
+            shutil.rmtree(result, ignore_errors=True)
+
+
+@lru_cache(maxsize=2)
+def _loaded(rule: str, preset: str, lexicon: str | None, checksums: tuple[str, str]) -> tuple[Rule, Lexicon]:
+    """Rule and lexicon of many partitions, checked once in each process."""
+    loaded = load_rules(rule, preset), load_lexicon(lexicon)
+    check_examples(loaded[0])
+    return loaded
+
+
+def _computed(
+    plan: RunPlan,
+    partition: Partition,
+    store: Store,
+    result: Path,
+    threads: int | None,
+    on_progress: OnProgress | None,
+) -> dict[str, Any]:
+    """Write the result of a partition, and return its record."""
+    file, options = plan.input_of(partition), plan.options
+    _require_unchanged(file)
+    rule, lexicon = _loaded(options.rule, options.preset, options.lexicon, (plan.rule_sha256, plan.lexicon_sha256))
+    sums = _Sums(
+        CountTally(options.n_samples, by_sample=options.interval == "normal"),
+        Calendar(options.period),
+        SortedRuns(result, "evidence", EVIDENCE_SCHEMA, evidence_keys, _EVIDENCE_BATCH),
+        SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
+    )
+    quarantine = _Quarantine(result / "quarantine.jsonl")
+    documents = DocumentStream(
+        file.place,
+        needs=("date", "tokens"),
+        on_rejected=quarantine if options.on_error == "quarantine" else None,
+        batch_size=_BATCH,
+        row_groups=partition.groups,
+    )
+    is_first = not partition.first  # of its file; it computes the checksum of the file too
+    with quarantine, ThreadPoolExecutor(1) as background:
+        digest = background.submit(sha256, file.place) if is_first and file.path != STANDARD_INPUT else None
+        screen = Screen(rule, lexicon, options.scheme)
+        _count(documents, screen, sums, options, store.excluded(partition), threads or processors(), on_progress)
+        file_sha256 = None if digest is None else digest.result()
+    _require_unchanged(file)
+    sums.evidence.finish()
+    sums.documents.finish()
+    compared = {event_key(name) for name in options.compare or ()}
+    (result / "tally.json").write_text(json.dumps(sums.tally.to_json(compared)), encoding="utf-8")
+    ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
+    np.savez(result / "ids.npz", digests=ids, numbers=np.array(sums.numbers, np.int64))
+    return {
+        "plan": plan.digest(),
+        "input": {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256},
+        "documents": sums.tally.n_documents,
+        "sampled": sums.n_sampled,
+        "with_events": sums.n_with_events,
+        "ambiguous": sums.n_ambiguous,
+        "quarantined": quarantine.count,
+        "dates": sums.extremes,
+    }
+
+
+def _require_unchanged(file: InputFile) -> None:
+    if not file.is_unchanged():
+        rule = "file must be as it was when the run began, got another size or time of change"
+        raise InputError(rule, place=file.path, hint=RESTART)
+
+
+def evidence_keys(batch: pa.RecordBatch) -> list[Key]:
+    """Keys of rows of evidence: date, document, event."""
+    return list(zip(*(batch.column(name).to_pylist() for name in ("date", "doc_id", "country")), strict=True))
+
+
+def document_keys(batch: pa.RecordBatch) -> list[Key]:
+    """Keys of documents: date and doc_id."""
+    return list(zip(*(batch.column(name).to_pylist() for name in ("date", "doc_id")), strict=True))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Sums over the documents so far; evidence and its documents go to the disk."""
+
+    tally: CountTally
+    calendar: Calendar
+    evidence: SortedRuns
+    documents: SortedRuns
+    n_sampled: int = 0
+    n_with_events: int = 0
+    n_ambiguous: int = 0
+    digests: list[bytes] = field(default_factory=list)  # of the doc_ids
+    numbers: list[int] = field(default_factory=list)  # of lines or rows
+    extremes: list[list[str]] = field(default_factory=list)  # the first and the last date, each with its place
+
+    def add_documents(self, batch: DocumentBatch) -> list[Period]:
+        """Count the documents of a batch, with or without events; return their periods."""
+
+        def place_of(row: int) -> str:
+            return f"{batch.source}: {batch.unit} {batch.places[row]}: doc_id {batch.doc_ids[row]!r}"
+
+        periods = count_documents(self.tally, self.calendar, batch.dates, place_of)
+        self.digests += map(id_digest, batch.doc_ids)
+        self.numbers += batch.places
+        if len(batch):
+            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+            dated = self.extremes + [[str(batch.dates[row]), place_of(row)] for row in rows]
+            self.extremes = [min(dated, key=_date_of), max(dated, key=_date_of)]
+        return periods
+
+    def add_events(self, batch: DocumentBatch, periods: list[Period], events_of: dict[int, DocumentEvents]) -> None:
+        """Add the events of documents of a batch, by row."""
+        rows_with_events = []
+        evidence: list[EvidenceRow] = []
+        for row, events in events_of.items():
+            self.n_sampled += 1
+            self.n_ambiguous += 0 if events.matches is None else events.matches.n_ambiguous
+            self.tally.add_events(events, periods[row].number)
+            if events.n_hits.any():
+                evidence += evidence_rows(events, periods[row].label, batch.tokens(row), batch.spans(row))
+                rows_with_events.append(row)
+        self.n_with_events += len(rows_with_events)
+        if rows_with_events:
+            columns = [pa.array([getattr(row, name.name) for row in evidence], name.type) for name in EVIDENCE_SCHEMA]
+            self.evidence.add(pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA))
+            self.documents.add(batch.take(rows_with_events).table)
+
+
+def _date_of(extreme: list[str]) -> np.datetime64:
+    return np.datetime64(extreme[0])
+
+
+class _Quarantine:
+    """Writes the rejected documents of a partition to a file, which is made for the first one."""
+
+    def __init__(self, path: Path) -> None:
+        self.count = 0
+        self._path = path
+        self._stream: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+    def __call__(self, rejected: Rejected) -> None:
+        if self._stream is None:
+            self._stream = open(self._path, "w", encoding="utf-8")  # noqa: SIM115
+        self.count += 1
+        self._stream.write(json.dumps(rejected.to_json()) + "\n")
+        self._stream.flush()  # so that a full disk is reported at its document
+
+
+def _count(
+    documents: DocumentStream,
+    screen: Screen,
+    sums: _Sums,
+    options: Any,
+    excluded: frozenset[int],
+    threads: int,
+    on_progress: OnProgress | None,
+) -> None:
+    """Add all documents to the sums; sampling runs in threads, some batches ahead of counting."""
+    sampled: deque[tuple[DocumentBatch, list[Period], dict[int, Future[DocumentEvents]]]] = deque()
+
+    def add_oldest() -> None:
+        batch, periods, futures = sampled.popleft()
+        sums.add_events(batch, periods, {row: future.result() for row, future in futures.items()})
+
+    def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
+        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
+        sampling = {"n_samples": options.n_samples, "seed": options.seed}
+        return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, str | Fault]]:
+        matches, reasons = screen.match(batch)
+        repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
+        return dict(matches), {**reasons, **dict.fromkeys(repeated, DUPLICATE)}
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for batch, matches in documents.inspected(inspect):
+                periods = sums.add_documents(batch)
+                futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
+                sampled.append((batch, periods, futures))
+                if len(sampled) > _AHEAD:
+                    add_oldest()
+                if on_progress is not None:
+                    on_progress(documents.bytes_read, sums.tally.n_documents)
+            while sampled:
+                add_oldest()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
