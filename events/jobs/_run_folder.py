@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -50,11 +49,9 @@ class RunFolder(OutputFolder):
     )
     STORES: ClassVar[frozenset[str]] = frozenset(["partitions", "unfinished"])
 
-    @staticmethod
-    def _is_record(path: Path) -> bool:
-        """Whether a folder has the record of a run, or the partitions of one that was killed before it had a record."""
-        plans = (path.parent / store / "plan.json" for store in RunFolder.STORES)
-        return OutputFolder._is_record(path) or any(plan.is_file() for plan in plans)
+    def _is_run(self, names: set[str]) -> bool:
+        """Whether a folder has a run, or the partitions of one that was killed before it had a record."""
+        return super()._is_run(names) or any((self.path / store / "plan.json").is_file() for store in self.STORES)
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         super().__init__(path, overwrite=overwrite)

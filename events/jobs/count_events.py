@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from corefsample.files import PathLike
+from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
     EventsOptions,
     RunPlan,
@@ -84,7 +85,8 @@ def run_events(
             return finished
     made = [folder for folder in Path(out).resolve().parents if not folder.exists()]
     try:
-        missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
+        with compiled_meanwhile("events"):
+            missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
         progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
         if workers is None and scheduler is None:
             for number in missing:

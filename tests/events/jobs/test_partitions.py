@@ -503,7 +503,7 @@ def test_a_killed_worker_is_replaced(corpus: Path, tmp_path: Path, reference: di
     out = tmp_path / "run"
     command = [*COMMAND, str(corpus), "--out", str(out), *ARGUMENTS, "--workers", "2"]
     with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: workers_of(process.pid) and list(tmp_path.glob("run.partial/.partial-*")))
+        wait_for(lambda: workers_of(process.pid) and list(tmp_path.glob("run.partial/computing-*")))
         os.kill(workers_of(process.pid)[0], signal.SIGKILL)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 0, told
