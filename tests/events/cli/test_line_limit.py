@@ -13,7 +13,7 @@ from command_line import called
 from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
 from corefsample.documents import Rejected
 from corefsample.files import LineReader, line_limit, max_line_bytes
-from events.news import read_articles
+from events.news import ArticleStream
 
 TOO_LONG = "must be at most 1 MiB, got more"
 X = b"x" * (2 * 2**20)
@@ -90,7 +90,7 @@ def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
 def test_the_limit_of_news(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = written(tmp_path / name, content)
     with line_limit(1), pytest.raises(InputError) as error:
-        list(read_articles(path))
+        list(ArticleStream(path))
     assert message in str(error.value)
     assert str(error.value).endswith("(max_line_mib raises the limit)")
 
@@ -103,7 +103,7 @@ def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, n
     tracemalloc.start()
     try:
         with line_limit(1), pytest.raises(InputError, match=TOO_LONG):
-            list(read_articles(path) if name.startswith("news") else read(path))  # type: ignore[operator]
+            list(ArticleStream(path) if name.startswith("news") else read(path))  # type: ignore[operator]
         assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
     finally:
         tracemalloc.stop()
