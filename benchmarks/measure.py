@@ -39,13 +39,16 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(ours: Callable[[], object], theirs: Callable[[], object], runs: int, each: int = 1) -> tuple[float, float]:
-    """Medians of both sides, run in turn after one warm-up.
+def in_turn(
+    ours: Callable[[], object], theirs: Callable[[], object], runs: int, each: int = 1, *, warm: bool = True
+) -> tuple[float, float]:
+    """Medians of both sides, run in turn, after one warm-up if `warm`.
 
     A run repeats our side `each` times and takes the median: where it is short, its first calls find the caches full of
     the other side's work, which a corpus of documents would not.
     """
-    ours(), theirs()
+    if warm:
+        ours(), theirs()
     pairs = []
     for _ in range(runs):
         mine = statistics.median(timed(ours) for _ in range(each))

@@ -1,5 +1,8 @@
 """Measure against named baselines and peers in the same run: python benchmarks/run.py [--quick] [--json] [--only WORD].
 
+The rows of `--only scale` take many minutes. They need the folder of benchmarks/large_corpus.py in the environment as
+COREFSAMPLE_LARGE_CORPUS.
+
 Machines are noisy, so every row is a ratio: the two sides run in turn, and the ratio of their medians is printed with
 the figure it is to meet. Ratios above 1 mean that corefsample is faster.
 """
@@ -8,10 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,6 +47,8 @@ SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
+LARGE_CORPUS = "COREFSAMPLE_LARGE_CORPUS"
+ONE_CORE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read when NumPy is loaded
 JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
 
 
@@ -91,6 +97,19 @@ def sampling(runs: int) -> Iterator[Row]:
     yield faster("exact link marginals, N = 146", "1,000 clusterings + NumPy pair counts", sides, 20)
 
 
+def exact_against_blas(runs: int) -> Iterator[Row]:
+    """Link marginals against a matrix product of the same size, in a process in which BLAS has one core."""
+    command = [sys.executable, str(Path(__file__).with_name("exact_against_blas.py")), str(runs)]
+    environment = {**os.environ, **dict.fromkeys(ONE_CORE, "1")}
+    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True)
+    yield within(
+        "exact link marginals, N = 1,000 dense",
+        "BLAS product of the same size, one core",
+        tuple(json.loads(done.stdout)),
+        3,
+    )
+
+
 def real_file(runs: int) -> Iterator[Row]:
     if not GUM.exists():
         print(f"left out: the GUM rows, as {GUM.name} is not there", file=sys.stderr)
@@ -127,6 +146,48 @@ def real_file(runs: int) -> Iterator[Row]:
 # --- the job -----------------------------------------------------------------------------------------------
 
 
+def large_job(runs: int) -> Iterator[Row]:
+    """The job on a corpus of benchmarks/large_corpus.py, named by the environment."""
+    name = os.environ.get(LARGE_CORPUS)
+    files = sorted(Path(name).glob("*.parquet")) if name else []
+    if not files:
+        print(f"left out: the rows of the large corpus, as {LARGE_CORPUS} names no folder of it", file=sys.stderr)
+        return
+    n_documents = sum(pq.ParquetFile(path).metadata.num_rows for path in files)
+    with tempfile.TemporaryDirectory() as folder:
+
+        def job() -> None:
+            run_events(files, f"{folder}/run", overwrite=True, pictures=False)
+
+        def read() -> None:
+            for path in files:
+                for _ in pq.ParquetFile(path).iter_batches(batch_size=256, columns=JOB_COLUMNS):
+                    pass
+
+        work = f"events job, {n_documents:,} documents, 1,000 samples"
+        yield within(work, "pyarrow reading its columns", in_turn(job, read, 1, warm=runs > 1), 3)
+        few, all_files = peak([str(files[0]), str(files[1])], folder), peak([*map(str, files)], folder)
+        figure = 600 * 2**20
+        yield Row(
+            f"peak memory, {n_documents:,} documents",
+            "600 MiB",
+            all_files,
+            figure,
+            all_files / figure,
+            "<= 1x of it",
+            all_files <= figure,
+        )
+        yield Row(
+            f"peak memory, {n_documents:,} documents",
+            "2 of its files",
+            all_files,
+            few,
+            all_files / few,
+            "<= 1.1x of it",
+            all_files <= 1.1 * few,
+        )
+
+
 def events_job(runs: int, n_documents: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         news = str(Path(folder) / "news.parquet")
@@ -149,7 +210,7 @@ def memory(folder: str, news: str, n_documents: int) -> Iterator[Row]:
     """Peak memory of the whole command, start-up and pictures included, at two sizes."""
     four = str(Path(folder) / "four.parquet")
     repeat(news, four, 4)
-    small, large = peak(news, folder), peak(four, folder)
+    small, large = peak([news], folder), peak([four], folder)
     yield Row(
         f"peak memory, {n_documents:,} documents", "1 GiB", small, 2**30, small / 2**30, "<= 1x of it", small <= 2**30
     )
@@ -175,8 +236,8 @@ def repeat(source: str, target: str, times: int) -> None:
                 writer.write_batch(batch.set_column(0, "doc_id", ids))
 
 
-def peak(news: str, folder: str) -> float:
-    command = [sys.executable, "-m", "events.cli", "events", news, "--out", f"{folder}/peak", "--overwrite"]
+def peak(news: Sequence[str], folder: str) -> float:
+    command = [sys.executable, "-m", "events.cli", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
     script = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -237,20 +298,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, real, calibration, job, model or startup")
+    parser.add_argument("--only", default="", help="engine, exact, real, calibration, job, scale, model or startup")
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
     parts = {
         "engine": lambda: sampling(runs),
+        "exact": lambda: exact_against_blas(runs),
         "real": lambda: real_file(runs),
         "calibration": lambda: calibration_rows(runs),
         "job": lambda: events_job(runs, n_documents),
+        "scale": lambda: large_job(runs),
         "model": lambda: scoring(runs),
         "startup": lambda: start_up(runs),
     }
     rows = []
     for name, part in parts.items():
-        if chosen.only in ("", name):
+        if chosen.only == name or (not chosen.only and name != "scale"):
             for row in part():
                 rows.append(row)
                 print(f"measured: {row.work} against {row.against}", file=sys.stderr)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._memory import require_memory
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.errors import ParameterError
@@ -63,6 +64,11 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
     array of shape (n_mentions, n_mentions), float64 in [0, 1]
         Symmetric, with a unit diagonal.
 
+    Raises
+    ------
+    ParameterError
+        If the array does not fit into the free memory: n_mentions = 20,000 take 3 GiB.
+
     References
     ----------
     Nguyen & O'Connor (2015), Eq. 2, which they estimate from samples.
@@ -74,7 +80,7 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
            [0.5, 1. ]])
     """
     indptr, candidates, probs, _ = _rows_of(antecedents)
-    marginals = np.empty((antecedents.n_mentions, antecedents.n_mentions))
+    marginals = _square(antecedents)
     _kernels.link_marginals(indptr, candidates, probs, marginals)
     return marginals
 
@@ -92,6 +98,11 @@ def root_posterior(antecedents: AntecedentDistribution) -> Floats:
     array of shape (n_mentions, n_mentions), float64 in [0, 1]
         Entry (i, r): P(r is the first mention of i's entity). Lower triangular; rows sum to 1.
 
+    Raises
+    ------
+    ParameterError
+        If the array does not fit into the free memory, as of `link_marginals`.
+
     Examples
     --------
     >>> root_posterior(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
@@ -99,7 +110,7 @@ def root_posterior(antecedents: AntecedentDistribution) -> Floats:
            [0.5, 0.5]])
     """
     rows = _rows_of(antecedents)
-    roots = np.empty((antecedents.n_mentions, antecedents.n_mentions))
+    roots = _square(antecedents)
     _kernels.root_posterior(*rows, roots)
     return roots
 
@@ -197,3 +208,12 @@ def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats,
     """Arrays that the kernels take, of what must be a distribution."""
     require_distribution(antecedents)
     return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
+
+
+def _square(antecedents: AntecedentDistribution) -> Floats:
+    """Return an array for each pair of mentions, to be filled."""
+    n = antecedents.n_mentions
+    hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"
+    what = f"a matrix of {n:,} x {n:,} mentions"
+    require_memory(8 * n * n, parameter="antecedents", what=what, hint=hint)
+    return np.empty((n, n))

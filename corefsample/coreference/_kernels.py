@@ -31,6 +31,8 @@ TWO_32 = 4294967296.0
 
 # Samples of a block: its labels (n * 128 * 4 bytes) stay in the second-level cache.
 BLOCK = 128
+# Columns of link marginals that are computed together: 1,000 rows of them take 1 MiB.
+COLUMNS = 128
 
 # The most mentions of a document whose numbers fit into 16 bits.
 NARROW = 65536
@@ -216,30 +218,54 @@ def map_labels(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floa
 
 @kernel
 def link_marginals(indptr: Ints, antecedents: Ints32, probs: Floats, marginals: Floats) -> None:
-    """marginals[j, :j] = sum over k of P(a_j = k) marginals[k, :j]; symmetric, unit diagonal."""
+    """marginals[j, :j] = sum over k of P(a_j = k) marginals[k, :j]; symmetric, unit diagonal.
+
+    Columns are computed in blocks: one block of all rows fits the processor's cache, where whole rows do not. The
+    order of the sums is that of whole rows, four candidates at a time.
+    """
     n = marginals.shape[0]
-    for j in range(n):
-        row = marginals[j]
-        for i in range(j):
-            row[i] = 0.0
-        end = indptr[j + 1]
-        fours = indptr[j] + (end - indptr[j]) // 4 * 4
-        for c in range(indptr[j], fours, 4):  # four candidates at a time, to load and store the row less often
-            p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
-            k0, k1 = marginals[antecedents[c]], marginals[antecedents[c + 1]]
-            k2, k3 = marginals[antecedents[c + 2]], marginals[antecedents[c + 3]]
-            for i in range(j):
-                row[i] += (p0 * k0[i] + p1 * k1[i]) + (p2 * k2[i] + p3 * k3[i])
-        for c in range(fours, end):
-            p = probs[c]
-            source = marginals[antecedents[c]]
-            for i in range(j):
-                row[i] += p * source[i]
-        row[j] = 1.0
-        for i in range(j):
-            # Rounding can make the sum exceed 1.
-            row[i] = min(row[i], 1.0)
-            marginals[i, j] = row[i]
+    for start in range(0, n, COLUMNS):
+        stop = min(start + COLUMNS, n)
+        for j in range(start, n):
+            size = min(stop, j) - start
+            row = marginals[j, start : start + size]
+            for i in range(size):
+                row[i] = 0.0
+            begin, end = indptr[j], indptr[j + 1]
+            fours = begin + (end - begin) // 4 * 4
+            eights = begin + (end - begin) // 8 * 8
+            for c in range(begin, eights, 8):  # two times four, to load and store the row less often
+                p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
+                p4, p5, p6, p7 = probs[c + 4], probs[c + 5], probs[c + 6], probs[c + 7]
+                k0, k1 = marginals[antecedents[c], start:stop], marginals[antecedents[c + 1], start:stop]
+                k2, k3 = marginals[antecedents[c + 2], start:stop], marginals[antecedents[c + 3], start:stop]
+                k4, k5 = marginals[antecedents[c + 4], start:stop], marginals[antecedents[c + 5], start:stop]
+                k6, k7 = marginals[antecedents[c + 6], start:stop], marginals[antecedents[c + 7], start:stop]
+                for i in range(size):
+                    four = row[i] + ((p0 * k0[i] + p1 * k1[i]) + (p2 * k2[i] + p3 * k3[i]))
+                    row[i] = four + ((p4 * k4[i] + p5 * k5[i]) + (p6 * k6[i] + p7 * k7[i]))
+            for c in range(eights, fours, 4):
+                p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
+                k0, k1 = marginals[antecedents[c], start:stop], marginals[antecedents[c + 1], start:stop]
+                k2, k3 = marginals[antecedents[c + 2], start:stop], marginals[antecedents[c + 3], start:stop]
+                for i in range(size):
+                    row[i] += (p0 * k0[i] + p1 * k1[i]) + (p2 * k2[i] + p3 * k3[i])
+            for c in range(fours, end):
+                p = probs[c]
+                source = marginals[antecedents[c], start:stop]
+                for i in range(size):
+                    row[i] += p * source[i]
+            for i in range(size):
+                # Rounding can make the sum exceed 1.
+                row[i] = min(row[i], 1.0)
+            if j < stop:  # later rows of the block read these
+                marginals[j, j] = 1.0
+                for i in range(size):
+                    marginals[start + i, j] = row[i]
+        for i in range(start, stop):  # later blocks read these
+            target = marginals[i, stop:]
+            for j in range(n - stop):
+                target[j] = marginals[stop + j, i]
 
 
 @kernel

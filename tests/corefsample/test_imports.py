@@ -65,7 +65,8 @@ def of(package: str) -> list[str]:
 LEVELS: list[list[str]] = [
     ["corefsample._log"],
     ["corefsample.errors", "corefsample._jit", "corefsample._arrays"],
-    ["corefsample._checks", "corefsample._monte_carlo", "corefsample._processors", "corefsample._processes"],
+    ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
+    ["corefsample._processors"],
     ["corefsample._random_kernels"],
     ["corefsample._random", "corefsample.files"],
     ["corefsample.calibration.binning"],

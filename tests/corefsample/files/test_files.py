@@ -293,7 +293,8 @@ def test_identifiers_are_new_once_also_when_they_are_many(monkeypatch: pytest.Mo
     monkeypatch.setattr("corefsample.files._digests._MIN_RECENT", 7)
     # Digests that share their first half, as no two in nature do, and some that repeat.
     monkeypatch.setattr(
-        "corefsample.files._digests.id_digest", lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode()
+        "corefsample.files._digests.id_digest",
+        lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode(),
     )
     ids, seen = SeenIds(), set()
     for number in np.random.default_rng(0).integers(0, 2000, 5000).tolist():
