@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import click
 import pytest
 from command_line import called
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from places import PROJECT
 from references import events as er
@@ -449,6 +449,7 @@ def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(folder: Path, li
 @settings(max_examples=40)
 @given(st.one_of(strategies.edited_lines(), strategies.arbitrary_lines), st.booleans())
 def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(line: bytes, first: bool) -> None:
+    assume(not (first and line.startswith(b"\x1f\x8b")))  # a file that begins so is gzip, and an error as a whole
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
