@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from corefsample.files import PathLike
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, path_list
+from events.jobs._cluster import require_dask
 from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
+    STANDARD_INPUT,
     EventsOptions,
     RunPlan,
     RunSummary,
@@ -19,7 +22,6 @@ from events.jobs.partitions import (
     finalise_run,
     finished_summary,
     initialise_run,
-    require_dask,
     run_on_cluster,
     run_partition,
     unfinished_store,
@@ -77,8 +79,7 @@ def run_events(
     """
     started = time.time()
     options = options or EventsOptions()
-    if workers is not None or scheduler is not None:
-        require_dask(inputs, workers, scheduler)
+    _require_cluster(inputs, workers, scheduler)
     if not (overwrite or restart):
         finished = finished_summary(inputs, out, options)
         if finished is not None:
@@ -103,6 +104,14 @@ def run_events(
         if isinstance(error, KeyboardInterrupt) and message:
             raise KeyboardInterrupt(message) from None
         raise
+
+
+def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
+    require_dask(workers, scheduler)
+    parameter = "workers" if scheduler is None else "scheduler"
+    if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
+        rule = "cannot be combined with standard input, which only one process can read"
+        raise ParameterError(rule, parameter=parameter)
 
 
 def _left(out: PathLike) -> str:

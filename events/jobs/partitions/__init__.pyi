@@ -1,8 +1,8 @@
-from ._dask import require_dask as require_dask
 from ._dask import run_on_cluster as run_on_cluster
 from ._finalise import finalise_run as finalise_run
 from ._options import EventsOptions as EventsOptions
 from ._options import RunSummary as RunSummary
+from ._plan import STANDARD_INPUT as STANDARD_INPUT
 from ._plan import Partition as Partition
 from ._plan import RunPlan as RunPlan
 from ._run import run_partition as run_partition
