@@ -129,7 +129,9 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
             )
             stack.callback(_closed, cluster)
             client = library.Client(cluster)
-            client.forward_logging("corefsample", level=logger().getEffectiveLevel())
+            level = logger().getEffectiveLevel()
+            client.forward_logging("corefsample", level=level)
+            client.run(_log_from, level)
         else:
             try:
                 client = library.Client(scheduler, timeout=_CONNECTING)
@@ -137,6 +139,11 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
                 raise OutputError(f"scheduler must be reachable, got: {error}", place=scheduler) from None
         stack.callback(_closed, client)
         yield Cluster(client, scheduler or "of the local cluster")
+
+
+def _log_from(level: int) -> None:
+    """Log what a worker does, too."""
+    logger().setLevel(level)
 
 
 def _closed(part: Any) -> None:

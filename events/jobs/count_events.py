@@ -22,9 +22,11 @@ from events.jobs.partitions import (
     finalise_run,
     finished_summary,
     initialise_run,
+    only_run,
     run_on_cluster,
     run_partition,
     unfinished_store,
+    writing,
 )
 
 __all__ = ["EventsOptions", "RunSummary", "finalise_run", "initialise_run", "run_events", "run_partition"]
@@ -74,36 +76,53 @@ def run_events(
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule; then no folder is left, but
-        the complete partitions are.
+        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
+        folder; then no folder is left, but the complete partitions are.
     """
     started = time.time()
     options = options or EventsOptions()
     _require_cluster(inputs, workers, scheduler)
-    if not (overwrite or restart):
-        finished = finished_summary(inputs, out, options)
-        if finished is not None:
-            return finished
-    made = [folder for folder in Path(out).resolve().parents if not folder.exists()]
+    folder = Path(out).resolve()
+    made = [each for each in folder.parents if not each.exists()]
+    with writing(out):
+        folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with compiled_meanwhile("events"):
-            missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
-        progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
-        if workers is None and scheduler is None:
-            for number in missing:
-                run_partition(out, number, on_progress=progress.within(number))
-                progress.complete(number)
-        else:
-            run_on_cluster(out, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
-        return finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
-    except BaseException as error:
-        message = _left(out)
-        for folder in made:
+        with only_run(out):
+            finished = None if overwrite or restart else finished_summary(inputs, out, options)
+            if finished is not None:
+                return finished
+            try:
+                with compiled_meanwhile("events"):
+                    missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
+                _compute(out, missing, workers, scheduler, on_progress)
+                return finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
+            except BaseException as error:
+                message = _left(out)
+                if isinstance(error, KeyboardInterrupt) and message:
+                    raise KeyboardInterrupt(message) from None
+                raise
+    except BaseException:
+        for each in made:
             with suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, KeyboardInterrupt) and message:
-            raise KeyboardInterrupt(message) from None
+                each.rmdir()
         raise
+
+
+def _compute(
+    out: PathLike,
+    missing: tuple[int, ...],
+    workers: int | None,
+    scheduler: str | None,
+    on_progress: Progress | None,
+) -> None:
+    """Compute the missing partitions."""
+    progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
+    if workers is not None or scheduler is not None:
+        run_on_cluster(out, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
+        return
+    for number in missing:
+        run_partition(out, number, on_progress=progress.within(number))
+        progress.complete(number)
 
 
 def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
