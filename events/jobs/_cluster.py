@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any
 
 from corefsample import _checks
@@ -119,14 +123,15 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
             # Of a lost worker the message is ours, or none.
             for name in ("distributed", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            cluster = library.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-                memory_limit=0,
-            )
+            with _interrupts_later():
+                cluster = library.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                    memory_limit=0,
+                )
             stack.callback(_closed, cluster)
             client = library.Client(cluster)
             level = logger().getEffectiveLevel()
@@ -138,7 +143,36 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
             except (OSError, ValueError, TimeoutError) as error:
                 raise OutputError(f"scheduler must be reachable, got: {error}", place=scheduler) from None
         stack.callback(_closed, client)
+        if scheduler is None:
+            stack.push(partial(_kill_after_error, cluster))
         yield Cluster(client, scheduler or "of the local cluster")
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep interrupts back, and for good from the threads and processes that begin meanwhile, workers among them.
+
+    A terminal sends an interrupt to all processes of a job: this one ends its workers.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # when it begins, it allows interrupts again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _kill_after_error(cluster: Any, kind: object, *_: object) -> None:
+    """End the workers of a local cluster at once, whatever they do, if an error ends the work."""
+    if kind is None:
+        return
+    for nanny in cluster.workers.values():
+        with suppress(Exception):
+            nanny.auto_restart = False
+            os.kill(nanny.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
 
 
 def _log_from(level: int) -> None:
