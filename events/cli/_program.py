@@ -107,4 +107,6 @@ def _described(error: Exception) -> str:
         if error.filename is None:
             return f"a file, or standard output, must be accessible, got: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
-    return f"{type(error).__name__}: {error} (COREFSAMPLE_TRACEBACK=1 shows where)"
+    # Notes say with which document the error came.
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {error}{notes} (COREFSAMPLE_TRACEBACK=1 shows where)"
