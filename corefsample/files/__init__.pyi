@@ -2,6 +2,7 @@ from ._atomic import link_target as link_target
 from ._atomic import new_file as new_file
 from ._atomic import new_text_file as new_text_file
 from ._atomic import open_output as open_output
+from ._atomic import remove_file as remove_file
 from ._atomic import require_free as require_free
 from ._atomic import require_writable as require_writable
 from ._atomic import unwritable as unwritable
@@ -10,14 +11,24 @@ from ._atomic import write_json as write_json
 from ._digests import SeenIds as SeenIds
 from ._digests import id_digest as id_digest
 from ._digests import sha256 as sha256
+from ._folders import FolderCopy as FolderCopy
+from ._folders import opened_folder as opened_folder
 from ._locks import LOCK_NAME as LOCK_NAME
 from ._locks import lock_folder as lock_folder
 from ._partials import PARTIAL_PREFIX as PARTIAL_PREFIX
 from ._partials import leftovers as leftovers
 from ._partials import new_partial as new_partial
+from ._partials import put_in_place as put_in_place
 from ._partials import remove_leftovers as remove_leftovers
 from ._paths import PathLike as PathLike
+from ._paths import absolute as absolute
+from ._paths import file_version as file_version
 from ._paths import input_paths as input_paths
+from ._paths import is_file as is_file
+from ._paths import joined as joined
+from ._paths import local_name as local_name
+from ._paths import open_binary as open_binary
+from ._paths import parquet_source as parquet_source
 from ._paths import path_list as path_list
 from ._paths import require_suffix as require_suffix
 from ._paths import suffix_hint as suffix_hint
@@ -31,3 +42,4 @@ from ._reading import line_limit as line_limit
 from ._reading import max_line_bytes as max_line_bytes
 from ._reading import open_bytes as open_bytes
 from ._reading import too_long as too_long
+from ._remote import is_url as is_url

@@ -6,13 +6,15 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from corefsample._log import logger
 from corefsample.files._locks import locked, unlock
+from corefsample.files._remote import is_url, upload
 
-__all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "remove_leftovers"]
+__all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "put_in_place", "remove_leftovers"]
 
 PARTIAL_PREFIX = ".partial-"
 _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
@@ -20,9 +22,20 @@ _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
 log = logger("files")
 
 
+def put_in_place(partial: str, path: str) -> None:
+    """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived."""
+    if is_url(path):
+        upload({partial: path})
+        os.unlink(partial)
+    else:
+        os.replace(partial, path)
+
+
 @contextmanager
 def new_partial(path: str, suffix: str = "", *, is_folder: bool = False, tidy: bool = True) -> Iterator[str]:
     """Make an empty file or folder beside `path`, for content that is moved to `path` when it is complete.
+
+    For a URL it is in the folder for temporary files.
 
     It is locked while the context lasts, and then removed if it is still there. With `tidy`, what killed runs left in
     the same folder is removed first.
@@ -32,7 +45,7 @@ def new_partial(path: str, suffix: str = "", *, is_folder: bool = False, tidy: b
     str
         Its name.
     """
-    folder = os.path.dirname(path)
+    folder = tempfile.gettempdir() if is_url(path) else os.path.dirname(path)
     if tidy:
         remove_leftovers(folder)
     while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,7 +11,7 @@ from typing import Any
 from corefsample import _checks
 from corefsample._processors import processors
 from corefsample.errors import OutputError, ParameterError
-from corefsample.files import PathLike, path_list
+from corefsample.files import FolderCopy, PathLike, absolute, path_list
 from events.jobs.partitions._plan import STANDARD_INPUT
 from events.jobs.partitions._run import run_partition
 
@@ -62,7 +61,7 @@ def run_on_cluster(
     Parameters
     ----------
     folder
-        Folder of the run, which the workers see under the same name.
+        Folder of the run, which the workers see under the same name; or its URL.
     numbers
         Of the partitions, in the order of the inputs.
     workers
@@ -81,7 +80,7 @@ def run_on_cluster(
     """
     if not numbers:
         return
-    place = os.path.abspath(folder)
+    place = absolute(folder.given if isinstance(folder, FolderCopy) else folder)
     # On a local cluster the workers share the processors; on another, each task uses the threads of its worker.
     threads = 1 if workers is None else max(1, processors() // workers)
     with _client(workers, scheduler) as client:

@@ -7,7 +7,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import corefsample
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, link_target, require_suffix, write_json
+from corefsample.files import PathLike, remove_file, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
@@ -136,8 +135,7 @@ def run_score(
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
             result = score_corpus(documents, scorer, parts, jobs=jobs, on_rejected=on_rejected, on_progress=on_progress)
-            with suppress(FileNotFoundError):  # the record of an earlier run, whose output is about to be replaced
-                os.unlink(link_target(record))
+            remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert([*parts.paths()], path, overwrite=overwrite)
         run = ScoringRun(
             out=path,
