@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from corefsample._log import logger
+from corefsample.errors import OutputError
 from corefsample.files._locks import locked, unlock
 from corefsample.files._remote import is_url, upload
 
@@ -23,12 +24,29 @@ log = logger("files")
 
 
 def put_in_place(partial: str, path: str) -> None:
-    """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived."""
-    if is_url(path):
-        upload({partial: path})
-        os.unlink(partial)
-    else:
+    """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived.
+
+    Raises
+    ------
+    OutputError
+        If a URL cannot be written. The file is then kept, and the hint names it.
+    OSError
+        If it cannot be moved.
+    """
+    if not is_url(path):
         os.replace(partial, path)
+        return
+    try:
+        upload({partial: path})
+    except OutputError as error:
+        name = f"corefsample-{secrets.token_hex(4)}-{os.path.basename(path)}"
+        kept = os.path.join(os.path.dirname(partial), name)
+        os.replace(partial, kept)
+        hint = f"the complete file is kept as {kept}"
+        raise OutputError(
+            error.message, place=error.place, hint=f"{error.hint}; {hint}" if error.hint else hint
+        ) from None
+    os.unlink(partial)
 
 
 @contextmanager

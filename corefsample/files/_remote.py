@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import glob
 import io
+import logging
 import os
 import re
 import tempfile
@@ -42,6 +43,8 @@ _CONFIGURATION = "docs/remote.md says how credentials and endpoints are configur
 _NETWORK = "check the address and the network; the same command tries again"
 # Their errors are of many families; those of the system are OSError.
 _LIBRARIES = {"aiobotocore", "aiohttp", "boto3", "botocore", "fsspec", "gcsfs", "google", "requests", "s3fs", "urllib3"}
+for _name in ("fsspec", "gcsfs", "s3fs"):  # errors are reported once, by us; programs can still log theirs
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 _TAGS = ("ETag", "etag", "generation", "Last-Modified", "LastModified", "mtime", "updated", "created")
 
 # A Parquet file is read at many places in turn, one per column: blocks of a few MiB, of which some are kept.
@@ -94,8 +97,8 @@ def _filesystem(url: str) -> tuple[Any, str]:
             import aiohttp
 
             # By default a download may last five minutes in all.
-            limits = {"total": None, "sock_connect": _CONNECT_SECONDS, "sock_read": _SILENT_SECONDS}
-            options["client_kwargs"] = {"timeout": aiohttp.ClientTimeout(**limits)}
+            limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENT_SECONDS)
+            options["client_kwargs"] = {"timeout": limits}
         if _scheme(url) not in available_protocols():
             rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"
             raise ParameterError(f"{rule}, got {_scheme(url)}://", place=url)

@@ -138,8 +138,8 @@ def quarantine_file(
     """
     choice("on_error", on_error, ON_ERROR)
     path = f"{os.fspath(beside)}{_QUARANTINE}"
-    require_free(path, overwrite=overwrite)
     require_writable(beside)
+    require_free(path, overwrite=overwrite)
     target = link_target(path)
     with new_partial(target, _QUARANTINE) as partial, closing(QuarantineFile(partial)) as quarantine:
         yield quarantine if on_error == "quarantine" else None
