@@ -137,6 +137,8 @@ def train(
 
 
 def _print_training(run: TrainingRun) -> None:
+    from corefsample.files import total_size
+
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     print_counts(
         (run.n_held_out, "document", "held out"),
@@ -155,7 +157,7 @@ def _print_training(run: TrainingRun) -> None:
     print_text(
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
     )
-    click.echo(f"\nModel    {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord   {run.record}")
+    click.echo(f"\nModel    {run.out} ({total_size([run.out]) / 1000:,.0f} kB)\nRecord   {run.record}")
 
 
 @click.command(
@@ -228,6 +230,7 @@ def score(
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
       corefsample score 'news/*.jsonl' --pipeline en_core_web_sm --workers 8 --out scored.parquet
     """
+    from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
 
     if number_articles:
@@ -247,8 +250,9 @@ def score(
             )
     except BaseException as error:
         # After a usage error, parts of an earlier run are not the next step.
-        if os.path.isdir(out + PARTS_SUFFIX) and not isinstance(error, ParameterError):
-            print_error(f"finished parts are kept in {out}{PARTS_SUFFIX}; --resume continues from them")
+        parts = local_name(out) + PARTS_SUFFIX
+        if os.path.isdir(parts) and not isinstance(error, ParameterError):
+            print_error(f"finished parts are kept in {parts}; --resume continues from them")
         raise
     print_result(run, as_json, _print_scoring)
 

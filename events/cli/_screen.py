@@ -65,10 +65,12 @@ def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
 
 def print_files(folder: str, names: Mapping[str, str]) -> None:
     """Print an empty line, and the files of a folder by their titles; those that do not exist are left out."""
+    from corefsample.files import is_file, joined
+
     click.echo()
     for title, name in names.items():
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
+        path = joined(folder, name)
+        if is_file(path):
             click.echo(f"{title:<8} {path}")
 
 

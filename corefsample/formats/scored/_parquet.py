@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 from corefsample._checks import shown
 from corefsample.documents import SCHEMA, STRING_COLUMNS, VERSION, DocumentBatch, Rejected, missing_field
 from corefsample.errors import InputError
-from corefsample.files import ReadProgress
+from corefsample.files import ReadProgress, parquet_source, total_size
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
@@ -42,7 +41,7 @@ class ParquetReader(ReadProgress):
         self.path = path
         self._groups = groups
         try:
-            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
+            self._file = pq.ParquetFile(parquet_source(path), pre_buffer=False, buffer_size=_READ_AHEAD)
             schema = self._file.schema_arrow
             names = _names(schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
@@ -68,7 +67,7 @@ class ParquetReader(ReadProgress):
         """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
         about = self._file.metadata
         groups = range(about.num_row_groups) if self._groups is None else self._groups
-        n_bytes, n_read = os.path.getsize(self.path), 0
+        n_bytes, n_read = total_size([self.path]), 0
         row = sum(about.row_group(group).num_rows for group in range(groups.start))  # places count from the first
         n_rows = max(about.num_rows, 1)
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))

@@ -10,6 +10,8 @@ from ._start import discard_unfinished as discard_unfinished
 from ._start import finished_summary as finished_summary
 from ._start import initialise_run as initialise_run
 from ._store import Store as Store
+from ._store import completed_documents as completed_documents
 from ._store import only_run as only_run
+from ._store import opened_run as opened_run
 from ._store import unfinished_store as unfinished_store
 from ._store import writing as writing

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from corefsample._processors import processors
-from corefsample.files import PathLike
+from corefsample.files import FolderCopy, PathLike, absolute
 from events.jobs._cluster import POLL, Cluster, connected_cluster
 from events.jobs.partitions._run import run_partition
 
@@ -34,7 +33,7 @@ def run_on_cluster(
     Parameters
     ----------
     folder
-        Folder of the run, which the workers see under the same name.
+        Folder of the run, which the workers see under the same name; or its URL.
     numbers
         Of the partitions, in the order of the inputs.
     workers
@@ -53,7 +52,7 @@ def run_on_cluster(
     """
     if not numbers:
         return
-    place = os.path.abspath(folder)
+    place = absolute(folder.given if isinstance(folder, FolderCopy) else folder)
     # On a local cluster the workers share the processors; on another, each task uses the threads of its worker.
     threads = 1 if workers is None else max(1, processors() // workers)
     with connected_cluster(workers, scheduler) as cluster:

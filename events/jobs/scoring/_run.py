@@ -6,13 +6,12 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, link_target, require_suffix, write_json
+from corefsample.files import PathLike, remove_file, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
@@ -145,8 +144,7 @@ def run_score(
             result = score_corpus(
                 documents, scorer, parts, engine=engine, on_rejected=on_rejected, on_progress=on_progress
             )
-            with suppress(FileNotFoundError):  # the record of an earlier run, whose output is about to be replaced
-                os.unlink(link_target(record))
+            remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert([*parts.paths()], path, overwrite=overwrite)
         run = ScoringRun(
             out=path,
