@@ -6,6 +6,7 @@ from ._flat_paths import FlatParses as FlatParses
 from ._mentions import mentions_from_parse as mentions_from_parse
 from ._paths import ParseView as ParseView
 from ._paths import follow as follow
+from ._paths import leading_to as leading_to
 from ._paths import path_labels as path_labels
 from ._roles import NeutralParse as NeutralParse
 from ._roles import neutral_parse as neutral_parse

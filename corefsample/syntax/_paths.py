@@ -115,6 +115,33 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     return here
 
 
+def leading_to(path: str, view: ParseView, end: int) -> Iterable[int]:
+    """Tokens from which a path leads to token `end`, each once: the inverse of `follow`.
+
+    Cheaper than following the path from every token, where only few ends matter.
+    """
+    compiled = _compiled(path)
+    here = {end}
+    for step in reversed(compiled.steps):
+        here = _before(step, view, here)
+    return {token for token in here if all(test(view, token) for test in compiled.start)} if compiled.start else here
+
+
+def _before(step: _Step, view: ParseView, here: set[int]) -> set[int]:
+    """Tokens from which a step leads to one of `here`."""
+    before: set[int] = set()
+    frontier = here
+    while frontier:
+        ends = [token for token in frontier if all(test(view, token) for test in step.tests)]
+        if step.up:
+            found = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
+        else:
+            found = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
+        frontier = found - before if step.repeats else set()
+        before |= found
+    return before
+
+
 def _reached(step: _Step, view: ParseView, here: set[int]) -> set[int]:
     reached: set[int] = set()
     frontier = here
