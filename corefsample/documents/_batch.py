@@ -26,7 +26,6 @@ from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN
 VERSION = 1
 
 
-
 def _tokens(strings: pa.DataType) -> pa.StructType:
     columns = [(name, pa.list_(strings)) for name in STRING_COLUMNS]
     return pa.struct(columns + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS])

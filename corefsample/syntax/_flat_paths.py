@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import numpy as np
 
 from corefsample._arrays import Bools, Ints, Ints32
-from corefsample.syntax._paths import _CONDITIONS, _STEP, _compiled, _Step
+from corefsample.syntax._paths import Step, path_steps, step_by
 from corefsample.syntax._schemes import Scheme
 
 _WORDS = re.compile(r"([A-Za-z:]+)=([^\s,=]+)")
@@ -33,7 +32,7 @@ class FlatParses:
         self._heads = heads
         self._columns = {"lemma": lemma, "upos": upos}
         self._labels = [scheme.reads(label) or label for label in dep[0]], dep[1]
-        self._labelled: dict[_Step, Ints] = {}
+        self._labelled: dict[Step, Ints] = {}
 
     def reachable(self, path: str, starts: Ints) -> Ints:
         """Positions of the tokens to which a path may lead from any of `starts`: all of them, and perhaps others.
@@ -41,9 +40,9 @@ class FlatParses:
         Steps and their labels are followed; of the conditions only those on words, such as ``[lemma=by]`` and
         ``[case=by]``.
         """
-        opening, *conditions = _conditions(path)
+        opening, steps = path_steps(path)
         here = self._meeting(opening, starts)
-        for step, condition in zip(_compiled(path).steps, conditions, strict=True):
+        for step, condition in steps:
             if not here.size:
                 break
             frontier, reached = here, np.zeros(0, np.int64)
@@ -54,7 +53,7 @@ class FlatParses:
             here = reached
         return here
 
-    def _next(self, step: _Step, here: Ints) -> Ints:
+    def _next(self, step: Step, here: Ints) -> Ints:
         """Tokens one step away."""
         labelled = self._with_label(step)
         if step.up:
@@ -62,7 +61,7 @@ class FlatParses:
             return np.unique(heads[heads >= 0])
         return labelled[np.isin(self._heads[labelled], here)]
 
-    def _with_label(self, step: _Step) -> Ints:
+    def _with_label(self, step: Step) -> Ints:
         """Tokens whose label fits a step."""
         if step not in self._labelled:
             labels, indices = self._labels
@@ -80,7 +79,7 @@ class FlatParses:
             if field in self._columns:
                 here = here[self._has_word(field, words, here)]
             else:  # a dependent with this label and lemma
-                labelled = self._with_label(_compiled(f">{field}").steps[0])
+                labelled = self._with_label(step_by(field))
                 below = labelled[np.isin(self._heads[labelled], here)]
                 here = np.intersect1d(here, self._heads[below[self._has_word("lemma", words, below)]])
         return here
@@ -90,12 +89,3 @@ class FlatParses:
         strings, indices = self._columns[field]
         found: Bools = np.fromiter((strings[i].lower() in allowed for i in indices[here].tolist()), np.bool_, len(here))
         return found
-
-
-@lru_cache(maxsize=1024)
-def _conditions(path: str) -> tuple[str, ...]:
-    """Conditions at the beginning of a path and after each of its steps, in brackets; "" where there are none."""
-    text = path.strip()
-    opening = re.match(_CONDITIONS, text)
-    steps = _STEP.finditer(text, opening.end() if opening else 0)
-    return (opening.group() if opening else "", *(step.group(3) or "" for step in steps))

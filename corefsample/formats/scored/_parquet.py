@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
-from corefsample.documents import ENCODED_SCHEMA, SCHEMA, STRING_COLUMNS, VERSION, DocumentBatch, Rejected, missing_field
+from corefsample.documents import (
+    ENCODED_SCHEMA,
+    SCHEMA,
+    STRING_COLUMNS,
+    VERSION,
+    DocumentBatch,
+    Rejected,
+    missing_field,
+)
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress
 

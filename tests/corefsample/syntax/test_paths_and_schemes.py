@@ -208,15 +208,12 @@ def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_the
 @given(parses(), parses(), st.sampled_from(PATHS))
 def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: str, path: str) -> None:
     views = [view(first), view(second)]
-    columns = [
-        ([*each.dep, *other.dep], np.arange(len(each) + len(other), dtype=np.int32))
-        for each, other in [(er.parsed(first), er.parsed(second))]
-    ]
     size = len(views[0].text)
-    strings = {name: [word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos")}
-    index = columns[0][1]
+    words = [*er.parsed(first).dep, *er.parsed(second).dep]
+    index = np.arange(len(words), dtype=np.int32)
+    lemma, upos = ([word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos"))
     heads = np.array([h if h < 0 else h + n * size for n, parse in enumerate(views) for h in parse.heads], np.int64)
-    flat = FlatParses(heads, columns[0], (strings["lemma"], index), (strings["upos"], index), SCHEMES["ud2"])
+    flat = FlatParses(heads, (words, index), (lemma, index), (upos, index), SCHEMES["ud2"])
     for n, parse in enumerate(views):
         for start in range(len(parse.text)):
             expected = {end + n * size for end in follow(path, parse, start)}
