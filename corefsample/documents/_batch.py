@@ -81,6 +81,7 @@ class DocumentBatch:
         self.unit = unit
         self.places = places
         self._integers: dict[str, Ints32] = {}
+        self._tokens: dict[int, Tokens] = {}
         self._words: dict[str, tuple[list[str], Ints32]] = {}
 
     def __repr__(self) -> str:
@@ -190,6 +191,11 @@ class DocumentBatch:
         """Tokens of one document, or None."""
         if not self.has_tokens[row]:
             return None
+        if row not in self._tokens:
+            self._tokens[row] = self._made_tokens(row)
+        return self._tokens[row]
+
+    def _made_tokens(self, row: int) -> Tokens:
         part = slice(*self.token_bounds[row : row + 2].tolist())
         columns: dict[str, Any] = {}
         for name in STRING_COLUMNS:

@@ -21,14 +21,14 @@ class FlatParses:
     Parameters
     ----------
     heads
-        int64 (n_tokens,): position of each token's head in these columns, -1 for a root.
+        int32 (n_tokens,): position of each token's head in these columns, -1 for a root.
     dep, lemma, upos
         Columns of n_tokens strings: a list of strings, and int32 (n_tokens,), the index of each token's string.
     scheme
         By which labels are read.
     """
 
-    def __init__(self, heads: Ints, dep: Column, lemma: Column, upos: Column, scheme: Scheme) -> None:
+    def __init__(self, heads: Ints32, dep: Column, lemma: Column, upos: Column, scheme: Scheme) -> None:
         self._heads = heads
         self._columns = {"lemma": lemma, "upos": upos}
         self._labels = [scheme.reads(label) or label for label in dep[0]], dep[1]

@@ -111,13 +111,15 @@ class Screen:
 
     def _fillable(self, batch: DocumentBatch, scheme: str, triggers: Ints) -> Bools:
         """Whether some mention of each document may fill each role, at some of these triggers."""
-        bounds, offsets = batch.token_bounds, _first_tokens(batch)
-        heads = batch.token_integers("head").astype(np.int64)
-        heads = np.where(heads < 0, -1, heads + np.repeat(bounds[:-1], np.diff(bounds)))
+        bounds, heads = batch.token_bounds, batch.token_integers("head")
+        firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
+        offsets = np.repeat(firsts, np.diff(batch.mentions[0]))
+        heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
         columns = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
         parses = FlatParses(heads, *columns, SCHEMES[scheme])
         is_head = np.zeros(len(heads), np.bool_)
-        is_head[batch.mentions[3] + offsets] = True
+        mention_heads = batch.mentions[3] + offsets
+        is_head[mention_heads[mention_heads < len(heads)]] = True  # not all are there in a batch without tokens
         every = np.ones(len(batch), np.bool_)
         for role in self._rule.event:
             reached = [parses.reachable(path, triggers) for path in self._rule.roles[role][scheme]]
@@ -135,13 +137,8 @@ class Screen:
         return match_document(tokens, batch.spans(row), self._rule, self._lexicon, date, self._scheme)
 
 
-def _first_tokens(batch: DocumentBatch) -> Ints:
-    """Position of the first token of each mention's document."""
-    return np.repeat(batch.token_bounds[:-1], np.diff(batch.mentions[0]))
-
-
 def _any_token(batch: DocumentBatch, flags: Bools) -> Bools:
     """Whether each document has a token whose flag is true."""
-    before = np.concatenate(([0], np.cumsum(flags)))
-    result: Bools = np.diff(before[batch.token_bounds]) > 0
+    result = np.zeros(len(batch), np.bool_)
+    result[np.searchsorted(batch.token_bounds, np.flatnonzero(flags), side="right") - 1] = True
     return result
