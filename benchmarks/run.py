@@ -1,7 +1,7 @@
 """Measure against named baselines and peers in the same run: python benchmarks/run.py [--quick] [--json] [--only WORD].
 
-The rows of `--only scale` take many minutes. They need the folder of benchmarks/large_corpus.py in the environment as
-COREFSAMPLE_LARGE_CORPUS.
+The rows of `--only scale` take minutes, or with the whole corpus of benchmarks/large_corpus.py, whose folder the
+environment then names as COREFSAMPLE_LARGE_CORPUS, half an hour.
 
 Machines are noisy, so every row is a ratio: the two sides run in turn, and the ratio of their medians is printed with
 the figure it is to meet. Ratios above 1 mean that corefsample is faster.
@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
+from scale import JOB_COLUMNS, peak, scale_rows
 
 from corefsample import (
     AntecedentDistribution,
@@ -47,9 +48,7 @@ SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
-LARGE_CORPUS = "COREFSAMPLE_LARGE_CORPUS"
 ONE_CORE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read when NumPy is loaded
-JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
 
 
 # --- the engine --------------------------------------------------------------------------------------------
@@ -146,48 +145,6 @@ def real_file(runs: int) -> Iterator[Row]:
 # --- the job -----------------------------------------------------------------------------------------------
 
 
-def large_job(runs: int) -> Iterator[Row]:
-    """The job on a corpus of benchmarks/large_corpus.py, named by the environment."""
-    name = os.environ.get(LARGE_CORPUS)
-    files = sorted(Path(name).glob("*.parquet")) if name else []
-    if not files:
-        print(f"left out: the rows of the large corpus, as {LARGE_CORPUS} names no folder of it", file=sys.stderr)
-        return
-    n_documents = sum(pq.ParquetFile(path).metadata.num_rows for path in files)
-    with tempfile.TemporaryDirectory() as folder:
-
-        def job() -> None:
-            run_events(files, f"{folder}/run", overwrite=True, pictures=False)
-
-        def read() -> None:
-            for path in files:
-                for _ in pq.ParquetFile(path).iter_batches(batch_size=256, columns=JOB_COLUMNS):
-                    pass
-
-        work = f"events job, {n_documents:,} documents, 1,000 samples"
-        yield within(work, "pyarrow reading its columns", in_turn(job, read, 1, warm=runs > 1), 3)
-        few, all_files = peak([str(files[0]), str(files[1])], folder), peak([*map(str, files)], folder)
-        figure = 600 * 2**20
-        yield Row(
-            f"peak memory, {n_documents:,} documents",
-            "600 MiB",
-            all_files,
-            figure,
-            all_files / figure,
-            "<= 1x of it",
-            all_files <= figure,
-        )
-        yield Row(
-            f"peak memory, {n_documents:,} documents",
-            "2 of its files",
-            all_files,
-            few,
-            all_files / few,
-            "<= 1.1x of it",
-            all_files <= 1.1 * few,
-        )
-
-
 def events_job(runs: int, n_documents: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         news = str(Path(folder) / "news.parquet")
@@ -234,16 +191,6 @@ def repeat(source: str, target: str, times: int) -> None:
             for batch in file.iter_batches(batch_size=256):
                 ids = pc.binary_join_element_wise(batch.column("doc_id"), str(turn), "-")
                 writer.write_batch(batch.set_column(0, "doc_id", ids))
-
-
-def peak(news: Sequence[str], folder: str) -> float:
-    command = [sys.executable, "-m", "events.cli", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
-    script = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
-    return float(done.stdout) * 1024
 
 
 # --- the antecedent model ----------------------------------------------------------------------------------
@@ -307,7 +254,7 @@ def main() -> None:
         "real": lambda: real_file(runs),
         "calibration": lambda: calibration_rows(runs),
         "job": lambda: events_job(runs, n_documents),
-        "scale": lambda: large_job(runs),
+        "scale": lambda: scale_rows(runs),
         "model": lambda: scoring(runs),
         "startup": lambda: start_up(runs),
     }

@@ -1,3 +1,4 @@
+from ._ahead import read_ahead as read_ahead
 from ._atomic import link_target as link_target
 from ._atomic import new_file as new_file
 from ._atomic import new_text_file as new_text_file

@@ -21,7 +21,7 @@ import pyarrow as pa
 from corefsample._arrays import Bytes, Ints
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import FolderCopy, PathLike
+from corefsample.files import FolderCopy, PathLike, read_ahead
 from corefsample.formats import DocumentStream
 from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, EvidenceRow, event_name
 from events.jobs._record import run_record
@@ -210,7 +210,8 @@ def _written(
     temporary.mkdir(exist_ok=True)
     for rows in _evidence(_runs(store, records, "evidence"), temporary):
         run.add_evidence(rows)
-    for batch in _documents(_runs(store, records, "documents"), temporary):
+    # The next ones are merged while some are compressed.
+    for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
         run.add_documents(batch)
     counts = EventCounts(tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
     table = counts.to_frame()

@@ -133,6 +133,7 @@ def _computed(
         on_rejected=quarantine if options.on_error == "quarantine" else None,
         batch_size=_BATCH,
         row_groups=partition.groups,
+        ahead=True,
     )
     is_first = not partition.first  # of its file; it computes the checksum of the file too
     with quarantine, ThreadPoolExecutor(1) as background:
