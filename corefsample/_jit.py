@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from corefsample._compilers import KernelCompiler, PartCompiler
 from corefsample._log import logger
 
 P = ParamSpec("P")
@@ -24,7 +25,12 @@ R = TypeVar("R")
 # error_model="numpy": a float division by zero gives inf, without a branch that would prevent vectorised loops.
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # how the names of files end that decide machine code
+_SOURCES = (
+    "kernels.py",
+    "_codes.py",
+    "_jit.py",
+    "_compilers.py",
+)  # how the names of files end that decide machine code
 
 _log = logger("kernels")
 
@@ -98,7 +104,7 @@ def _announce_no_folder() -> None:
 
 
 def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     if compiled is not function:  # the function itself if NUMBA_DISABLE_JIT is set
         try:
             compiled._cache = _KernelCache(function)
@@ -117,13 +123,21 @@ def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, {**_OPTIONS, "fastmath": {"nnan", "nsz"}})
 
 
-def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` for the kernels that call it, as a part of each of them.
+def kernel_in_place(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `kernel` does, without counts of references: the function must not allocate or return arrays.
 
-    It must not be called from Python (the process would crash), and has no machine code of its own in the cache: both
-    would take time to compile.
+    It compiles in two thirds of the time.
     """
-    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return _compiled(function, {**_OPTIONS, "_nrt": False})
+
+
+def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` for the kernels that call it, as a part of each of them. It must not allocate arrays.
+
+    It must not be called from Python (the process would crash), and has no machine code of its own: both would take
+    time to compile.
+    """
+    options = {**_OPTIONS, "no_cpython_wrapper": True, "_nrt": False, "pipeline_class": PartCompiler}
     return cast("Callable[P, R]", numba.njit(**options)(function))
 
 

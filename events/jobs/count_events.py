@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from corefsample.files import PathLike
@@ -85,8 +86,10 @@ def run_events(
             return finished
     made = [folder for folder in Path(out).resolve().parents if not folder.exists()]
     try:
-        with compiled_meanwhile("events"):
+        with compiled_meanwhile("events") as compilers:
             missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
+            if compilers.processes:
+                _load_libraries(pictures)
         progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
         if workers is None and scheduler is None:
             for number in missing:
@@ -103,6 +106,12 @@ def run_events(
         if isinstance(error, KeyboardInterrupt) and message:
             raise KeyboardInterrupt(message) from None
         raise
+
+
+def _load_libraries(pictures: bool) -> None:
+    """Load what the end of the job needs, in time that would be spent waiting."""
+    for name in ("pandas", *(("matplotlib.figure",) if pictures else ())):
+        import_module(name)
 
 
 def _left(out: PathLike) -> str:

@@ -11,7 +11,7 @@ from events.jobs._compiling import compiled_meanwhile, folders_of_kernels, load_
 
 __all__ = ["WarmUp", "run_warm_up"]
 
-_COMMANDS = ("score", "events")
+_COMMANDS = ("score", "score with ClearNLP", "events")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from corefsample.mention_ranking import ScoringTally
 from events.jobs import ANNOTATED, DocumentInputs, checksums, compiled_meanwhile, free_outputs, run_record
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
-from events.jobs.scoring._parsing import pipeline_record
+from events.jobs.scoring._parsing import has_clearnlp_labels, pipeline_record
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
 
@@ -128,8 +128,10 @@ def run_score(
     _require_pipeline_for_text(documents, options)
     if resume and "-" in documents.paths:
         raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
-    with compiled_meanwhile("score"):
+    with compiled_meanwhile("score") as compilers:
         scorer = Scorer(options)
+        if scorer.pipeline is not None and has_clearnlp_labels(scorer.pipeline):
+            compilers.add("clearnlp")
         sources = checksums(documents.paths)
         manifest = _manifest(scorer, sources)
     jobs = options.jobs or (processors() if options.pipeline is not None else 1)
