@@ -1,4 +1,4 @@
-"""Run the events job on a Dask scheduler and workers over TCP: python benchmarks/tcp_workers.py CORPUS [--workers 1 2 3].
+"""Run the events job on Dask workers over TCP: python benchmarks/tcp_workers.py CORPUS [--workers 1 2 3].
 
 CORPUS is a folder of Parquet files, such as benchmarks/large_corpus.py makes. For each number of workers the command
 starts a scheduler and as many worker processes of one thread each, which communicate over tcp://127.0.0.1, counts the

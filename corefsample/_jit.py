@@ -33,6 +33,7 @@ _SOURCES = (
 )  # how the names of files end that decide machine code
 
 _log = logger("kernels")
+_kernels: list[Any] = []  # of all modules that are loaded
 
 
 @cache
@@ -110,6 +111,7 @@ def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, 
             compiled._cache = _KernelCache(function)
         except RuntimeError:  # no writable folder: each process compiles again
             _announce_no_folder()
+        _kernels.append(compiled)
     return cast("Callable[P, R]", compiled)
 
 
@@ -132,7 +134,7 @@ def kernel_in_place(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` for the kernels that call it, as a part of each of them. It must not allocate arrays.
+    """Compile `function` for the kernels that call it, as a part of each. It must not allocate arrays.
 
     It must not be called from Python (the process would crash), and has no machine code of its own: both would take
     time to compile.
@@ -156,3 +158,8 @@ def cache_folders(*kernels: Callable[..., Any]) -> list[str]:
     """Folders in which these kernels are cached."""
     caches = [getattr(each, "_cache", None) for each in kernels]
     return sorted({str(each.cache_path) for each in caches if isinstance(each, _KernelCache)})
+
+
+def compiled_kernels() -> list[Callable[..., Any]]:
+    """Kernels that are compiled for some types, in this process or loaded from a folder."""
+    return [each for each in _kernels if each.signatures]

@@ -15,7 +15,7 @@ from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
-from corefsample.mention_ranking.features._pair_kernels import Encoded, fill_pair
+from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 
 @inner_kernel
@@ -47,14 +47,14 @@ def score_row(
 ) -> float:
     """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score.
 
-    pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `fill_pair`.
+    pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `compare`.
     """
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
     pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
-        level = fill_pair(doc, i, k, between, pair)
+        level = compare(doc, i, k, between, pair)
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         if pronoun:
@@ -146,7 +146,7 @@ def add_to_weights(
         between[0], between[1], between[2] = 0, 0, 0
         pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(i - 1, -1, -1):
-            fill_pair(doc, i, k, between, pair)
+            compare(doc, i, k, between, pair)
             slope = slopes[start + k]
             if abs(slope) < floor:
                 continue

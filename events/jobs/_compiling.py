@@ -100,12 +100,10 @@ def folders_of_kernels(*commands: str) -> list[str]:
     return cache_folders(*(kernel for name in _groups_of(commands) for kernel in GROUPS[name].kernels))
 
 
-def load_kernels(*commands: str) -> int:
-    """Load the compiled kernels of commands, and compile those that are missing; return their number."""
-    names = _groups_of(commands)
-    for name in names:
+def load_kernels(*commands: str) -> None:
+    """Load the compiled kernels of commands, and compile those that are missing."""
+    for name in _groups_of(commands):
         GROUPS[name].compile()
-    return sum(len(GROUPS[name].kernels) for name in names)
 
 
 def _groups_of(commands: Sequence[str]) -> list[str]:
@@ -113,7 +111,7 @@ def _groups_of(commands: Sequence[str]) -> list[str]:
 
 
 def _started(queue: int) -> subprocess.Popen[bytes]:
-    """Start a process that compiles the groups in a pipe; it ends when this one does: its standard input closes then."""
+    """Start a process that compiles the groups in a pipe; it ends with this one, because its standard input closes."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     return subprocess.Popen(
         [sys.executable, "-m", "events.jobs._compiling", str(queue)],

@@ -72,7 +72,7 @@ def test_each_group_is_compiled_by_one_of_the_processes(n: int, monkeypatch: pyt
     compilers.wait()
     taken = [[list(GROUPS)[number] for number in process.communicate()[0]] for process in compilers.processes]
     assert len(taken) == n
-    assert sorted(sum(taken, [])) == sorted(GROUPS)
+    assert sorted(name for names in taken for name in names) == sorted(GROUPS)
     for names in taken:
         costs = [GROUPS[name].cost for name in names if name != later]
         assert costs == sorted(costs, reverse=True), "the costliest first, so that none is left for the end"
@@ -160,6 +160,7 @@ def test_warm_up_says_where_the_kernels_are() -> None:
     arguments = [sys.executable, "-m", "events.cli", "warm-up", "--json"]
     finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
     content = json.loads(finished.stdout)
+    assert content["commands"] == ["score", "events", "demo"]
     assert content["n_kernels"] == sum(len(group.kernels) for group in GROUPS.values())
     folders = {_jit.cache_folders(kernel)[0] for group in GROUPS.values() for kernel in group.kernels}
     assert set(content["folders"]) == folders
