@@ -63,7 +63,7 @@ def of(package: str) -> list[str]:
 
 # Packages from the bottom up; one may import those of lower levels only. Within a level there is no import.
 LEVELS: list[list[str]] = [
-    ["corefsample._log"],
+    ["corefsample._log", "corefsample._compilers"],
     ["corefsample.errors", "corefsample._jit", "corefsample._arrays"],
     ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
     ["corefsample._processors"],
