@@ -19,7 +19,7 @@ __all__ = ["KernelCompiler", "PartCompiler"]
 _OF_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")  # flags that do not change the machine code of calls
 
 
-class _Flags(Flags):  # type: ignore[misc]
+class _Flags(Flags):
     """Flags of one function, which are compared as one text."""
 
     _text: str | None = None
@@ -38,7 +38,7 @@ class _Flags(Flags):  # type: ignore[misc]
         return hash(self.text())
 
 
-class KernelCompiler(Compiler):  # type: ignore[misc]
+class KernelCompiler(Compiler):
     """Compile a kernel."""
 
     def __init__(
@@ -57,7 +57,7 @@ class PartCompiler(KernelCompiler):
         return super().define_pipelines()
 
 
-class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+class _PartLibrary(JITCodeLibrary):
     """LLVM code of a function that is optimised, and becomes machine code, within the kernels that call it."""
 
     def _optimize_final_module(self) -> None:
