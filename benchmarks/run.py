@@ -339,7 +339,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, exact, real, calibration, job, scale, model, startup or cold")
+    names = "engine, exact, real, calibration, job, scale, model, startup or cold"
+    parser.add_argument("--only", default="", help=names)
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
     parts = {
