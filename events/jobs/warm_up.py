@@ -62,7 +62,7 @@ def run_warm_up(*, all_commands: bool = False) -> WarmUp:
     with compiled_meanwhile(*_GROUPS):
         pass
     load_kernels(*_GROUPS)
-    commands = _COMMANDS
+    commands: tuple[str, ...] = _COMMANDS
     if all_commands:
         from events.jobs._small_runs import SMALL_RUNS, compile_by_small_runs
 

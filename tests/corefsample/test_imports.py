@@ -92,6 +92,8 @@ LEVELS: list[list[str]] = [
     ["events"],
     ["events.jobs"],
     ["events.jobs.scoring", "events.jobs.training"],
+    ["events.jobs._small_runs"],
+    ["events.jobs.warm_up"],
     ["events.cli"],
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
