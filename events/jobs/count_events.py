@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 from corefsample.errors import CorefsampleError, ParameterError
@@ -95,8 +96,10 @@ def run_events(
                 if finished is not None:
                     return finished
                 try:
-                    with compiled_meanwhile("events"):
+                    with compiled_meanwhile("events") as compilers:
                         missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
+                        if compilers.processes:
+                            _load_libraries(pictures)
                     _compute(run, missing, workers, scheduler, on_progress)
                     return finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
                 except BaseException as error:
@@ -134,6 +137,12 @@ def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None,
     if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
         rule = "cannot be combined with standard input, which only one process can read"
         raise ParameterError(rule, parameter=parameter)
+
+
+def _load_libraries(pictures: bool) -> None:
+    """Load what the end of the job needs, in time that would be spent waiting."""
+    for name in ("pandas", *(("matplotlib.figure",) if pictures else ())):
+        import_module(name)
 
 
 def _left(run: FolderCopy) -> str:

@@ -20,6 +20,7 @@ from events.jobs._cluster import require_dask
 from events.jobs.scoring._engines import Engine
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
+from events.jobs.scoring._parsing import has_clearnlp_labels
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
 
@@ -134,8 +135,10 @@ def run_score(
     _require_pipeline_for_text(documents, options)
     if resume and "-" in documents.paths:
         raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
-    with compiled_meanwhile("score"):
+    with compiled_meanwhile("score") as compilers:
         scorer = Scorer(options)
+        if scorer.pipeline is not None and has_clearnlp_labels(scorer.pipeline):
+            compilers.add("clearnlp")
         sources = checksums(documents.paths)
         manifest = _manifest(scorer, sources)
     engine = _engine(options, workers, scheduler)
