@@ -283,7 +283,11 @@ def expanded(url: str) -> list[str]:
 
 
 def _joined_scheme(url: str, path: str) -> str:
-    return path if is_url(path) else f"{url.partition('://')[0]}://{path}"
+    """URL of a path of a file system, with as many slashes as another URL has."""
+    if is_url(path):
+        return path
+    scheme, _, given = url.partition("://")
+    return f"{scheme}://{path if given.startswith('/') else path.lstrip('/')}"
 
 
 class _RemoteFile(io.RawIOBase):
