@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,15 @@ def test_a_run_without_a_complete_partition_leaves_nothing(system: Any) -> None:
     with pytest.raises(InputError, match="a line must be JSON"):
         run("memory://b/in/news-3.jsonl", RUN)
     assert not stored_in(system, "/b/run")
+
+
+def test_rules_are_read_by_url_and_a_demo_is_local(system: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    system.pipe_file("/b/rule.yaml", (resources.files("events") / "data" / "rules" / "attack.yaml").read_bytes())
+    initialise_run(INPUTS, RUN, dataclasses.replace(OPTIONS, rule="memory://b/rule.yaml"))
+    run_partition(RUN, 3)
+    assert system.exists("/b/run/unfinished/partition-00003.json")
+    status, line = refused(capsys, "demo", "--out", "memory://b/demo")
+    assert (status, line) == (2, "corefsample: --out must be a local folder, got memory://b/demo")
 
 
 # --- other jobs --------------------------------------------------------------------------------------------
