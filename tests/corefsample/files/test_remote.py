@@ -198,6 +198,11 @@ def test_a_server_without_ranges_sends_the_whole_file(
         for name in ("a.parquet", "a.jsonl.gz", "a.parquet?signature=x#a.parquet"):
             found = [each.doc_id for each in read_documents(f"{address}/{name}")]
             assert found == [each.doc_id for each in documents]
+        content = (tmp_path / "a.parquet").read_bytes()
+        with _remote.opened(f"{address}/a.parquet", in_order=False) as stream:
+            stream.seek(3000)
+            assert stream.read(5) == content[3000:3005]
+            assert stream.read() == content[3005:]
     assert not [*own_temporary_folder.iterdir()]
 
 
