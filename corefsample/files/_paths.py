@@ -171,7 +171,7 @@ def file_version(path: PathLike) -> tuple[int, int | str]:
 
 def open_binary(path: PathLike) -> Any:
     """Open a file or URL for reading bytes, with `peek`; every failure is an OSError with a text of one line."""
-    return io.BufferedReader(opened(os.fspath(path))) if is_url(path) else open(path, "rb")
+    return io.BufferedReader(opened(os.fspath(path), in_order=True)) if is_url(path) else open(path, "rb")
 
 
 def parquet_source(path: str) -> Any:
@@ -182,4 +182,4 @@ def parquet_source(path: str) -> Any:
     OSError
         If a URL cannot be opened.
     """
-    return opened(path) if is_url(path) else path
+    return opened(path, in_order=False) if is_url(path) else path

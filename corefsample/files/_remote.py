@@ -283,7 +283,11 @@ def expanded(url: str) -> list[str]:
 
 
 def _joined_scheme(url: str, path: str) -> str:
-    return path if is_url(path) else f"{url.partition('://')[0]}://{path}"
+    """URL of a path of a file system, with as many slashes as another URL has."""
+    if is_url(path):
+        return path
+    scheme, _, given = url.partition("://")
+    return f"{scheme}://{path if given.startswith('/') else path.lstrip('/')}"
 
 
 class _RemoteFile(io.RawIOBase):
@@ -292,21 +296,23 @@ class _RemoteFile(io.RawIOBase):
     Web servers that cannot send a part of a file, or do not know its size, send the whole: it goes to a temporary file.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, in_order: bool) -> None:
         super().__init__()
+        self._in_order = in_order
         self._system, self._path = _filesystem(url)
         self._is_whole = False
         with _as_os_errors():
             about = {} if is_listable(url) else self._system.info(self._path)
             if is_listable(url) or (about.get("size") and about.get("partial", True)):
-                self._file: Any = self._by_blocks(self._system, self._path)
+                self._file: Any = self._by_blocks()
             else:
                 self._fetch_whole(0)
 
-    @staticmethod
-    def _by_blocks(system: Any, path: str) -> Any:
-        cache = {"cache_type": "blockcache", "cache_options": {"maxblocks": _KEPT_BLOCKS}}
-        return system.open(path, "rb", block_size=_BLOCK, **cache)
+    def _by_blocks(self) -> Any:
+        cache: dict[str, Any] = {"cache_type": "blockcache", "cache_options": {"maxblocks": _KEPT_BLOCKS}}
+        if self._in_order:
+            cache = {"cache_type": "readahead"}
+        return self._system.open(self._path, "rb", block_size=_BLOCK, **cache)
 
     def _fetch_whole(self, position: int) -> None:
         local = tempfile.TemporaryFile()  # noqa: SIM115
@@ -352,15 +358,22 @@ class _RemoteFile(io.RawIOBase):
         super().close()
 
 
-def opened(url: str) -> io.RawIOBase:
+def opened(url: str, *, in_order: bool) -> io.RawIOBase:
     """Open a file for reading at any place.
+
+    Parameters
+    ----------
+    url
+        The file.
+    in_order
+        Whether it will be read from its beginning to its end; otherwise blocks already read are kept, up to 128 MiB.
 
     Raises
     ------
     OSError
         Here and while it is read, with a text of one line.
     """
-    return _RemoteFile(url)
+    return _RemoteFile(url, in_order=in_order)
 
 
 # --- writing, and folders ---

@@ -9,12 +9,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata, resources
-from pathlib import Path
 from typing import Any
 
 import corefsample
 from corefsample.errors import ParameterHint
-from corefsample.files import absolute, file_version, input_paths
+from corefsample.files import absolute, file_version, input_paths, is_file, open_binary
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
@@ -232,8 +231,9 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
 
 def _checksum(source: str | None, folder: str) -> str:
     """SHA-256 of a rule or lexicon file; for a shipped one, or none, of the data of the package."""
-    if source is not None and Path(source).is_file():
-        content = Path(source).read_bytes()
+    if source is not None and is_file(source):
+        with open_binary(source) as stream:
+            content = bytes(stream.read())
     else:
         name = "countries" if source is None else source
         content = (resources.files("events") / folder / f"{name}.yaml").read_bytes()

@@ -189,6 +189,7 @@ def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> R
         places = Places.of(run)
         with writing(run):
             places.settle()
+            run.push()
         if places.unfinished() is not None or not (places.kept / "plan.json").is_file():
             return None
         try:
