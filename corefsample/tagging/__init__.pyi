@@ -1,2 +1,1 @@
-from ._chain import BestSequences as BestSequences
 from ._chain import LinearChain as LinearChain
