@@ -15,7 +15,7 @@ from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from corefsample.tagging import _chain_kernels, _search_kernels
-from corefsample.tagging._messages import Messages
+from corefsample.tagging._messages import Messages, messages_of_chain, messages_of_chains
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,6 @@ class LinearChain:
     pairwise
         float64 (n_tags, n_tags), or (n - 1, n_tags, n_tags) with a matrix for each pair of neighbours, read-only:
         natural-log potentials of a tag (row) and the next (column); -inf forbids a transition.
-    log_partition
-        Natural log of the summed exponentials of the scores of all sequences.
 
     References
     ----------
@@ -48,7 +46,6 @@ class LinearChain:
 
     unary: Floats
     pairwise: Floats
-    log_partition: float
     _messages: Messages = field(repr=False)
 
     def __repr__(self) -> str:
@@ -63,6 +60,11 @@ class LinearChain:
     def n_tags(self) -> int:
         """Number of tags."""
         return int(self.unary.shape[1])
+
+    @property
+    def log_partition(self) -> float:
+        """Natural log of the summed exponentials of the scores of all sequences."""
+        return self._messages.log_partition
 
     @classmethod
     def from_scores(cls, unary: npt.ArrayLike, pairwise: npt.ArrayLike) -> Self:
@@ -100,14 +102,18 @@ class LinearChain:
             rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
         rows.flags.writeable = matrices.flags.writeable = False
-        messages = Messages.of(rows, _stack(matrices))
-        return cls(rows, matrices, messages.log_partition, messages)
+        if matrices.ndim == 3 and n > 1:
+            messages = messages_of_chain(rows, matrices)
+        else:
+            shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
+            (messages,) = messages_of_chains(np.array([0, n]), rows, shared)
+        return cls(rows, matrices, messages)
 
     # --- exact figures -----------------------------------------------------------------------------------
 
     def marginals(self) -> Floats:
-        """Probability of each tag of each token: float64 (n, n_tags), rows sum to 1."""
-        return self._messages.marginals(self.n_tags)
+        """Probability of each tag of each token: float64 (n, n_tags), read-only; rows sum to 1."""
+        return self._messages.probs
 
     def pair_marginals(self) -> Floats:
         """Probability of each pair of tags of neighbours: float64 (n - 1, n_tags, n_tags).
@@ -190,7 +196,7 @@ class LinearChain:
         The last tag is drawn from its marginal, then each tag given the next one (forward filtering, backward
         sampling). A sample depends only on the chain and on (seed, doc_id, index of the sample): the first 100 of 1,000
         samples are the same as 100 samples. The random words are SplitMix64's, seeded for each token by a key of seed
-        and doc_id, with the sample's index as the counter; thresholds of alias tables have 32 bits.
+        and doc_id, with the sample's index as the counter; 53 bits of a word pick the tag.
 
         Parameters
         ----------
@@ -215,8 +221,7 @@ class LinearChain:
 
         References
         ----------
-        Frühwirth-Schnatter (1994) for backward sampling; Steele, Lea & Flood (2014) for SplitMix64; Walker (1977) and
-        Vose (1991) for alias tables.
+        Frühwirth-Schnatter (1994) for backward sampling; Steele, Lea & Flood (2014) for SplitMix64.
         """
         n_samples = _checks.n_samples(n_samples, 1)
         first_sample = _checks.whole("first_sample", first_sample, 0)
