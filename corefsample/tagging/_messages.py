@@ -17,6 +17,14 @@ _BLOCK_CELLS = 2**18  # of matrices of transitions whose exponentials are held a
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
 
 
+class NoSequenceError(ParameterError):
+    """The scores allow no tag sequence: none reaches a token."""
+
+    def __init__(self, chain: int, token: int) -> None:
+        super().__init__(f"must allow a tag sequence, got none that reaches token {token}", parameter="scores")
+        self.chain = chain
+
+
 class Transitions(NamedTuple):
     """Exponentials of some matrices of transitions, each float64 (m, n_tags, w) with padding up to w.
 
@@ -93,18 +101,23 @@ class Messages:
             return
         places = _places(first, end, pairwise.shape[1])
         for start, stop in reversed(places) if backwards else places:
-            yield start, stop, _transitions(pairwise[start:stop])
+            yield start, stop, transitions_of(pairwise[start:stop])
 
 
-def messages_of_chains(indptr: Ints, unary: Floats, pairwise: Floats) -> list[Messages]:
+def messages_of_chains(
+    indptr: Ints, unary: Floats, pairwise: Floats, transitions: Transitions | None = None
+) -> list[Messages]:
     """Messages of chains with one matrix (n_tags, n_tags); chain c has rows indptr[c] to indptr[c + 1] of `unary`.
+
+    `transitions` are those of `pairwise`, if they have been computed before.
 
     Raises
     ------
     ParameterError
         If a chain allows no sequence.
     """
-    transitions = _transitions(pairwise[None])
+    if transitions is None:
+        transitions = transitions_of(pairwise[None])
     emissions, shifts = _emissions(unary)
     forward, backward = np.empty_like(emissions), np.empty_like(emissions)
     scales, probs = np.empty(len(unary)), np.empty_like(unary)
@@ -132,7 +145,7 @@ def messages_of_chains(indptr: Ints, unary: Floats, pairwise: Floats) -> list[Me
             rows = probs[a:b], forward[a:b], backward[a:b], scales[a:b], emissions[a:b]
             found.append(Messages(log_partition, *rows, transitions))
         else:
-            found.append(_by_logs(unary[a:b], pairwise[None]))
+            found.append(_by_logs(unary[a:b], pairwise[None], chain=c))
     return found
 
 
@@ -150,14 +163,14 @@ def messages_of_chain(unary: Floats, pairwise: Floats) -> Messages:
     scales, probs, pair_shifts = np.empty(n), np.empty_like(unary), np.empty(n - 1)
     places = _places(0, n - 1, n_tags)
     for start, stop in places:
-        transitions = _transitions(pairwise[start:stop])
+        transitions = transitions_of(pairwise[start:stop])
         pair_shifts[start:stop] = transitions.shifts
         if _chain_kernels.forward_pass(emissions, transitions.lower, start, stop, forward, scales) >= 0:
             return _by_logs(unary, pairwise)
     apart = 0.0
     for start, stop in reversed(places):
         if len(places) > 1:
-            transitions = _transitions(pairwise[start:stop])
+            transitions = transitions_of(pairwise[start:stop])
         apart += _chain_kernels.backward_pass(
             emissions, transitions.transposed, start, stop, forward, scales, backward, probs
         )
@@ -167,12 +180,11 @@ def messages_of_chain(unary: Floats, pairwise: Floats) -> Messages:
     return Messages(log_partition, probs, forward, backward, scales, emissions)
 
 
-def _by_logs(unary: Floats, pairwise: Floats) -> Messages:
+def _by_logs(unary: Floats, pairwise: Floats, chain: int = 0) -> Messages:
     forward, backward, scales = np.empty_like(unary), np.empty_like(unary), np.empty(len(unary))
     unreached = _log_kernels.log_forward_pass(unary, pairwise, forward, scales)
     if unreached >= 0:
-        rule = "must allow a tag sequence"
-        raise ParameterError(f"{rule}, got none that reaches token {unreached}", parameter="unary and pairwise")
+        raise NoSequenceError(chain, unreached)
     _log_kernels.log_backward_pass(unary, pairwise, backward, np.empty(len(unary)))
     probs = np.empty_like(unary)
     _log_kernels.log_marginals(forward, backward, probs)
@@ -198,7 +210,7 @@ def _emissions(unary: Floats) -> tuple[Floats, Floats]:
     return emissions, shifts
 
 
-def _transitions(matrices: Floats) -> Transitions:
+def transitions_of(matrices: Floats) -> Transitions:
     """Exponentials of pairwise scores (m, n_tags, n_tags)."""
     m, n_tags, _ = matrices.shape
     w = _padded(n_tags)
