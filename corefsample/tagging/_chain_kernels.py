@@ -69,25 +69,18 @@ def shift_rows(scores: Floats, rows_of_shift: int, shifts: Floats, shifted: Floa
 
 
 @inner_kernel
-def weighted_rows(weights, matrix, n_tags, out):  # type: ignore[no-untyped-def]
-    """out[t] = sum over s < n_tags of weights[s] * matrix[s, t]."""
+def weighted_rows(weights, matrix, out):  # type: ignore[no-untyped-def]
+    """out[t] = sum over s of weights[s] * matrix[s, t]; the padding is part of both dimensions."""
     w = out.shape[0]
     for t in range(w):
         out[t] = 0.0
-    eights = n_tags // 8 * 8
-    for s in range(0, eights, 8):
+    for s in range(0, w, LANES):
         x0, x1, x2, x3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
         x4, x5, x6, x7 = weights[s + 4], weights[s + 5], weights[s + 6], weights[s + 7]
-        r0, r1, r2, r3 = matrix[s], matrix[s + 1], matrix[s + 2], matrix[s + 3]
-        r4, r5, r6, r7 = matrix[s + 4], matrix[s + 5], matrix[s + 6], matrix[s + 7]
+        rows = matrix[s : s + 8]
         for t in range(w):
-            four = out[t] + ((x0 * r0[t] + x1 * r1[t]) + (x2 * r2[t] + x3 * r3[t]))
-            out[t] = four + ((x4 * r4[t] + x5 * r5[t]) + (x6 * r6[t] + x7 * r7[t]))
-    for s in range(eights, n_tags):
-        x = weights[s]
-        row = matrix[s]
-        for t in range(w):
-            out[t] += x * row[t]
+            four = out[t] + ((x0 * rows[0, t] + x1 * rows[1, t]) + (x2 * rows[2, t] + x3 * rows[3, t]))
+            out[t] = four + ((x4 * rows[4, t] + x5 * rows[5, t]) + (x6 * rows[6, t] + x7 * rows[7, t]))
 
 
 @inner_kernel
@@ -110,7 +103,7 @@ def weight_of_all(forward, backward):  # type: ignore[no-untyped-def]
 def split_transitions(transitions: Floats, lower: Floats, transposed: Floats) -> int:
     """Fill `lower` with the weights above FLOOR, and `transposed` with all, row and column exchanged; count the rest.
 
-    All three are (m, n_tags, w). The rest are the weights that were clipped.
+    `transitions` are (m, n_tags, w), the others (m, w, w). The rest are the weights that were clipped.
     """
     n_clipped = 0
     m, n_tags, w = transitions.shape
@@ -127,6 +120,10 @@ def split_transitions(transitions: Floats, lower: Floats, transposed: Floats) ->
                 target[t] = row[t, s]
             for t in range(n_tags, w):
                 target[t] = 0.0
+        for s in range(n_tags, w):
+            for t in range(w):
+                lower[j, s, t] = 0.0
+                transposed[j, s, t] = 0.0
     return n_clipped
 
 
@@ -134,17 +131,16 @@ def split_transitions(transitions: Floats, lower: Floats, transposed: Floats) ->
 def forward_pass(emissions: Floats, lower: Floats, place: int, stop: int, forward: Floats, scales: Floats) -> int:
     """Fill rows of `forward` and `scales` behind the places from `place` to `stop` - 1, and the first row for place 0.
 
-    Place p is between the tokens p and p + 1. `lower` (m, n_tags, w) has a matrix of transitions for each of these
+    Place p is between the tokens p and p + 1. `lower` (m, w, w) has a matrix of transitions for each of these
     places or one for all. Rows are scaled to a maximum of 1; scales[i] is the maximum before. Return the first position
     without weight, or -1.
     """
     w = forward.shape[1]
-    n_tags = lower.shape[1]
     shared = lower.shape[0] == 1
     x = np.ones(w)
     for i in range(place + int(place > 0), stop + 1):
         if i > 0:
-            weighted_rows(forward[i - 1], lower[0 if shared else i - 1 - place], n_tags, x)
+            weighted_rows(forward[i - 1], lower[0 if shared else i - 1 - place], x)
         emission = emissions[i]
         largest = 0.0
         for t in range(w):
@@ -175,13 +171,13 @@ def backward_pass(
 ) -> float:
     """Fill rows of `backward` before the same places as `forward_pass`, the last row for the last place, and `probs`.
 
-    `transposed` (m, n_tags, w) has the matrices with the tag that follows first. probs[i, t] is the probability that the
+    `transposed` (m, w, w) has the matrices with the tag that follows first. probs[i, t] is the probability that the
     tag of token i is t. Return how far the bounds of the two passes are apart, relative to the
     weight of all sequences: the sum over places of the relative change of sum over t of forward[i, t] * backward[i, t],
     which is 0 in exact arithmetic. The error of every marginal is below it. Infinity means that it cannot be measured.
     """
     n, w = forward.shape
-    n_tags = transposed.shape[1]
+    n_tags = probs.shape[1]
     shared = transposed.shape[0] == 1
     weights, x = np.empty(w), np.empty(w)
     if stop == n - 1:
@@ -197,7 +193,7 @@ def backward_pass(
         emission, after = emissions[i + 1], backward[i + 1]
         for t in range(w):
             weights[t] = emission[t] * after[t]
-        weighted_rows(weights, transposed[0 if shared else i - place], n_tags, x)
+        weighted_rows(weights, transposed[0 if shared else i - place], x)
         largest = 0.0
         for s in range(w):
             if x[s] > largest:

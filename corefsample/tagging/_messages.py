@@ -26,16 +26,16 @@ class NoSequenceError(ParameterError):
 
 
 class Transitions(NamedTuple):
-    """Exponentials of some matrices of transitions, each float64 (m, n_tags, w) with padding up to w.
+    """Exponentials of some matrices of transitions, float64, with padding up to w.
 
     Attributes
     ----------
     weights
-        A tag and the next; what would underflow is rounded up.
+        (m, n_tags, w): a tag and the next; what would underflow is rounded up.
     lower
-        The same, but what would underflow is 0.
+        (m, w, w): the same, but what would underflow is 0.
     transposed
-        `weights` with the next tag first.
+        (m, w, w): `weights` with the next tag first.
     shifts
         float64 (m,): what was subtracted from the scores.
     """
@@ -87,10 +87,12 @@ class Messages:
         """Fill tags (n, n_samples) with samples."""
         n = len(tags)
         if self.emissions is None:
-            _sampling_kernels.sample_tags(pairwise, 0, n - 1, self.forward, True, key, first, tags)
+            _sampling_kernels.sample_tags(pairwise.shape[1], pairwise, 0, n - 1, self.forward, True, key, first, tags)
             return
         for start, stop, transitions in self._blocks(pairwise, 0, n - 1, backwards=True):
-            _sampling_kernels.sample_tags(transitions.lower, start, stop, self.forward, False, key, first, tags)
+            _sampling_kernels.sample_tags(
+                pairwise.shape[1], transitions.lower, start, stop, self.forward, False, key, first, tags
+            )
 
     def _blocks(
         self, pairwise: Floats, first: int, end: int, *, backwards: bool = False
@@ -214,7 +216,8 @@ def transitions_of(matrices: Floats) -> Transitions:
     """Exponentials of pairwise scores (m, n_tags, n_tags)."""
     m, n_tags, _ = matrices.shape
     w = _padded(n_tags)
-    shifts, weights, lower, transposed = np.empty(m), *(np.empty((m, n_tags, w)) for _ in range(3))
+    shifts, weights = np.empty(m), np.empty((m, n_tags, w))
+    lower, transposed = np.empty((m, w, w)), np.empty((m, w, w))
     _chain_kernels.shift_rows(matrices.reshape(-1, n_tags), n_tags, shifts, weights.reshape(m * n_tags, w))
     np.exp(weights, out=weights)
     _chain_kernels.split_transitions(weights, lower, transposed)

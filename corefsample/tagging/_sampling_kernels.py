@@ -20,7 +20,7 @@ BLOCK = 256  # samples that are drawn together: their arrays stay in the first-l
 @inner_kernel
 def cumulative_weights(forward, matrix, logs, sums):  # type: ignore[no-untyped-def]
     """sums[s, t] = sum over tags up to s of forward[s] * matrix[s, t], for all next tags at once."""
-    n_tags, w = matrix.shape
+    n_tags, w = sums.shape
     if logs:  # forward and matrix are logarithms: subtract the maximum of each column
         for t in range(n_tags):
             largest = -np.inf
@@ -70,19 +70,27 @@ def fill_guide(sums, column, guide):  # type: ignore[no-untyped-def]
 
 @kernel
 def sample_tags(
-    lower: Floats, place: int, stop: int, forward: Floats, logs: bool, key: np.uint64, first: int, tags: Ints32
+    n_tags: int,
+    lower: Floats,
+    place: int,
+    stop: int,
+    forward: Floats,
+    logs: bool,
+    key: np.uint64,
+    first: int,
+    tags: Ints32,
 ) -> None:
     """Draw the tags before the places from `place` to `stop` - 1, from the last backwards, given the tags behind them.
 
-    `lower` (m, n_tags, w) has a matrix of transitions for each of these places or one for all: weights or, with `logs`,
-    their logarithms, as has `forward`. If stop is n - 1, the tag of the last token is drawn too.
+    `lower` (m, w, w) has a matrix of transitions for each of these places or one for all: weights or, with `logs`,
+    logarithms without padding, as has `forward`. If stop is n - 1, the tag of the last token is drawn too.
 
     Word s of token i is output `first + s` of SplitMix64 seeded with output i of SplitMix64 seeded with `key`. Its high
     53 bits are a uniform number; the tag is the first whose cumulative weight, given the next tag, exceeds it. The
     search begins at a guide that the first bits of the number point to (Chen & Asau 1974), so it takes about one step.
     """
     n, n_samples = tags.shape
-    m, n_tags, w = lower.shape
+    m, _, w = lower.shape
     n_bits = 0
     while 1 << n_bits < w:
         n_bits += 1
