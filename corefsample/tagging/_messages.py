@@ -74,6 +74,9 @@ class Messages:
     emissions: Floats | None = None
     transitions: Transitions | None = None
 
+    def __post_init__(self) -> None:
+        self.probs.flags.writeable = False
+
     def fill_pairs(self, unary: Floats, pairwise: Floats, first: int, probs: Floats) -> None:
         """Fill the pair marginals of the places from `first` on."""
         if self.emissions is None:
