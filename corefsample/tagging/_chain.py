@@ -139,7 +139,7 @@ class LinearChain:
         arrays = [np.asarray(each) for each in unaries]
         for c, each in enumerate(arrays):
             if each.ndim != 2 or each.shape[0] == 0 or matrix.shape != (each.shape[1], each.shape[1]):
-                rule = f"must have the shape (n, {matrix.shape[1]}) of at least one token and one tag, and pairwise be square"
+                rule = f"must have the shape (n, {matrix.shape[1]}), at least one token and tag, and pairwise be square"
                 got = f"got the shape {each.shape}, and {matrix.shape} of pairwise"
                 raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
         transitions = transitions_of(matrix[None])

@@ -11,8 +11,8 @@ Legend of dimensions and names
     backward[i, t]       proportional to the weight of all ends that follow tag t at i
 
 Underflow. All weights are 0 or in [FLOOR, 1], so that a product of three cannot underflow and a sum is 0 only if no
-sequence is allowed. What lies below FLOOR is rounded down to 0 in the forward pass and up to FLOOR in the backward pass,
-so the forward pass bounds every weight from below and the backward pass from above. `backward_pass` measures the
+sequence is allowed. What lies below FLOOR is rounded down to 0 in the forward pass and up to FLOOR in the backward
+pass, so the forward pass bounds every weight from below and the backward pass from above. `backward_pass` measures the
 distance of the two bounds; where it is more than rounding, the caller works with logarithms instead (_log_kernels.py).
 """
 

@@ -71,7 +71,7 @@ def divergence(
     other_backward: Floats,
     other_scales: Floats,
 ) -> float:
-    """Kullback-Leibler divergence of another chain from this one, in nats: that of the first tag, and of each next one."""
+    """Kullback-Leibler divergence of another chain, in nats: of the first tag, and expected of each next tag."""
     n, n_tags = unary.shape
     firsts, other_firsts = np.empty(n_tags), np.empty(n_tags)
     first_log_probs(unary, backward, firsts)
