@@ -178,10 +178,10 @@ class LinearChain:
         ParameterError
             If they do not fit into memory; `pair_marginal_blocks` needs little.
         """
-        shape = self.n - 1, self.n_tags, self.n_tags
         hint = "pair_marginal_blocks computes them block by block"
-        require_memory(8 * int(np.prod(shape)), parameter="n", what="an array of pair marginals", hint=hint)
-        probs = np.empty(shape)
+        n_cells = (self.n - 1) * self.n_tags**2
+        require_memory(8 * n_cells, parameter="n", what="an array of pair marginals", hint=hint)
+        probs = np.empty((self.n - 1, self.n_tags, self.n_tags))
         self._messages.fill_pairs(self.unary, _stack(self.pairwise), 0, probs)
         return probs
 

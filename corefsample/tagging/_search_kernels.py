@@ -42,7 +42,7 @@ def best_sequences(unary: Floats, pairwise: Floats, links: Ints32, tags: Ints32,
     t * k + r. Of equal scores, those with the smaller next tag come first.
     """
     n, n_tags = unary.shape
-    k = scores.shape[0]
+    k: int = scores.shape[0]
     after, before = np.full((n_tags, k), -np.inf), np.full((n_tags, k), -np.inf)
     for t in range(n_tags):
         after[t, 0] = unary[n - 1, t]
