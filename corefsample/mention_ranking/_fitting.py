@@ -105,7 +105,7 @@ def examples_of(
     ParameterError
         If a document has no tokens, or cannot be encoded; the text begins with the doc_id.
     """
-    examples = []
+    examples: list[Example] = []
     for document in documents:
         gold = gold_entities(document)
         if gold is None or all(entity is None for entity in gold):

@@ -104,7 +104,7 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     Raises
     ------
     OutputError
-        If the scheduler cannot be reached.
+        If the workers do not start, or the scheduler cannot be reached.
     """
     import dask
     import distributed
@@ -123,15 +123,18 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
             # Of a lost worker the message is ours, or none.
             for name in ("distributed", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            with _interrupts_later():
-                cluster = library.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                    memory_limit=0,
-                )
+            try:
+                with _interrupts_later():
+                    cluster = library.LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                        memory_limit=0,
+                    )
+            except (RuntimeError, OSError, TimeoutError) as error:
+                raise OutputError(f"workers must start, got: {error}") from None
             stack.callback(_closed, cluster)
             client = library.Client(cluster)
             level = logger().getEffectiveLevel()

@@ -142,9 +142,7 @@ class QueryStudy:
         for each in self.variants:
             probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
             for recalibration, probs in probabilities.items():
-                log_step(
-                    "%s: intervals of %d queries, recalibration %s", each.name, len(self.table.queries), recalibration
-                )
+                log_step("%s: intervals of %d queries", each.name, len(self.table.queries))
                 part = count_intervals(self.table, probs, levels=self.levels, min_documents=self.sizes[0])
                 part.insert(0, "variant", each.name)
                 part.insert(1, "recalibration", recalibration)
