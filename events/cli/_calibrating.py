@@ -55,7 +55,8 @@ def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; documents
     without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
     distance, and by the kinds of the mentions (if the documents have tokens). It can take minutes for
-    thousands of documents, mostly for the intervals: fewer --resamples take less time.
+    thousands of documents, mostly for the intervals, whose time grows with the square of the number of documents:
+    fewer --resamples take less time.
 
     \b
     Example:
