@@ -129,7 +129,7 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
                         n_workers=workers,
                         threads_per_worker=1,
                         processes=True,
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",  # None is port 8787, with a warning if it is taken
                         silence_logs=logging.CRITICAL,
                         memory_limit=0,
                     )
