@@ -21,6 +21,8 @@ __all__ = ["POLL", "Cluster", "connected_cluster", "require_dask"]
 POLL = 0.05  # seconds between two looks at the tasks
 _MOST_DEATHS = 3  # of workers that compute the same task
 _CONNECTING = "10s"
+_PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
+_LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
 _EXTRA = 'python -m pip install "corefsample[dask]"'
 
 
@@ -119,10 +121,9 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     }
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(settings))
+        for name in _LOGGERS:  # of a lost worker or scheduler the message is ours, or none
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
-            # Of a lost worker the message is ours, or none.
-            for name in ("distributed", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
-                logging.getLogger(name).setLevel(logging.CRITICAL)
             try:
                 with _interrupts_later():
                     cluster = library.LocalCluster(
