@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Bytes, Ints
+from corefsample._log import log_step
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import FolderCopy, PathLike, read_ahead
@@ -209,9 +210,11 @@ def _written(
     temporary = store.path / "merged"
     temporary.mkdir(exist_ok=True)
     for rows in _evidence(_runs(store, records, "evidence"), temporary):
+        log_step("finalising: evidence of %s", rows[-1].date)
         run.add_evidence(rows)
     # The next ones are merged while some are compressed.
     for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
+        log_step("finalising: documents of %s", batch.dates[-1])
         run.add_documents(batch)
     counts = EventCounts(tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
     table = counts.to_frame()
