@@ -11,6 +11,7 @@ import click
 from events.cli._options import (
     INSIDE_0_1,
     Command,
+    cluster_options,
     json_option,
     output_options,
     overwrite_option,
@@ -63,16 +64,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Processes of a local Dask cluster.  [default: this process alone, with threads]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
-)
+@cluster_options
 @click.option(
     "--partition-size",
     type=click.IntRange(min=1),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from corefsample.documents import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files import PARTIAL_PREFIX, PathLike, leftovers, new_partial, remove_leftovers, unwritable
+from corefsample.files import LOCK_NAME, PARTIAL_PREFIX, PathLike, leftovers, new_partial, remove_leftovers, unwritable
 from corefsample.formats import QuarantineFile
 
 __all__ = ["OutputFolder"]
@@ -65,7 +65,7 @@ class OutputFolder:
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
         names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
-        names -= self.STORES
+        names -= {*self.STORES, LOCK_NAME}
         if names and not (names <= self.FILES and self._is_run(names)):
             rule = "must be a new or empty folder or an earlier run's"
             raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from corefsample.files import PathLike
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, path_list
+from events.jobs._cluster import require_dask
 from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
+    STANDARD_INPUT,
     EventsOptions,
     RunPlan,
     RunSummary,
@@ -19,10 +22,11 @@ from events.jobs.partitions import (
     finalise_run,
     finished_summary,
     initialise_run,
-    require_dask,
+    only_run,
     run_on_cluster,
     run_partition,
     unfinished_store,
+    writing,
 )
 
 __all__ = ["EventsOptions", "RunSummary", "finalise_run", "initialise_run", "run_events", "run_partition"]
@@ -72,37 +76,61 @@ def run_events(
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule; then no folder is left, but
-        the complete partitions are.
+        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
+        folder; then no folder is left, but the complete partitions are.
     """
     started = time.time()
     options = options or EventsOptions()
-    if workers is not None or scheduler is not None:
-        require_dask(inputs, workers, scheduler)
-    if not (overwrite or restart):
-        finished = finished_summary(inputs, out, options)
-        if finished is not None:
-            return finished
-    made = [folder for folder in Path(out).resolve().parents if not folder.exists()]
+    _require_cluster(inputs, workers, scheduler)
+    folder = Path(out).resolve()
+    made = [each for each in folder.parents if not each.exists()]
+    with writing(out):
+        folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with compiled_meanwhile("events"):
-            missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
-        progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
-        if workers is None and scheduler is None:
-            for number in missing:
-                run_partition(out, number, on_progress=progress.within(number))
-                progress.complete(number)
-        else:
-            run_on_cluster(out, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
-        return finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
-    except BaseException as error:
-        message = _left(out)
-        for folder in made:
+        with only_run(out):
+            finished = None if overwrite or restart else finished_summary(inputs, out, options)
+            if finished is not None:
+                return finished
+            try:
+                with compiled_meanwhile("events"):
+                    missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
+                _compute(out, missing, workers, scheduler, on_progress)
+                return finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
+            except BaseException as error:
+                message = _left(out)
+                if isinstance(error, KeyboardInterrupt) and message:
+                    raise KeyboardInterrupt(message) from None
+                raise
+    except BaseException:
+        for each in made:
             with suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, KeyboardInterrupt) and message:
-            raise KeyboardInterrupt(message) from None
+                each.rmdir()
         raise
+
+
+def _compute(
+    out: PathLike,
+    missing: tuple[int, ...],
+    workers: int | None,
+    scheduler: str | None,
+    on_progress: Progress | None,
+) -> None:
+    """Compute the missing partitions."""
+    progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
+    if workers is not None or scheduler is not None:
+        run_on_cluster(out, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
+        return
+    for number in missing:
+        run_partition(out, number, on_progress=progress.within(number))
+        progress.complete(number)
+
+
+def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
+    require_dask(workers, scheduler)
+    parameter = "workers" if scheduler is None else "scheduler"
+    if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
+        rule = "cannot be combined with standard input, which only one process can read"
+        raise ParameterError(rule, parameter=parameter)
 
 
 def _left(out: PathLike) -> str:

@@ -268,7 +268,11 @@ def _count(
     def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
         sampling = {"n_samples": options.n_samples, "seed": options.seed}
-        return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+        try:
+            return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+        except Exception as error:
+            error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
+            raise
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, str | Fault]]:
         matches, reasons = screen.match(batch)

@@ -7,16 +7,16 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corefsample.errors import InputError, OutputError
-from corefsample.files import PARTIAL_PREFIX, PathLike, sha256, unwritable, write_json
+from corefsample.files import LOCK_NAME, PARTIAL_PREFIX, PathLike, lock_file, sha256, unwritable, write_json
 from events.jobs.partitions._plan import Partition, RunPlan
 
-__all__ = ["KEPT", "UNFINISHED", "UNFINISHED_SUFFIX", "Places", "Store", "unfinished_store", "writing"]
+__all__ = ["KEPT", "UNFINISHED", "UNFINISHED_SUFFIX", "Places", "Store", "only_run", "unfinished_store", "writing"]
 
 KEPT, UNFINISHED, UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
 _PLAN = "plan.json"
@@ -222,6 +222,28 @@ def writing(folder: PathLike) -> Iterator[None]:
         if error.filename is not None and not Path(os.fsdecode(error.filename)).is_relative_to(parent):
             raise
         raise unwritable(folder, error) from None
+
+
+@contextmanager
+def only_run(folder: PathLike) -> Iterator[None]:
+    """Keep other runs out of the folder of a run, which need not exist, while the context lasts.
+
+    The lock is the file .NAME.lock beside the folder, because the folder is made or replaced meanwhile; within it if
+    nothing can be written beside it, and there is none if nothing can be written there either.
+
+    Raises
+    ------
+    ParameterError
+        If another run holds it.
+    """
+    out = Places.of(folder).out
+    places = (out.parent / f".{out.name}{LOCK_NAME}", out / LOCK_NAME)
+    with ExitStack() as held:
+        for path in places if os.fspath(folder) else ():
+            with suppress(OSError):
+                held.enter_context(lock_file(str(path), os.fspath(folder)))
+                break
+        yield
 
 
 def unfinished_store(folder: PathLike) -> Store:
