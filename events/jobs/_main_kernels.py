@@ -106,7 +106,9 @@ def compile_counts() -> None:
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
     described, labels = empty(np.int32), fixed(empty(np.int32, 1))
     tallies = empty(np.int64, 1), empty(np.int64)
-    counting.evaluate(labels, described, described, empty(np.int32, 1), 1, empty(np.uint8, 1), *tallies)
+    codes, instances = np.zeros((1, 0), np.int32), empty(np.int32, 1)
+    roles_of = (empty(np.int32) for _ in range(3))
+    counting.evaluate(labels, described, codes, empty(np.bool_), instances, *roles_of, empty(np.uint8, 1), *tallies)
 
 
 class Group(NamedTuple):

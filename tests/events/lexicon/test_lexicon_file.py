@@ -76,7 +76,7 @@ def test_an_entry_with_a_shipped_code_overrides_what_it_gives(tmp_path):
     lexicon = loaded(tmp_path, MORE + text)
     assert (lexicon.name("YUG"), lexicon.kinds["YUG"]) == ("FRY", "country")
     assert codes(lexicon, "Yugoslav") == ["YUG"]
-    assert lexicon._validity["YUG"] == (datetime.date(1992, 4, 27), datetime.date.max)
+    assert lexicon.validity["YUG"] == (datetime.date(1992, 4, 27), datetime.date.max)
 
 
 def test_an_alias_given_to_a_code_is_removed_from_other_codes(tmp_path):
