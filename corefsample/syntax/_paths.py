@@ -193,7 +193,7 @@ def _test(
     allowed = frozenset((words or "").lower().split("|"))
     wanted = relation == "="
     if field not in _FIELDS:
-        return lambda view, token: wanted is any(
-            view.labels[d] == field and view.lemma[d].lower() in allowed for d in view.dependents[token]
+        return lambda view, token: (
+            wanted is any(view.labels[d] == field and view.lemma[d].lower() in allowed for d in view.dependents[token])
         )
     return lambda view, token: wanted is (getattr(view, field)[token].lower() in allowed)

@@ -204,10 +204,15 @@ def _print_highest(counts: pd.DataFrame) -> None:
     head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
-    events = ["event"] if counts["event"].nunique() > 1 else []
+    events = ["event"] if len(counts["event"].unique()) > 1 else []
     values = ["period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
-    columns = [*events, *(name for name in role_columns(counts.columns) if counts[name].astype(bool).any()), *values]
-    click.echo(head[columns].to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
+    roles = [name for name in role_columns(counts.columns) if head[name].astype(bool).any()]
+    columns = [*events, *roles, *values]
+    click.echo(head[columns].to_string(index=False, float_format=_short))
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 @click.command(cls=Command, short_help="Make one HTML page of a run, for exploring and archiving.")
@@ -226,8 +231,9 @@ def _print_highest(counts: pd.DataFrame) -> None:
 def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     """Make one HTML page of a finished events run, for exploring and archiving.
 
-    FOLDER is the output of `corefsample events`. The page needs no network: counts by event and actor with their intervals; the
-    documents behind each count; their text with entities, triggers, and the likeliest antecedents of every mention.
+    FOLDER is the output of `corefsample events`. The page needs no network: counts by event and actor with their
+    intervals; the documents behind each count; their text with entities, triggers, and the likeliest antecedents of
+    every mention.
 
     \b
     Example:
@@ -241,8 +247,8 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
         return
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
-        f"{summary.n_countries:,} counts by actor, {summary.n_periods:,} periods, {summary.n_documents:,} documents with "
-        f"evidence, {summary.n_texts:,} of them with their text."
+        f"{summary.n_countries:,} counts by actor, {summary.n_periods:,} periods, {summary.n_documents:,} documents "
+        f"with evidence, {summary.n_texts:,} of them with their text."
     )
     if summary.n_documents > summary.n_texts:
         n_left_out = summary.n_documents - summary.n_texts

@@ -142,7 +142,7 @@ def read_count_posterior(
         if not path.is_file():
             raise InputError(f"{path.name} is missing in the run's folder", place=os.fspath(run))
     counts = pd.read_parquet(paths["counts"], filters=[("period", "==", period)])
-    if event is None and counts["event"].nunique() > 1:
+    if event is None and len(counts["event"].unique()) > 1:
         names = ", ".join(counts["event"].unique())
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     if event is not None:

@@ -86,7 +86,8 @@ class EventCounter:
         self.tally = CountTally(n_samples)
         self._predicate = predicate
         self._codes: frozenset[str] = frozenset()
-        self._event, self._columns = "event", COUNTRY
+        self._event = "event"
+        self._columns: tuple[str, ...] = COUNTRY
         if predicate is None:
             self._matcher = DocumentMatcher(rule, lexicon, scheme)
             self._codes = frozenset(self._matcher.lexicon.codes)

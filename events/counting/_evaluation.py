@@ -114,8 +114,8 @@ def evaluate_matches(
     """Sample clusterings of a document and evaluate the event of a rule in each.
 
     An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
-    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it counts
-    for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
+    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
+    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel
 
 NONE = -1

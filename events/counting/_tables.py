@@ -39,7 +39,16 @@ def count_columns(roles: Sequence[str]) -> dict[str, str]:
 
 
 COUNT_COLUMNS = count_columns(COUNTRY)
-COMPARISON_COLUMNS = ["event", "period", "period_start", "first", "second", "p_first_greater", "p_equal", "p_second_greater"]
+COMPARISON_COLUMNS = [
+    "event",
+    "period",
+    "period_start",
+    "first",
+    "second",
+    "p_first_greater",
+    "p_equal",
+    "p_second_greater",
+]
 COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
 
 _ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
@@ -86,12 +95,10 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None) -> pd.Series[
 
     columns = role_columns(table.columns)
     if several is None:
-        several = "event" in table and table["event"].nunique() > 1
+        several = "event" in table and len(table["event"].unique()) > 1
     cells = [table[column].fillna("").astype(str) for column in columns]
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
-    names = [
-        _row_name(event, codes, several=several) for event, *codes in zip(events, *cells, strict=True)
-    ]
+    names = [_row_name(event, codes, several=several) for event, *codes in zip(events, *cells, strict=True)]
     return pd.Series(names, table.index, dtype=object)
 
 

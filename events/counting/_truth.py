@@ -144,7 +144,10 @@ class TrueEvents:
         return self._matcher.rule.columns
 
     def _roles(self, name: str) -> dict[str, str]:
-        return {"event": self._matcher.rule.name, **role_values(event_key(name) if self._columns else (), self._columns)}
+        return {
+            "event": self._matcher.rule.name,
+            **role_values(event_key(name) if self._columns else (), self._columns),
+        }
 
     def beside(self, counts: pd.DataFrame) -> pd.DataFrame:
         """Add the true counts to a table of posterior counts of the same documents.

@@ -106,9 +106,10 @@ def compile_counts() -> None:
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
     described, labels = empty(np.int32), fixed(empty(np.int32, 1))
     tallies = empty(np.int64, 1), empty(np.int64)
-    codes, instances = np.zeros((1, 0), np.int32), empty(np.int32, 1)
-    roles_of = (empty(np.int32) for _ in range(3))
-    counting.evaluate(labels, described, codes, empty(np.bool_), instances, *roles_of, empty(np.uint8, 1), *tallies)
+    codes, roles_of = np.zeros((1, 0), np.int32), (described, described, described)
+    counting.evaluate(
+        *(labels, described, codes, empty(np.bool_), empty(np.int32, 1), *roles_of), empty(np.uint8, 1), *tallies
+    )
 
 
 class Group(NamedTuple):

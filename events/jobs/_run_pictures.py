@@ -18,8 +18,8 @@ def draw_run(
     folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
 ) -> None:
     """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
-    several = counts["event"].nunique() > 1
+    several = len(counts["event"].unique()) > 1
     pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
-    if comparison is not None and comparison["event"].nunique() <= 1:
+    if comparison is not None and len(comparison["event"].unique()) <= 1:
         pictures["comparison"] = partial(country_comparison, counts, comparison, names=names)
     save_pictures(pictures, folder.file)

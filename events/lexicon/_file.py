@@ -128,7 +128,7 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
 
 
 def _title(place: str, raw: _Title, codes: Collection[str]) -> Title:
-    if raw.code not in codes:
+    if raw.code is None or raw.code not in codes:
         raise _invalid(place, "code", "must be the code of an entry", raw.code)
     if raw.start and raw.end and raw.start > raw.end:
         raise _invalid(place, "from", f"must not be after to ({raw.end})", str(raw.start))

@@ -72,9 +72,7 @@ class Screen:
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
         # Rules without a required role need no actor.
-        self._without_actors = sum(
-            1 << i for i, rule in enumerate(self._rules) if rule.optional.issuperset(rule.event)
-        )
+        self._without_actors = sum(1 << i for i, rule in enumerate(self._rules) if rule.optional.issuperset(rule.event))
 
     @staticmethod
     def _unreadable(name: str) -> Callable[[Sequence[str]], Iterable[int]]:

@@ -39,7 +39,8 @@ def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
 def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
     """Head words of tokens with the lemmas of a phrase that are connected in the parse.
 
-    Connected tokens are the same in all schemes: a preposition hangs on its noun or the noun on the preposition.
+    Connected tokens are the same in all schemes: a preposition hangs on its noun or the noun on the preposition, and
+    that of a noun that is not in the phrase ("fire on": fired on the crowd) counts as if it hung on the noun's head.
     """
     for top in (token for word in phrase.words for token in index.tokens[word]):
         missing = set(phrase.words) - {index.lemmas[top]}
@@ -57,4 +58,6 @@ def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[i
 
 def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:
     # `dependents` is a defaultdict: asking it for a leaf would add a key.
-    return [d for token in tokens if token in view.dependents for d in view.dependents[token]]
+    direct = [d for token in tokens if token in view.dependents for d in view.dependents[token]]
+    markers = (m for d in direct if d in view.dependents for m in view.dependents[d] if view.labels[m] == "case")
+    return [*direct, *markers]

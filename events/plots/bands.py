@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
-from events.counting import row_names
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
+from events.counting import row_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +223,8 @@ def bands_by_event(
     rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables]
     heights = [1.9 * n + 1.1 for n in rows]
     figure = figure_of(None, (10.4, sum(heights)))
-    for part, event, table in zip(figure.subfigures(len(events), 1, height_ratios=heights), events, tables, strict=True):
+    parts: list[SubFigure] = list(np.ravel(figure.subfigures(len(events), 1, height_ratios=heights)))  # type: ignore[arg-type]
+    for part, event, table in zip(parts, events, tables, strict=True):
         event_bands(table, names=names, most=most, fig=part)
         part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure

@@ -102,7 +102,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     named = _named_columns(path / "counts.parquet")
     counts = _table(path / "counts.parquet", (*named, *_COUNTS), arrow_schema(count_columns(named[1:])))
     evidence = _table(path / "evidence.parquet", (*named, *_EVIDENCE), evidence_schema(named[1:]))
-    several = counts["event"].nunique() > 1
+    several = len(counts["event"].unique()) > 1
     run = FinishedRun(
         path,
         record,

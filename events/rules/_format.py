@@ -20,11 +20,10 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
 # Columns of the tables of counts, comparisons and evidence: a role's column must have another name.
-RESERVED_COLUMNS = frozenset(
-    "event period period_start n_docs mean mean_mc_se sd lower upper level interval n_samples one_best doc_id date "
-    "probability mc_se sentences agent_mentions country_mentions places excluded first second count sample "
-    "true_count covered".split()
-)
+_OF_COUNTS = "event period period_start n_docs mean mean_mc_se sd lower upper level interval n_samples one_best"
+_OF_EVIDENCE = "doc_id date probability mc_se sentences agent_mentions country_mentions places excluded"
+_OF_OTHERS = "first second count sample true_count covered"
+RESERVED_COLUMNS = frozenset(f"{_OF_COUNTS} {_OF_EVIDENCE} {_OF_OTHERS}".split())
 _UPOS = frozenset(UPOS) - {"SPACE"}
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
