@@ -153,13 +153,13 @@ class Lexicon:
         ]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
         hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
-        raise ParameterError(f"must be {self.described_codes}, got {code!r}", parameter="code", hint=hint)
+        article = "a country" if self.noun == "countries" else "a"
+        raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)
 
     @property
-    def described_codes(self) -> str:
-        """What codes are called in messages: of countries, where the lexicon is the shipped one or extends it."""
-        countries = {"country", "territory", "historic", "organisation"}
-        return "a country code of the lexicon" if countries.issuperset(self.kinds.values()) else "a code of the lexicon"
+    def noun(self) -> str:
+        """What its actors are called in messages: countries, or actors where it has others."""
+        return "countries" if {"country", "territory", "historic", "organisation"} >= {*self.kinds.values()} else "actors"
 
     @property
     def inner_codes(self) -> frozenset[str]:

@@ -245,4 +245,5 @@ def _chosen(counts: pd.DataFrame, countries: Sequence[str] | None, most: int, pa
     chosen = [str(country) for country in totals.index[first : first + most]]
     if n_pages == 1:
         return chosen, ""
-    return chosen, f"actors {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+    noun = "countries" if "country" in counts else "actors"
+    return chosen, f"{noun} {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"

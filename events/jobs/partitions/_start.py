@@ -270,6 +270,6 @@ def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
         try:
             lexicon.require(code)
         except ParameterError as error:
-            message = f"must name {lexicon.described_codes.partition(' ')[2].replace('code', 'codes')}, got {code!r}"
+            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
             raise ParameterError(message, parameter="compare", hint=error.hint) from None
     return key

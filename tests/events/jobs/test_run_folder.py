@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -23,9 +24,10 @@ from events.jobs import RunFolder
 EMPTY = counts_of(CountTally(1)).to_frame()
 
 
-def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
+def row(number: int, probability: float = 0.5, text: str = "") -> dict[str, Any]:
     day = datetime.date(1999, 1, 1)
-    return EvidenceRow(f"d{number}", day, "1999Q1", "AAA", probability, 0.01, True, text, text, text)
+    values = EvidenceRow(f"d{number}", day, "1999Q1", "attack", ("AAA",), probability, 0.01, True, text, text, text)
+    return values.values(("country",), ("country",))
 
 
 def finished(folder: RunFolder) -> None:
