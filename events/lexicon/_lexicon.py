@@ -159,7 +159,8 @@ class Lexicon:
     @property
     def noun(self) -> str:
         """What its actors are called in messages: countries, or actors where it has others."""
-        return "countries" if {"country", "territory", "historic", "organisation"} >= {*self.kinds.values()} else "actors"
+        of_countries = {"country", "territory", "historic", "organisation"}
+        return "countries" if of_countries.issuperset(self.kinds.values()) else "actors"
 
     @property
     def inner_codes(self) -> frozenset[str]:

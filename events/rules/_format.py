@@ -187,7 +187,7 @@ def _check_phrase(phrase: str, kind: str, place: str) -> None:
     if len(words) < 2:
         raise InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=place)
     for word in words:
-        if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")):
+        if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
             raise InputError(f"trigger.{kind} must be words of one token each, got {word!r} in {phrase!r}", place=place)
     if kind == "phrase" and len({word.lower() for word in words}) < len(words):
         raise InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=place)

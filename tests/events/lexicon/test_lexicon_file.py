@@ -174,7 +174,7 @@ def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
          r": entries\[0\] \(AAA\): alias must contain a letter or a dig.*"),
         (ONE.replace("aliases", "cased").replace("[Aland]", "[2]"),
          r": entries\[0\]\.cased\[0\]: Expected `str`, got 2"),
-        (ONE.replace("name", "kind: my state, name"), r": entries\[0\]\.kind: Expected `str` matching .*, got 'my state'"),
+        (ONE.replace("name", "kind: a b, name"), r": entries\[0\]\.kind: Expected `str` matching .*, got 'a b'"),
         (ONE.replace("name", "adjective: x, name"), r": entries\[0\]: Object contains unknown field `adjective`"),
         (ONE.replace("name", "from: 1991-12, name"),
          r": entries\[0\]\.from: Invalid RFC3339 encoded date, got '1991-12'"),

@@ -79,9 +79,13 @@ def test_conflict_has_the_verbs_of_the_issue() -> None:
 
 
 def test_an_unknown_rule_or_preset_is_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"rule must be one of arrest, attack, attack_target, conflict, .*, or a path .*'war'"):
+    with pytest.raises(
+        ParameterError, match=r"rule must be one of arrest, attack, attack_target, conflict, .*, or a path .*'war'"
+    ):
         load_rules("war")
-    with pytest.raises(ParameterError, match=r"preset must be one of paper, extended, asserted \(attack\), got 'strict'"):
+    with pytest.raises(
+        ParameterError, match=r"preset must be one of paper, extended, asserted \(attack\), got 'strict'"
+    ):
         load_rules("attack", "strict")
 
 
