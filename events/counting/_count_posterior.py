@@ -6,13 +6,13 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import is_file, joined, parquet_source
 from events.counting._counts import EventCounts, Interval
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
@@ -137,10 +137,12 @@ def read_count_posterior(
     """
     import pandas as pd
 
-    paths = {name: Path(run) / f"{name}.parquet" for name in ("counts", "evidence")}
-    for path in paths.values():
-        if not path.is_file():
-            raise InputError(f"{path.name} is missing in the run's folder", place=os.fspath(run))
+    paths = {}
+    for name in ("counts", "evidence"):
+        path = joined(run, f"{name}.parquet")
+        if not is_file(path):
+            raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run))
+        paths[name] = parquet_source(path)
     counts = pd.read_parquet(paths["counts"], filters=[("period", "==", period)])
     if event is None and len(counts["event"].unique()) > 1:
         names = ", ".join(counts["event"].unique())

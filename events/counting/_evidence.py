@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,10 +120,11 @@ def evidence_rows(
     rows = []
     name = event or ("event" if events.matches is None else events.matches.event)
     excluded = "" if tokens is None else _excluded(events, tokens)
+    bounds = {} if tokens is None else tokens.sentences()
     probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
     for e in np.flatnonzero(n_hits).tolist():
         instances, descriptions = _sources(events, e)
-        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans)
+        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans, bounds)
         rows.append(
             EvidenceRow(
                 events.doc_id,
@@ -177,7 +178,11 @@ def _sources(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[
 
 
 def _texts(
-    instances: list[_Instance], descriptions: list[_Description], tokens: Tokens, spans: Ints32
+    instances: list[_Instance],
+    descriptions: list[_Description],
+    tokens: Tokens,
+    spans: Ints32,
+    bounds: Mapping[int, tuple[int, int]],
 ) -> tuple[str, str, str]:
     if not instances:
         return "", "", ""
@@ -187,7 +192,6 @@ def _texts(
     ]
     described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
     places = [trigger for trigger, _, _ in instances] + [int(spans[mention, 2]) for mention, *_ in descriptions]
-    bounds = tokens.sentences()
     numbers = sorted({int(tokens.sent[place]) for place in places})
     sentences = [" ".join(tokens.text[slice(*bounds[number])]) for number in numbers]
     return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))

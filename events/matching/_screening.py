@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +10,13 @@ import numpy as np
 from corefsample._arrays import Bools, Ints
 from corefsample.documents import DocumentBatch, Fault
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax import SCHEMES, FlatParses
 from events.lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules import Rule
 
 _MOST_WORDS = 2**17
-_MOST_RULES = 63  # bits of the flags of tokens
+_MOST_FRAMES = 63  # bits of the flags of tokens
 
 
 @dataclass(slots=True)
@@ -41,6 +41,9 @@ class _WordTable:
 class Screen:
     """Matches rules and a lexicon with batches; documents without a trigger or an actor's name are skipped.
 
+    So are documents with a trigger for which no mention can fill a role. Rules whose roles are all optional need no
+    actor.
+
     Parameters
     ----------
     rules, lexicon
@@ -51,28 +54,28 @@ class Screen:
     Raises
     ------
     ParameterError
-        If there is no rule, or more than 63.
+        If there is no rule, or the rules have more than 63 frames in all.
     """
 
     def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
         self._rules = (rules,) if isinstance(rules, Rule) else tuple(rules)
-        if not 1 <= len(self._rules) <= _MOST_RULES:
-            raise ParameterError(f"must be 1 to {_MOST_RULES} rules, got {len(self._rules)}", parameter="rules")
+        frames = [(rule, frame) for rule in self._rules for frame in rule.frames]
+        if not 1 <= len(frames) <= _MOST_FRAMES:
+            raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self._lexicon = lexicon
         self._scheme = scheme
         names = list(SCHEMES) if scheme is None else [scheme]
-        self._misfits = [_WordTable(self._unreadable(name), {}) for name in names]
-        # Bit i of a lemma or a part of speech: a trigger of rule i could have it.
-        by_lemma = _bits(rule.anchors for rule in self._rules)
-        by_upos = _bits(rule.upos for rule in self._rules)
-        # The first word of a phrase can be of any part of speech.
-        any_upos = sum(1 << i for i, rule in enumerate(self._rules) if any(frame.phrases for frame in rule.frames))
+        self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
+        # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
+        by_lemma = _bits(frame.words for _, frame in frames)
+        by_upos = _bits(frame.upos for _, frame in frames)
+        self._bits_of_rules = [
+            sum(1 << i for i, (other, _) in enumerate(frames) if other is rule) for rule in self._rules
+        ]
         self._lemmas = _WordTable(lambda words: (by_lemma.get(word.lower(), 0) for word in words), {})
-        self._upos = _WordTable(lambda words: (by_upos.get(word, 0) | any_upos for word in words), {})
+        self._upos = _WordTable(lambda words: (by_upos.get(word, 0) for word in words), {})
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
-        # Rules without a required role need no actor.
-        self._without_actors = sum(1 << i for i, rule in enumerate(self._rules) if rule.optional.issuperset(rule.event))
 
     @staticmethod
     def _unreadable(name: str) -> Callable[[Sequence[str]], Iterable[int]]:
@@ -94,10 +97,13 @@ class Screen:
         """
         matches: dict[int, tuple[MentionMatches, ...]] = {}
         reasons: dict[int, Fault] = {}
-        promising = self._promising(batch)
-        for row in np.flatnonzero(~self._readable(batch) | (promising != 0)).tolist():
+        readable = {name: _bits_of(batch, table.flags(batch, "dep")) == 0 for name, table in self._misfits.items()}
+        unreadable = ~np.any([*readable.values()], axis=0)
+        promising = self._promising(batch, readable)
+        for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
+            chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]]
             try:
-                found = self._match(batch, row, int(promising[row]))
+                found = self._match(batch, row, chosen or self._rules)
             except InputError as error:
                 reasons[row] = Fault(error.message, error.hint)
             else:
@@ -106,28 +112,95 @@ class Screen:
                     matches[row] = possible
         return matches, reasons
 
-    def _readable(self, batch: DocumentBatch) -> Bools:
-        """Whether the labels of each document fit some scheme."""
-        readable: Bools = np.any([_bits_of(batch, table.flags(batch, "dep")) == 0 for table in self._misfits], axis=0)
-        return readable
+    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> list[Bools]:
+        """For each rule, whether each document has a trigger and all that a required role needs.
 
-    def _promising(self, batch: DocumentBatch) -> Ints:
-        """Bits of the rules that may match each document: it has a trigger, and a word that may begin a name."""
-        triggers = _bits_of(batch, self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos"))
+        That is a word that may begin the name of an actor, and mentions that can fill the role. `readable` says for
+        each scheme which documents it can read.
+        """
+        flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+        of_documents = _bits_of(batch, flags)
         starts = self._starts.flags(batch, "text")
         if self._lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
         named = _bits_of(batch, starts) != 0
-        result: Ints = np.where(named, triggers, triggers & self._without_actors)
-        return result
+        reach = _Reach(batch, readable, flags, named)
+        promising = []
+        for rule, bits in zip(self._rules, self._bits_of_rules, strict=True):
+            rows: Bools = (of_documents & bits) != 0
+            if not rule.optional.issuperset(rule.event):
+                rows = rows & named
+                rows = rows & reach.fillable(rule, rows) if rows.any() else rows
+            promising.append(rows)
+        return promising
 
-    def _match(self, batch: DocumentBatch, row: int, bits: int) -> tuple[MentionMatches, ...]:
+    def _match(self, batch: DocumentBatch, row: int, rules: Sequence[Rule]) -> tuple[MentionMatches, ...]:
         tokens = batch.tokens(row)
         if tokens is None:
             raise InputError("tokens are required for events")
         date = batch.dates[row].item()
-        rules = [rule for i, rule in enumerate(self._rules) if bits >> i & 1] or self._rules
         return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, self._scheme)
+
+
+class _Reach:
+    """The documents in which the paths of roles may lead from any trigger to a mention; each path is followed once."""
+
+    def __init__(self, batch: DocumentBatch, readable: Mapping[str, Bools], flags: Ints, named: Bools) -> None:
+        self._batch, self._readable = batch, readable
+        triggers = np.flatnonzero(flags)
+        self._triggers = triggers[named[np.searchsorted(batch.token_bounds, triggers, side="right") - 1]]
+        self._parses: dict[str, FlatParses] = {}
+        self._is_head: Bools | None = None
+        self._reached: dict[tuple[str, str], Bools] = {}
+
+    def fillable(self, rule: Rule, promising: Bools) -> Bools:
+        """Whether mentions of each document may fill all required roles of some frame.
+
+        A document that the rule cannot serve is rejected with a reason later, so it counts as one.
+        """
+        required = [role for role in rule.event if role not in rule.optional]
+        fillable, served = np.zeros(len(self._batch), np.bool_), np.zeros(len(self._batch), np.bool_)
+        for scheme, rows in self._readable.items():
+            if not rule.serves(scheme) or not (rows & promising).any():
+                continue
+            served |= rows
+            for frame in rule.frames:
+                filled = [
+                    np.any([self._reaches(scheme, path) for path in frame.roles[role][scheme]], axis=0)
+                    for role in required
+                ]
+                fillable |= rows & np.all(filled, axis=0)
+        return fillable | ~served
+
+    def _reaches(self, scheme: str, path: str) -> Bools:
+        """Whether a path leads from a trigger, of any rule, to the head of a mention in each document."""
+        if (scheme, path) not in self._reached:
+            ends = self._flat(scheme).reachable(path, self._triggers)
+            result = np.zeros(len(self._batch), np.bool_)
+            result[
+                np.searchsorted(self._batch.token_bounds, ends[self._heads_of_mentions()[ends]], side="right") - 1
+            ] = True
+            self._reached[scheme, path] = result
+        return self._reached[scheme, path]
+
+    def _flat(self, scheme: str) -> FlatParses:
+        if scheme not in self._parses:
+            batch, bounds = self._batch, self._batch.token_bounds
+            heads = batch.token_integers("head")
+            firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
+            heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
+            dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
+            self._parses[scheme] = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
+        return self._parses[scheme]
+
+    def _heads_of_mentions(self) -> Bools:
+        if self._is_head is None:
+            batch = self._batch
+            firsts = batch.token_bounds[:-1].astype(np.int32)
+            heads = batch.mentions[3] + np.repeat(firsts, np.diff(batch.mentions[0]))
+            self._is_head = np.zeros(int(batch.token_bounds[-1]), np.bool_)
+            self._is_head[heads[heads < len(self._is_head)]] = True  # not all are there in a batch without tokens
+        return self._is_head
 
 
 def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:

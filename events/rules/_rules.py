@@ -60,9 +60,9 @@ class Frame:
     roles: Mapping[str, PathsByScheme]
 
     @property
-    def anchors(self) -> frozenset[str]:
-        """Lemmas of which a document with a trigger has at least one: single words and first words of phrases."""
-        return self.lemmas | {phrase.words[0] for phrase in self.phrases}
+    def words(self) -> frozenset[str]:
+        """Lemmas that a trigger can have: single words, and all words of phrases."""
+        return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -129,11 +129,6 @@ class Rule:
     def upos(self) -> frozenset[str]:
         """Parts of speech of the triggers of all frames."""
         return frozenset[str]().union(*(frame.upos for frame in self.frames))
-
-    @property
-    def anchors(self) -> frozenset[str]:
-        """Lemmas of which a document with a trigger has at least one."""
-        return frozenset[str]().union(*(frame.anchors for frame in self.frames))
 
     @property
     def roles(self) -> dict[str, dict[str, tuple[str, ...]]]:
