@@ -203,7 +203,7 @@ def _matrix(texts: Sequence[Item], words: tuple[str, ...]) -> Any:
     from scipy.sparse import csr_array
 
     code = {word: place for place, word in enumerate(words)}
-    rows = [sorted({code[word] for word in text.words if word in code}) for text in texts]
+    rows: list[list[int]] = [sorted({code[word] for word in text.words if word in code}) for text in texts]
     indptr = np.cumsum([0, *map(len, rows)])
     indices = np.array([each for row in rows for each in row], np.int64)
     return csr_array((np.ones(indices.shape[0]), indices, indptr), shape=(len(texts), len(words)))

@@ -93,7 +93,7 @@ class ConditionalRandomField:
 
     References
     ----------
-    Nguyen & O'Connor (2015), section 4.2, and Nguyen's thesis, section 4.1.2, for the advanced features; Okazaki (2007),
+    Nguyen & O'Connor (2015), section 4.2; Nguyen's thesis, section 4.1.2, for the advanced features; Okazaki (2007),
     CRFsuite.
     """
 
@@ -107,9 +107,7 @@ class ConditionalRandomField:
     ) -> None:
         self.features: str = _checks.choice("features", features, tuple(FEATURES))
         self.l2 = _checks.at_least_zero("l2", l2)
-        self.max_iterations = (
-            None if max_iterations is None else _checks.whole("max_iterations", max_iterations, 1)
-        )
+        self.max_iterations = None if max_iterations is None else _checks.whole("max_iterations", max_iterations, 1)
         self.min_count = _checks.whole("min_count", min_count, 0)
         self._weights: LinearWeights | None = None
 

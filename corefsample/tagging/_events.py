@@ -19,6 +19,7 @@ from corefsample.calibration.binning import Result
 from corefsample.calibration.tables import CalibrationTable, Grid, TableBuilder
 from corefsample.calibration.tags import TagScores
 from corefsample.errors import ParameterError
+from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._labelled import OUTSIDE, LabelledPosterior, tag_codes
 
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ def event_name(event: Event) -> str:
     return event if isinstance(event, str) else " ".join(event)
 
 
-def event_pairs(
-    posteriors: Iterable[LabelledPosterior], tags: Sequence[str], events: Events = "tags"
-) -> EventPairs:
+def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], events: Events = "tags") -> EventPairs:
     """Prediction-label pairs of events, all in memory: 24 bytes per event and place.
 
     Parameters
@@ -176,9 +175,7 @@ def event_table(
     return table
 
 
-def tag_scores(
-    posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01
-) -> TagScores:
+def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
     """Marginals at or above a threshold, for the errors of sparse tagsets; the others are counted and dropped.
 
     Parameters

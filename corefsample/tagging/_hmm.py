@@ -69,13 +69,12 @@ class HmmCounts:
             starts[codes[0]] += 1
             ends[codes[-1]] += 1
             np.add.at(transitions, (codes[:-1], codes[1:]), 1)
-            emissions.update((word_code.get(w, len(words)), code) for w, code in zip(sentence.words, codes, strict=True))
-        rows = sorted(emissions)
-        indptr = np.searchsorted([row for row, _ in rows], np.arange(len(words) + 2))
-        emitted_by = np.array([tag for _, tag in rows], np.int64)
-        return cls(
-            tags, words, starts, ends, transitions, indptr, emitted_by, np.array([emissions[row] for row in rows])
-        )
+            rows = (word_code.get(word, len(words)) for word in sentence.words)
+            emissions.update(zip(rows, codes, strict=True))
+        keys = sorted(emissions)
+        indptr = np.searchsorted([row for row, _ in keys], np.arange(len(words) + 2))
+        emitted_by, times = np.array([(tag, emissions[row, tag]) for row, tag in keys], np.int64).T.copy()
+        return cls(tags, words, starts, ends, transitions, indptr, emitted_by, times)
 
 
 class HiddenMarkovModel:
@@ -106,7 +105,7 @@ class HiddenMarkovModel:
 
     References
     ----------
-    Nguyen & O'Connor (2015), section 4.2: "Dirichlet MAP using one pseudocount for every transition and word emission".
+    Nguyen & O'Connor (2015), section 4.2.1: Dirichlet MAP with one pseudocount for each transition and emission.
 
     Examples
     --------
@@ -188,4 +187,3 @@ class HiddenMarkovModel:
         unary[0] += self._starts
         unary[-1] += self._ends
         return LinearChain.from_scores(unary, self._transitions)
-

@@ -158,8 +158,9 @@ def frequent_tag_pairs(sentences: Iterable[TaggedSentence], n: int) -> list[tupl
 
     Examples
     --------
-    >>> frequent_tag_pairs([TaggedSentence("abcd", "NVNV"), TaggedSentence("ab", "DN")], 2)
-    [('N', 'V'), ('D', 'N')]
+    >>> sentence = TaggedSentence("it was as it was".split(), ["N", "V", "C", "N", "V"])
+    >>> frequent_tag_pairs([sentence], 2)
+    [('N', 'V'), ('C', 'N')]
     """
     limit = _checks.whole("n", n, 1)
     counts: Counter[tuple[str, str]] = Counter()

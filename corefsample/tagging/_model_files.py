@@ -166,7 +166,7 @@ def _content(kind: _Kind, parts: dict[str, bytes]) -> Any:
     values: dict[str, Any] = {}
     for field in ("tags", kind.names):
         texts = names.get(field) if isinstance(names, dict) else None
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts) or len(set(texts)) < len(texts):
+        if not _are_names(texts):
             raise InputError(f"{field} must be a list of distinct texts, got {shown(texts)}")
         values[field] = tuple(texts)
     if not values["tags"]:
@@ -175,6 +175,10 @@ def _content(kind: _Kind, parts: dict[str, bytes]) -> Any:
         array = npy_array(parts[f"{field}.npy"], dtype, field)
         values[field] = _rows(array, len(values["tags"]), field) if (kind.content, field) in _MATRICES else array
     return kind.content(**values)
+
+
+def _are_names(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values) and len(set(values)) == len(values)
 
 
 def _rows(array: npt.NDArray[Any], n_tags: int, field: str) -> npt.NDArray[Any]:

@@ -78,7 +78,7 @@ class SampledEvents(Result):
 
 
 def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
-    """Query: does the sentence have a `first` directly followed by a `second`?
+    """Query whether a sentence has a `first` directly followed by a `second`.
 
     Parameters
     ----------
