@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -177,7 +177,7 @@ def _content(kind: _Kind, parts: dict[str, bytes]) -> Any:
     return kind.content(**values)
 
 
-def _are_names(values: Any) -> bool:
+def _are_names(values: object) -> TypeGuard[list[str]]:
     return isinstance(values, list) and all(isinstance(one, str) for one in values) and len(set(values)) == len(values)
 
 
