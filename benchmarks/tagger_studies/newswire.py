@@ -1,0 +1,208 @@
+"""Part of speech of newspaper text: hidden Markov models against conditional random fields, tags and pairs of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from tagger_studies import corpora
+from tagger_studies.results import (
+    Measured,
+    Output,
+    accuracy,
+    blocks_of,
+    curves_figure,
+    difference,
+    ends_of,
+    errors,
+    holds,
+    measured,
+    resamples,
+    shown,
+)
+
+from corefsample.tagging import (
+    ConditionalRandomField,
+    EventPairs,
+    HiddenMarkovModel,
+    SequenceModel,
+    TaggedSentence,
+    event_pairs,
+    followed_by,
+    frequent_tag_pairs,
+    sampled_events,
+)
+
+PSEUDOCOUNTS = (0.001, 0.01, 0.1, 1.0)
+L2 = (0.003, 0.03, 0.3)
+SIZES = (200, 400, 800, 1600)
+ITERATIONS = 100  # of L-BFGS
+POOLED_BIN, TAG_BIN = 5000, 1000  # pairs per bin: all tags together, as the paper; one tag or one pair of tags
+ONE, CHOSEN, LEVEL_ONE, LEVEL_CHOSEN, ALL = (
+    "HMM, pseudocount 1",
+    "HMM, pseudocount chosen on dev",
+    "CRF-basic, level with HMM 1",
+    "CRF-basic, level with chosen HMM",
+    "CRF-basic, all sentences",
+)
+
+
+def run(output: Output) -> None:
+    """Run the study `tagging`."""
+    split = corpora.split_by_document(corpora.wsj_sentences())
+    print(f"Wall Street Journal sample: {split.described()}")
+    models = chosen_models(split, output)
+    found = {name: measured(model, split.test) for name, model in models.items()}
+    overview(found, output)
+    output.figure(
+        "study-tagging-curves",
+        curves_figure({name: found[name].pairs for name in (ONE, LEVEL_ONE, CHOSEN, LEVEL_CHOSEN)}, POOLED_BIN),
+    )
+    for hmm, crf in ((ONE, LEVEL_ONE), (CHOSEN, LEVEL_CHOSEN)):
+        overall_claims(found[hmm], found[crf], f"{hmm} against {crf}", output)
+        tag_study(found[hmm], found[crf], f"{hmm} against {crf}", output)
+        pair_study(found[hmm], found[crf], split.test, f"{hmm} against {crf}", output)
+    sampled_study({name: found[name] for name in (ONE, CHOSEN, LEVEL_CHOSEN, ALL)}, output)
+    elsewhere = corpora.newspapers_beside_wsj()
+    overview(
+        {name: measured(model, elsewhere) for name, model in models.items()}, output, "other newspapers (MASC)", "-masc"
+    )
+    output.write_claims("tagging")
+
+
+def chosen_models(split: corpora.Split, output: Output) -> dict[str, SequenceModel]:
+    """Fit the models; every setting is chosen by accuracy on dev."""
+    rows = []
+
+    def fitted(model: HiddenMarkovModel | ConditionalRandomField, n: int) -> tuple[float, SequenceModel]:
+        every = split.train if n >= len(split.train) else spread(split.train, n)
+        result = accuracy(model.fit(every), split.dev)
+        rows.append({"model": repr(model), "sentences": len(every), "accuracy on dev": result})
+        return result, model
+
+    n_all = len(split.train)
+    hmms = {c: fitted(HiddenMarkovModel(pseudocount=c), n_all) for c in PSEUDOCOUNTS}
+    best = max(hmms, key=lambda c: hmms[c][0])
+    crf = partial(ConditionalRandomField, max_iterations=20 if output.quick else ITERATIONS)
+    l2 = max(L2[1:2] if output.quick else L2, key=lambda each: fitted(crf(l2=each), SIZES[2])[0])
+    sizes = SIZES[:2] if output.quick else (*SIZES, n_all)
+    crfs = {n: fitted(crf(l2=l2), n) for n in sizes}
+    output.table("tagging-settings", "Settings, by accuracy on dev", pd.DataFrame(rows))
+
+    def level_with(c: float) -> SequenceModel:
+        return min(crfs.values(), key=lambda each: abs(each[0] - hmms[c][0]))[1]
+
+    last = crfs[sizes[-1]][1]
+    return {ONE: hmms[1.0][1], LEVEL_ONE: level_with(1.0), CHOSEN: hmms[best][1], LEVEL_CHOSEN: level_with(best), ALL: last}
+
+
+def spread(sentences: Sequence[TaggedSentence], n: int) -> list[TaggedSentence]:
+    """Choose n sentences at equal distances, so that they come from all documents."""
+    return [sentences[place] for place in np.linspace(0, len(sentences) - 1, n).round().astype(int)]
+
+
+def overview(
+    found: Mapping[str, Measured], output: Output, where: str = "Wall Street Journal, test", suffix: str = ""
+) -> None:
+    rows = [
+        {
+            "model": name,
+            "accuracy": each.accuracy(),
+            "confidence - accuracy": each.overconfidence(),
+            f"CalibErr, all tags, bins of {POOLED_BIN:,}": each.error(POOLED_BIN),
+        }
+        for name, each in found.items()
+    ]
+    output.table(f"tagging-models{suffix}", f"Models: {where}", pd.DataFrame(rows))
+
+
+def overall_claims(hmm: Measured, crf: Measured, which: str, output: Output) -> None:
+    change, ends = difference(blocks_of(crf.pairs, POOLED_BIN), blocks_of(hmm.pairs, POOLED_BIN))
+    here = f"CRF minus HMM {shown(change, ends)}"
+    output.claim(f"CRF has the lower error at like accuracy ({which})", "figure 3: lower", here, holds(ends, True))
+    for name, each, below in (("HMM is underconfident", hmm, True), ("CRF is overconfident", crf, False)):
+        gap, gap_ends = each.overconfidence_ends()
+        here = f"confidence minus accuracy {shown(gap, gap_ends)}"
+        output.claim(f"{name} ({which})", "figure 3", here, holds(gap_ends, below))
+
+
+def tag_study(hmm: Measured, crf: Measured, which: str, output: Output) -> None:
+    """Errors of each tag; in how many the CRF has the lower one."""
+    present = {hmm.tags[code] for item in hmm.items for code in item.gold if code >= 0}
+    tags = [tag for tag in crf.tags if tag in hmm.tags and tag in present]
+    table, count = by_event(hmm.pairs, crf.pairs, tags)
+    name = "tagging-tags-" + ("one" if "pseudocount 1 " in which else "chosen")
+    frequent = table.sort_values("gold", ascending=False).head(5)
+    output.table(name, f"Errors of the five most frequent tags, bins of {TAG_BIN:,} ({which})", frequent)
+    n, ends = count
+    verdict = "yes" if ends[0] > len(tags) / 2 else "no" if ends[1] < len(tags) / 2 else "not decided"
+    here = f"{n} of {len(tags)} [{ends[0]:.0f}, {ends[1]:.0f}]"
+    output.claim(f"CRF lower for most tags ({which})", "39 of 47", here, verdict)
+
+
+def by_event(one: EventPairs, other: EventPairs, events: Sequence[str | tuple[str, str]]) -> tuple[pd.DataFrame, tuple]:
+    """Errors of HMM and CRF by event, and how often the CRF's is lower, with an interval over documents."""
+    weights = resamples(len(one.doc_ids), 500)
+    whole = np.ones((1, len(one.doc_ids)))
+    rows, draws = [], []
+    for event in events:
+        pairs = one.of(event), other.of(event)
+        blocks = [blocks_of(each, TAG_BIN) for each in pairs]
+        estimates = [float(errors(each, whole)[0]) for each in blocks]
+        sampled = [errors(each, weights) for each in blocks]
+        change, ends = difference(blocks[1], blocks[0])
+        rows.append(
+            {
+                "event": event if isinstance(event, str) else "-".join(event),
+                "gold": int(pairs[0].y.sum()),
+                "HMM": estimates[0],
+                "CRF": estimates[1],
+                "CRF - HMM": shown(change, ends),
+            }
+        )
+        draws.append(sampled[1] < sampled[0])
+    lower = int(sum(row["CRF"] < row["HMM"] for row in rows))
+    return pd.DataFrame(rows), (lower, ends_of(np.sum(draws, axis=0).astype(float)))
+
+
+def pair_study(
+    hmm: Measured, crf: Measured, sentences: Sequence[TaggedSentence], which: str, output: Output
+) -> None:
+    """Errors of the most frequent pairs of tags."""
+    known = set(hmm.tags) & set(crf.tags)
+    every = [pair for pair in frequent_tag_pairs(sentences, 400) if set(pair) <= known][:100]
+    one, other = (event_pairs(each.items, each.tags, every) for each in (hmm, crf))
+    table, (lower, ends) = by_event(one, other, every)
+    name = "tagging-pairs-" + ("one" if "pseudocount 1 " in which else "chosen")
+    output.table(name, f"Errors of the five most frequent pairs of tags ({which})", table.head(5))
+    better = len(every) - lower
+    here = f"{better} of {len(every)} [{len(every) - ends[1]:.0f}, {len(every) - ends[0]:.0f}]"
+    verdict = "yes" if ends[0] > 50 else "no" if ends[1] < 50 else "not decided"
+    output.claim(f"HMM better for a minority of the 100 most frequent pairs ({which})", "29 of 100", here, verdict)
+    for n in (5, 100):
+        top = table.head(n)
+        here = f"HMM {top['HMM'].mean():.4f}, CRF {top['CRF'].mean():.4f}"
+        low = "yes" if top["CRF"].mean() < top["HMM"].mean() else "no"
+        output.claim(f"mean error of the top {n} pairs lower for CRF ({which})", "figure 4(b): lower", here, low)
+
+
+def sampled_study(found: Mapping[str, Measured], output: Output) -> None:
+    """An event of whole sentences, from samples, without and with the correction for their noise."""
+    rows = []
+    for name, each in found.items():
+        for n_samples in (10, 100):
+            query = followed_by(each.tags, "JJ", "NN")
+            error = sampled_events(each.items, query, n_samples=n_samples).error(bin_size=100)
+            naive, corrected = error.naive_interval, error.interval
+            rows.append(
+                {
+                    "model": name,
+                    "samples": n_samples,
+                    "naive": shown(error.naive, (naive.lower, naive.upper)),
+                    "corrected": shown(error.corrected, (corrected.lower, corrected.upper)),
+                    "p-value of calibration": error.p_value,
+                }
+            )
+    output.table("tagging-sampled", "The sentence has a JJ directly before an NN, bins of 100", pd.DataFrame(rows))
