@@ -86,6 +86,7 @@ class TextClassifier:
     def _with(self, weights: TextWeights) -> TextClassifier:
         self._weights = weights
         self._word_code = {word: code for code, word in enumerate(weights.words)}
+        self._transitions = np.zeros((0, len(weights.tags), len(weights.tags)))  # a text has no neighbours
         return self
 
     @property
@@ -111,7 +112,7 @@ class TextClassifier:
         own = self.weights
         codes = sorted({self._word_code[word] for word in checked_words(words) if word in self._word_code})
         scores = own.intercepts + own.weights[codes].sum(axis=0)
-        return LinearChain.from_scores(scores[None, :], np.zeros((len(own.tags), len(own.tags))))
+        return LinearChain.from_scores(scores[None, :], self._transitions)
 
 
 class NaiveBayes(TextClassifier):
