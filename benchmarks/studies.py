@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+from tagger_studies import STUDIES as TAGGER_STUDIES
+from tagger_studies.corpora import MissingCorpusError
+from tagger_studies.results import Output
 
 from corefsample.calibration.binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, calibration_test, simulated_interval
@@ -31,10 +34,6 @@ from corefsample.calibration.studies import (
     synthetic_pairs,
 )
 from corefsample.calibration.studies._studies import INTERVALS
-
-from tagger_studies import STUDIES as TAGGER_STUDIES
-from tagger_studies.corpora import MissingCorpusError
-from tagger_studies.results import Output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Naive Bayes against logistic regression: does a sentence come from informative prose?
+"""Naive Bayes against logistic regression: sentences of informative prose against others.
 
 The task is made from the written part of MASC. Positive sentences come from newspapers, journals, essays, non-fiction,
 technical texts, government documents and travel guides; negative ones from blogs, email, letters, fiction and jokes.
@@ -11,6 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+
+from corefsample.calibration import calibration_error
+from corefsample.tagging import LabelledText, LogisticRegression, NaiveBayes
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,
@@ -26,9 +29,6 @@ from tagger_studies.results import (
     shown,
 )
 
-from corefsample.calibration import calibration_error
-from corefsample.tagging import LabelledText, LogisticRegression, NaiveBayes
-
 INFORMATIVE = ("newspaper", "journal", "essays", "non-fiction", "technical", "govt-docs", "travel-guides")
 OTHER = ("blog", "email", "letters", "fiction", "ficlets", "jokes")
 YES, NO = "informative", "other"
@@ -43,7 +43,7 @@ def run(output: Output) -> None:
     texts = task()
     for name, part in zip(("train", "dev", "test"), texts, strict=True):
         n_documents = len({text.doc_id for text in part})
-        print(f"{name}: {len(part):,} sentences of {n_documents} documents, {share(part):.1%} informative")
+        output.say(f"{name}: {len(part):,} sentences of {n_documents} documents, {share(part):.1%} informative")
     train, dev, test = texts
     rows, best = [], {}
     for name, models in (

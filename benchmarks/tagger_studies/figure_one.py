@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from tagger_studies import corpora
-from tagger_studies.results import Output, measured, shown
 
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration.measures import ReliabilityCurve
 from corefsample.plots import COLOURS
 from corefsample.tagging import EventPairs, HiddenMarkovModel
+from tagger_studies import corpora
+from tagger_studies.results import Output, measured, shown
 
 TAG = "NN"
 BINNINGS = {
@@ -28,7 +28,7 @@ def run(output: Output) -> None:
     model = HiddenMarkovModel(pseudocount=0.01).fit(split.train)  # chosen on dev by the study `tagging`
     pairs = measured(model, split.test).pairs.of(TAG)
     ends = np.mean((pairs.q < 0.02) | (pairs.q > 0.98))
-    print(f"{pairs.n:,} predictions of {TAG}, of which {ends:.0%} are below .02 or above .98")
+    output.say(f"{pairs.n:,} predictions of {TAG}, of which {ends:.0%} are below .02 or above .98")
     curves, rows = {}, []
     for name, options in BINNINGS.items():
         curve = reliability_curve(pairs.q, pairs.y, documents=pairs.documents, **options)

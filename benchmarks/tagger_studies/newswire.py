@@ -7,6 +7,18 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+
+from corefsample.tagging import (
+    ConditionalRandomField,
+    EventPairs,
+    HiddenMarkovModel,
+    SequenceModel,
+    TaggedSentence,
+    event_pairs,
+    followed_by,
+    frequent_tag_pairs,
+    sampled_events,
+)
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,
@@ -21,18 +33,6 @@ from tagger_studies.results import (
     measured,
     resamples,
     shown,
-)
-
-from corefsample.tagging import (
-    ConditionalRandomField,
-    EventPairs,
-    HiddenMarkovModel,
-    SequenceModel,
-    TaggedSentence,
-    event_pairs,
-    followed_by,
-    frequent_tag_pairs,
-    sampled_events,
 )
 
 PSEUDOCOUNTS = (0.001, 0.01, 0.1, 1.0)
@@ -53,7 +53,7 @@ ONE, CHOSEN, LEVEL_ONE, LEVEL_CHOSEN, ALL, WEAK = (
 def run(output: Output) -> None:
     """Run the study `tagging`."""
     split = corpora.split_by_document(corpora.wsj_sentences())
-    print(f"Wall Street Journal sample: {split.described()}")
+    output.say(f"Wall Street Journal sample: {split.described()}")
     models = chosen_models(split, output)
     found = {name: measured(model, split.test) for name, model in models.items()}
     overview(found, output)

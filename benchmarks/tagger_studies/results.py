@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,12 @@ class Output:
     figures: Path | None
     tables: Path | None
     quick: bool
+    stream: TextIO = field(default_factory=lambda: sys.stdout)
     claims: list[dict[str, str]] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=self.stream, flush=True)
 
     def table(self, name: str, title: str, table: pd.DataFrame, digits: int = 4) -> None:
         """Print a table as Markdown, and write it as CSV."""
@@ -49,10 +55,10 @@ class Output:
             return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
         rows = [list(map(str, table.columns)), ["---"] * table.shape[1], *table.to_numpy(object).tolist()]
-        print(f"\n### {title}\n")
+        self.say(f"\n### {title}\n")
         for row in rows:
-            print("| " + " | ".join(map(cell, row)) + " |")
-        print(flush=True)
+            self.say("| " + " | ".join(map(cell, row)) + " |")
+        self.say("")
         if self.tables is not None:
             self.tables.mkdir(parents=True, exist_ok=True)
             table.to_csv(self.tables / f"{name}.csv", index=False)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from tagger_studies.results import Output, ends_of, shown
 
 from corefsample.plots import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.counting import TrueEvents, count_pmf, quantile_interval
+from tagger_studies.results import Output, ends_of, shown
 
 N_DOCUMENTS, N_SAMPLES = 1000, (10, 100, 1000)
 TEMPERATURES = {"underconfident": 0.5, "calibrated": 1.0, "overconfident": 2.0}
@@ -32,7 +32,7 @@ def run(output: Output) -> None:
     }
     sample_study(bands, output)
     confidence_study({model: bands[model, 100] for model in TEMPERATURES}, output)
-    output.write_claims("simulated")
+    output.write_claims("simulated-claims")
 
 
 def read_news(n_documents: int, temperature: float, n_samples: int) -> pd.DataFrame:
@@ -129,7 +129,7 @@ def confidence_study(bands: dict[str, pd.DataFrame], output: Output) -> None:
 
 
 def coverage(band: pd.DataFrame, kind: str = "normal") -> tuple[float, tuple[float, float]]:
-    """Share of counts whose interval contains the truth, with an interval by country and year; certain counts left out."""
+    """Share of counts whose interval contains the truth, with an interval by quarter; certain counts are left out."""
     part = band[band["sd"] > 0.0]
     names = ("normal_lower", "normal_upper") if kind == "normal" else ("lower", "upper")
     inside = part["truth"].between(part[names[0]], part[names[1]])
@@ -153,7 +153,7 @@ def figure_of(shares: dict[str, tuple[float, tuple[float, float]]]) -> Figure:
     figure = Figure(figsize=(4.6, 3.4), layout="constrained")
     ax = figure.subplots()
     ax.axhline(LEVEL, color="0.5", linewidth=0.9, linestyle=(0, (4, 2)))
-    for k, (model, (share, ends)) in enumerate(shares.items()):
+    for k, (share, ends) in enumerate(shares.values()):
         ax.vlines(k, *ends, color=COLOURS[k])
         ax.plot(k, share, MARKERS[k], color=COLOURS[k])
     ax.set_xticks(range(len(shares)), list(shares))

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from tagger_studies import corpora
-from tagger_studies.results import Output, shown
 
 from corefsample.calibration import (
     GroupedRecalibrator,
@@ -37,6 +35,8 @@ from corefsample.tagging import (
     tag_scores,
 )
 from corefsample.tagging._features import advanced_attributes
+from tagger_studies import corpora
+from tagger_studies.results import Output, shown
 
 N_TOKENS = 45_000  # for training; the paper's second tagger had 44,801
 LEAST = 3  # of a tag in training, to be an output
@@ -101,7 +101,7 @@ def chosen_attributes(words: Sequence[str]) -> list[list[str]]:
 def run(output: Output) -> None:
     """Run the study `sparse-tags`."""
     split = corpora.gum_sparse()
-    print(f"GUM: {split.described()}")
+    output.say(f"GUM: {split.described()}")
     train = some_documents(split.train, 5_000 if output.quick else N_TOKENS)
     tagger = TokenTagger().fit(train)
     frequencies = corpora.tag_counts(train)
@@ -109,8 +109,8 @@ def run(output: Output) -> None:
     dev, _ = scored(tagger, split.dev)
     test, accuracy = scored(tagger, split.test)
     n_words = sum(len(each.words) for each in train)
-    print(
-        f"Trained on {n_words:,} words: {len(frequencies)} tags, of which {len(tagger.tags)} occur {LEAST} times or more; "
+    output.say(
+        f"Trained on {n_words:,} words: {len(frequencies)} tags, {len(tagger.tags)} of them {LEAST} times or more; "
         f"accuracy {accuracy:.1%}; {test.n_gold_outside} gold tags of test are no output"
     )
     versions = recalibrated(dev, test, groups)

@@ -1,10 +1,13 @@
-"""Part of speech of tweets: is this word a verb?"""
+"""Part of speech of tweets, and whether a word is a verb."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pandas as pd
+
+from corefsample.calibration import calibration_error
+from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, SequenceModel
 from tagger_studies import corpora
 from tagger_studies.results import (
     Output,
@@ -19,9 +22,6 @@ from tagger_studies.results import (
     shown,
 )
 
-from corefsample.calibration import calibration_error
-from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, SequenceModel
-
 PSEUDOCOUNTS = (0.001, 0.01, 0.1, 1.0)
 L2 = {"basic": (0.01, 0.1, 1.0), "advanced": (0.1, 0.5, 2.0)}
 ITERATIONS = 100
@@ -33,7 +33,7 @@ ONE, CHOSEN, BASIC, ADVANCED = "HMM, pseudocount 1", "HMM, pseudocount chosen on
 def run(output: Output) -> None:
     """Run the study `tweets`."""
     split = corpora.tweets()
-    print(f"Tweets: {split.described()}")
+    output.say(f"Tweets: {split.described()}")
     rows = []
 
     def fitted(model: HiddenMarkovModel | ConditionalRandomField) -> tuple[float, SequenceModel]:
