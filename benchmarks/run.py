@@ -26,6 +26,7 @@ from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
+from tagging import tagging_rows
 
 from corefsample import (
     AntecedentDistribution,
@@ -298,7 +299,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, exact, real, calibration, job, scale, model or startup")
+    parser.add_argument(
+        "--only", default="", help="engine, exact, real, calibration, job, scale, model, tagging or startup"
+    )
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
     parts = {
@@ -309,6 +312,7 @@ def main() -> None:
         "job": lambda: events_job(runs, n_documents),
         "scale": lambda: large_job(runs),
         "model": lambda: scoring(runs),
+        "tagging": lambda: tagging_rows(runs),
         "startup": lambda: start_up(runs),
     }
     rows = []

@@ -100,7 +100,10 @@ class Measured:
 
     def accuracy(self) -> str:
         """Share of right tags in the likeliest sequences."""
-        return shown(*ratio(self.totals[:, 1], self.totals[:, 0], self.n_documents))
+        return shown(*self.right())
+
+    def right(self) -> tuple[float, tuple[float, float]]:
+        return ratio(self.totals[:, 1], self.totals[:, 0], self.n_documents)
 
     def overconfidence(self) -> str:
         """Mean probability of each word's likeliest tag minus the share of them that are right."""

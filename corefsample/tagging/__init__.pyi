@@ -1,3 +1,4 @@
+from ._chain import BestSequences as BestSequences
 from ._chain import LinearChain as LinearChain
 from ._classifiers import LogisticRegression as LogisticRegression
 from ._classifiers import NaiveBayes as NaiveBayes
@@ -14,6 +15,9 @@ from ._labelled import frequent_tag_pairs as frequent_tag_pairs
 from ._labelled import labelled_posteriors as labelled_posteriors
 from ._model_files import load_model as load_model
 from ._model_files import save_model as save_model
+from ._recalibration import ChainRecalibration as ChainRecalibration
+from ._recalibration import ChainRecalibrationFit as ChainRecalibrationFit
+from ._recalibration import fit_chain_recalibration as fit_chain_recalibration
 from ._sampled_events import SampledEvents as SampledEvents
 from ._sampled_events import followed_by as followed_by
 from ._sampled_events import sampled_events as sampled_events

@@ -9,60 +9,69 @@ import numpy as np
 from corefsample._arrays import Floats, Ints32
 from corefsample._jit import inner_kernel, kernel
 from corefsample._random_kernels import GAMMA, mix
-from corefsample.tagging._chain_kernels import ABOVE_FLOOR
 
-U0 = np.uint64(0)
-U32 = np.uint64(32)
-LOW_32 = np.uint64(0xFFFFFFFF)
-TWO_32 = 4294967296.0
-BLOCK = 256  # samples whose random words are computed together
+U1 = np.uint64(1)
+U11 = np.uint64(11)
+STEP = 2.0**-53  # between the uniform numbers that are drawn
+SAFE = 1.0 + 1e-12  # above rounding errors: a guide may point to an earlier tag, never to a later one
+BLOCK = 256  # samples that are drawn together: their arrays stay in the first-level cache
 
 
 @inner_kernel
-def alias_table(mass, needy, donors, cells):  # type: ignore[no-untyped-def]
-    """Build an alias table (Walker 1977; Vose 1991) of weights with a sum above 0; `mass` is overwritten.
+def cumulative_weights(forward, matrix, logs, sums):  # type: ignore[no-untyped-def]
+    """sums[s, t] = sum over tags up to s of forward[s] * matrix[s, t], for all next tags at once."""
+    n_tags, w = sums.shape
+    if logs:  # forward and matrix are logarithms: subtract the maximum of each column
+        for t in range(n_tags):
+            largest = -np.inf
+            for s in range(n_tags):
+                largest = max(largest, forward[s] + matrix[s, t])
+            total = 0.0
+            for s in range(n_tags):
+                total += math.exp(forward[s] + matrix[s, t] - largest) if largest > -np.inf else 0.0
+                sums[s, t] = total
+        return
+    for t in range(w):
+        sums[0, t] = forward[0] * matrix[0, t]
+    for s in range(1, n_tags):
+        x = forward[s]
+        row, before, target = matrix[s], sums[s - 1], sums[s]
+        for t in range(w):
+            target[t] = before[t] + x * row[t]
 
-    cells[c] has in its high 32 bits the share of cell c that stands for c itself, in its low 32 bits its alias.
-    """
-    m = mass.shape[0]
+
+@inner_kernel
+def cumulative_marginals(forward, logs, sums):  # type: ignore[no-untyped-def]
+    """sums[s, 0] = sum over tags up to s of forward[s]: the last token has no next tag."""
+    largest = forward.max() if logs else 0.0
     total = 0.0
-    for c in range(m):
-        total += mass[c]
-    scale = m / total
-    n_needy, n_donors = 0, 0
-    for c in range(m):
-        mass[c] *= scale
-        needy[n_needy] = c
-        donors[n_donors] = c
-        full = int(mass[c] >= 1.0)
-        n_donors += full
-        n_needy += 1 - full
-    # Each needy cell has a donor as its alias. A donor with too little mass left becomes needy itself, and the next
-    # donor is its alias.
-    t, d = 0, 0
-    while t < n_needy and d < n_donors:
-        cell, donor = needy[t], donors[d]
-        t += 1
-        cells[cell] = (np.uint64(mass[cell] * TWO_32) << U32) | np.uint64(donor)
-        mass[donor] -= 1.0 - mass[cell]
-        while mass[donor] < 1.0 and d + 1 < n_donors:
-            d += 1
-            following = donors[d]
-            cells[donor] = (np.uint64(max(mass[donor], 0.0) * TWO_32) << U32) | np.uint64(following)
-            mass[following] -= 1.0 - mass[donor]
-            donor = following
-        if mass[donor] < 1.0:
-            break
-    # What is left has a mass of 1 but for rounding.
-    for r in range(d, n_donors):
-        cells[donors[r]] = (LOW_32 << U32) | np.uint64(donors[r])
-    for r in range(t, n_needy):
-        cells[needy[r]] = (LOW_32 << U32) | np.uint64(needy[r])
+    for s in range(sums.shape[0]):
+        total += math.exp(forward[s] - largest) if logs else forward[s]
+        sums[s, 0] = total
+
+
+@inner_kernel
+def fill_guide(sums, column, guide):  # type: ignore[no-untyped-def]
+    """guide[g] = a tag up to which every cumulative weight is at most g / len(guide) of the last one, g rounded down.
+
+    The last sum is above every level that is drawn, so a search that begins there ends.
+    """
+    n_tags, size = sums.shape[0], guide.shape[0]
+    scale = SAFE * size / sums[n_tags - 1, column]
+    for g in range(size):
+        guide[g] = 0
+    for s in range(n_tags):
+        g = int(sums[s, column] * scale) + 1
+        if g < size:
+            guide[g] += 1
+    for g in range(1, size):
+        guide[g] += guide[g - 1]
 
 
 @kernel
 def sample_tags(
-    transitions: Floats,
+    n_tags: int,
+    lower: Floats,
     place: int,
     stop: int,
     forward: Floats,
@@ -73,51 +82,42 @@ def sample_tags(
 ) -> None:
     """Draw the tags before the places from `place` to `stop` - 1, from the last backwards, given the tags behind them.
 
-    `transitions` has a matrix for each of these places or one for all, of weights or, with `logs`, of their logarithms,
-    as has `forward`. If stop is n - 1, the tag of the last token is drawn too.
+    `lower` (m, w, w) has a matrix of transitions for each of these places or one for all: weights or, with `logs`,
+    logarithms without padding, as has `forward`. If stop is n - 1, the tag of the last token is drawn too.
 
     Word s of token i is output `first + s` of SplitMix64 seeded with output i of SplitMix64 seeded with `key`. Its high
-    half picks the cell of an alias table, its low half cell or alias. A table is built when its next tag occurs first.
+    53 bits are a uniform number; the tag is the first whose cumulative weight, given the next tag, exceeds it. The
+    search begins at a guide that the first bits of the number point to (Chen & Asau 1974), so it takes about one step.
     """
     n, n_samples = tags.shape
-    shared = transitions.shape[0] == 1
-    n_tags = transitions.shape[1]
-    cells = np.empty((n_tags, n_tags), np.uint64)
-    table_of = np.full(n_tags, -1, np.int64)  # position for which the table of a next tag was built
-    mass = np.empty(n_tags)
-    needy, donors = np.empty(n_tags, np.int64), np.empty(n_tags, np.int64)
-    width = np.uint64(n_tags)
+    m, _, w = lower.shape
+    n_bits = 0
+    while 1 << n_bits < w:
+        n_bits += 1
+    sums = np.empty((n_tags, w))
+    guides = np.empty((n_tags, 1 << n_bits), np.int32)
+    guided_token = np.full(n_tags, -1, np.int64)  # token for which the guide of a next tag was filled
     picked = np.empty(BLOCK, np.uint64)
-    low = np.empty(BLOCK, np.uint64)
     for i in range(stop - 1 + int(stop == n - 1), place - 1, -1):
-        at_end = i == n - 1
-        for s in range(n_samples):
-            following = 0 if at_end else tags[i + 1, s]
-            if table_of[following] != i:
-                table_of[following] = i
-                matrix = transitions[0 if shared or at_end else i - place]
-                if logs:
-                    largest = -np.inf
-                    for c in range(n_tags):
-                        mass[c] = forward[i, c] + (0.0 if at_end else matrix[c, following])
-                        largest = max(largest, mass[c])
-                    for c in range(n_tags):
-                        mass[c] = math.exp(mass[c] - largest)
-                else:
-                    for c in range(n_tags):
-                        x = 1.0 if at_end else matrix[c, following]
-                        mass[c] = forward[i, c] * (x if x > ABOVE_FLOOR else 0.0)
-                alias_table(mass, needy, donors, cells[following])
+        if i == n - 1:
+            cumulative_marginals(forward[i], logs, sums)
+        else:
+            cumulative_weights(forward[i], lower[0 if m == 1 else i - place], logs, sums)
         key_of_token = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA)
         for start in range(0, n_samples, BLOCK):
             size = min(BLOCK, n_samples - start)
             state = key_of_token + np.uint64(first + start + 1) * GAMMA
             for s in range(size):
-                word = mix(state + np.uint64(s) * GAMMA)
-                low[s] = word & LOW_32
-                picked[s] = ((word >> U32) * width) >> U32
+                picked[s] = mix(state + np.uint64(s) * GAMMA) >> U11
             target = tags[i, start : start + size]
+            following = target if i == n - 1 else tags[i + 1, start : start + size]
             for s in range(size):
-                following = 0 if at_end else tags[i + 1, start + s]
-                cell = cells[following, picked[s]]
-                target[s] = np.int32(picked[s]) if low[s] < (cell >> U32) else np.int32(cell & LOW_32)
+                column = np.uint64(0 if i == n - 1 else following[s])
+                if guided_token[column] != i:
+                    guided_token[column] = i
+                    fill_guide(sums, column, guides[column])
+                level = np.float64(np.int64(picked[s])) * STEP * sums[n_tags - 1, column]
+                tag = np.uint64(guides[column, picked[s] >> np.uint64(53 - n_bits)])
+                while sums[tag, column] <= level:
+                    tag += U1
+                target[s] = tag
