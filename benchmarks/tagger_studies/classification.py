@@ -25,6 +25,7 @@ from tagger_studies.results import (
     errors,
     holds,
     measured,
+    ratio,
     resamples,
     shown,
 )
@@ -80,23 +81,24 @@ def claims(found: dict[str, Measured], pairs: dict, output: Output) -> None:
     change, ends = difference(logistic, bayes)
     weights = resamples(logistic.n_blocks)
     whole = np.ones((1, logistic.n_blocks))
-    ratio = float((errors(logistic, whole) / errors(bayes, whole))[0])
+    part = float((errors(logistic, whole) / errors(bayes, whole))[0])
     ratio_ends = ends_of(errors(logistic, weights) / errors(bayes, weights))
     here = f"LR minus NB {shown(change, ends)}"
     output.claim("logistic regression has the lower error", "0.041 against 0.105", here, holds(ends, True))
     half = "yes" if ratio_ends[1] < 0.5 else "no" if ratio_ends[0] > 0.5 else "not decided"
-    output.claim("it has less than half the error", "ratio 0.39", f"ratio {shown(ratio, ratio_ends, 2)}", half)
+    output.claim("it has less than half the error", "ratio 0.39", f"ratio {shown(part, ratio_ends, 2)}", half)
     scores = {name: f1(each)[0] for name, each in found.items()}
     here = f"NB {scores['naive Bayes']:.1%}, LR {scores['logistic regression']:.1%}"
     like = abs(scores["naive Bayes"] - scores["logistic regression"]) < 0.02
     output.claim("at like F1 (within 2 points)", "NB 73.8%, LR 72.9%", here, "yes" if like else "no")
     for name in found:
-        curve = blocks_of(pairs[name], BIN_SIZE).bins
-        low = curve.mean_q < 0.5
-        gaps = curve.n * (curve.mean_y - curve.mean_q)
-        here = f"labels minus predictions: {gaps[low].sum() / curve.n[low].sum():+.3f} below 1/2, "
-        here += f"{gaps[~low].sum() / curve.n[~low].sum():+.3f} above"
-        good = "yes" if gaps[low].sum() > 0 > gaps[~low].sum() else "no"
+        blocks = blocks_of(pairs[name], BIN_SIZE)
+        low = blocks.bins.mean_q < 0.5
+        gaps = blocks.sum_y - blocks.sum_q
+        below, above = (ratio(gaps[:, c].sum(1), blocks.n[:, c].sum(1), blocks.n_blocks) for c in (low, ~low))
+        here = f"labels minus predictions: {shown(*below, 3)} below 1/2, {shown(*above, 3)} above"
+        verdicts = {holds(below[1], False), holds(above[1], True)}
+        good = verdicts.pop() if len(verdicts) == 1 else "not decided" if "no, the opposite" not in verdicts else "no"
         output.claim(f"{name}: predictions too low in the lower range, too high in the higher", "figure 2", here, good)
     output.write_claims("classification")
 
