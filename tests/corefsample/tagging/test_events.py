@@ -85,11 +85,13 @@ def test_pairs_of_some_events() -> None:
 
 @pytest.mark.parametrize("limit", [1 << 20, 1], ids=["together", "in turns"])
 def test_a_table_has_the_sums_of_the_pairs(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fine_sums, "DENSE_CELLS", limit)
     pairs = event_pairs(posteriors(), MODEL.tags, "pairs")
     names = pairs.to_frame()["event"].to_numpy(object)
     blocks = np.array(pairs.doc_ids, object)[pairs.documents]
     expected = CalibrationTable.from_pairs(pairs.q, pairs.y, groups=names, blocks=blocks)
+    assert expected.n_pairs == pairs.n
+    assert len(expected.groups) == 9
+    monkeypatch.setattr(_fine_sums, "DENSE_CELLS", limit)
     found = event_table(posteriors(), MODEL.tags, "pairs")
     assert (found.groups, found.blocks) == (expected.groups, expected.blocks)
     for name in ("group_code", "block_code", "cell", "n", "sum_y"):
