@@ -52,6 +52,7 @@ class Screen:
         self._rule = rule
         self._lexicon = lexicon
         self._scheme = scheme
+        self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         names = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = [_WordTable(self._unreadable(name), {}) for name in names]
         self._lemmas = _WordTable(lambda words: [word.lower() in rule.lemmas for word in words], {})
@@ -94,8 +95,19 @@ class Screen:
 
     def _promising(self, batch: DocumentBatch) -> Bools:
         """Whether each document has a trigger and a word that may begin the name of a country."""
-        triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-        return _any_token(batch, triggers) & _any_token(batch, self._starts.flags(batch, "text"))
+        triggers, actors = self.found(batch)
+        return triggers & actors
+
+    def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
+        """Whether each document has a trigger, and a word that may begin a name of the lexicon.
+
+        Of the last batch that was matched, the answer is kept.
+        """
+        if self._found is None or self._found[0] is not batch:
+            triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+            words = self._starts.flags(batch, "text")
+            self._found = batch, _any_token(batch, triggers), _any_token(batch, words)
+        return self._found[1:]
 
     def _match(self, batch: DocumentBatch, row: int) -> MentionMatches:
         tokens = batch.tokens(row)
