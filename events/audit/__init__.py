@@ -1,4 +1,4 @@
-"""Audits: label a random sample of documents, and estimate counts whose intervals hold whatever the model's errors are."""
+"""Audits: counts from labels of a random sample, with intervals that hold whatever the model's errors are."""
 
 import lazy_loader
 

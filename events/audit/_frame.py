@@ -108,18 +108,24 @@ class AuditFrame:
         columns = {name: np.array(list(values), dtype=object) for name, values in (properties or {}).items()}
         for name, values in {"dates": days, "probabilities": p, **columns}.items():
             if len(values) != len(names):
-                raise ParameterError(f"must have one value for each of {len(names)} documents, got {len(values)}", parameter=name)
+                raise ParameterError(
+                    f"must have one value for each of {len(names)} documents, got {len(values)}", parameter=name
+                )
         if not len(names):
             raise ParameterError("must hold at least one document, got none", parameter="doc_ids")
         if len(set(names.tolist())) < len(names):
             raise ParameterError("must be distinct, got one again", parameter="doc_ids")
         if not ((p >= 0.0) & (p <= 1.0)).all():
-            raise ParameterError(f"must lie in [0, 1], got {p[~((p >= 0.0) & (p <= 1.0))][0]}", parameter="probabilities")
+            raise ParameterError(
+                f"must lie in [0, 1], got {p[~((p >= 0.0) & (p <= 1.0))][0]}", parameter="probabilities"
+            )
         if np.isnat(days).any():
             raise ParameterError("must be dates, got none for a document", parameter="dates")
         Calendar(period)
         rows = np.flatnonzero(p)
-        return cls(names, days, (event,), rows, np.zeros(len(rows), np.int32), p[rows], event, period, properties=columns)
+        return cls(
+            names, days, (event,), rows, np.zeros(len(rows), np.int32), p[rows], event, period, properties=columns
+        )
 
     @property
     def by_actor(self) -> bool:

@@ -71,4 +71,3 @@ def _lower_limit(k: Ints, n: Ints, size: Ints, alpha: float) -> int:
     kept = np.flatnonzero(_SHARE * alpha + bound[:, -1] > alpha * (1.0 - _kernels.TOLERANCE))
     j = int(kept[0]) if kept.size else n_steps
     return known + max(lowest, lowest + (j - slack - 1) * step + 1)
-

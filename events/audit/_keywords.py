@@ -52,7 +52,9 @@ class KeywordExpression:
         return self._test(document)
 
     def _error(self, expected: str) -> ParameterError:
-        return ParameterError(f"must be words joined by and, or, not: expected {expected}, got {self.text!r}", parameter="keyword")
+        return ParameterError(
+            f"must be words joined by and, or, not: expected {expected}, got {self.text!r}", parameter="keyword"
+        )
 
     def _next_is(self, *words: str) -> bool:
         return bool(self._tokens) and self._tokens[0][0] == "word" and self._tokens[0][1].lower() in words

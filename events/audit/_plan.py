@@ -71,7 +71,9 @@ class AuditPlan:
             "strata": [[each.name, each.n_documents] for each in self.strata],
             "first": self.rounds[0],
             "seed": self.seed,
-            "documents": hashlib.sha256("\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()).hexdigest(),
+            "documents": hashlib.sha256(
+                "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
+            ).hexdigest(),
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
@@ -162,7 +164,9 @@ def plan_audit(
     bounds, seed = checked_cuts(cuts), _checks.seed(seed)
     values = None if groups is None else np.array(list(groups), dtype=object)
     if values is not None and len(values) != len(frame):
-        raise ParameterError(f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter="groups")
+        raise ParameterError(
+            f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter="groups"
+        )
     names, stratum_of = stratify(frame, bounds, values, by)
     sizes = np.bincount(stratum_of, minlength=len(names))
     spreads = expected_spreads(frame, stratum_of, len(names))
@@ -190,13 +194,13 @@ def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:
     n_more = _checks.whole("n_more", n_more, 1)
     n_left = len(plan.frame) - len(plan.sample)
     if n_more > n_left:
-        raise ParameterError(f"must be at most the number of documents left, {n_left:,}, got {n_more:,}", parameter="n_more")
+        raise ParameterError(
+            f"must be at most the number of documents left, {n_left:,}, got {n_more:,}", parameter="n_more"
+        )
     sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
     counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, taken=plan.rounds[-1])
     rounds = (*plan.rounds, tuple(counts.tolist()))
-    strata = tuple(
-        dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True)
-    )
+    strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
     sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)
     return dataclasses.replace(plan, strata=strata, rounds=rounds, sample=sample, round_of=round_of)
 
@@ -208,7 +212,9 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     documents, and the sample of the first rounds stays when another is added.
     """
     keys: Words = np.array([document_key(seed, doc_id) for doc_id in frame.doc_ids], np.uint64)
-    order = np.lexsort((frame.doc_ids.astype(str), keys, stratum_of)) if _has_ties(keys) else np.lexsort((keys, stratum_of))
+    order = (
+        np.lexsort((frame.doc_ids.astype(str), keys, stratum_of)) if _has_ties(keys) else np.lexsort((keys, stratum_of))
+    )
     starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
     sampled, numbers = [], []
     before = [0] * len(rounds[0])

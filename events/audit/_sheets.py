@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,18 @@ from events.audit._plan import AuditPlan
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING", "NO", "SHEET_COLUMNS", "UNSURE", "YES", "SheetLabels", "read_sheets", "sheet_table"]
+__all__ = [
+    "MISSING",
+    "NO",
+    "RESOLVED",
+    "SHEET_COLUMNS",
+    "UNSURE",
+    "YES",
+    "SheetLabels",
+    "disagreement_sheet",
+    "read_sheets",
+    "sheet_table",
+]
 
 SHEET_COLUMNS = (
     *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
@@ -42,6 +53,7 @@ _WORDS = {
     "": MISSING,
 }
 _OTHER = "other"
+RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
 _DIGITS = 1e-9
 
 
@@ -58,14 +70,15 @@ class SheetLabels:
         The labels of each labeller by name, in the order of the sheets; labels of the same shape.
     n_rounds
         Rounds of the plan that the sheets belong to: rounds that nobody has begun are left out.
-    notes
-        Notes of the labellers by doc_id, joined.
+    notes, texts
+        Notes of the labellers by doc_id, joined, and the texts of the sheets.
     """
 
     labels: Ints8
     by_labeller: Mapping[str, Ints8]
     n_rounds: int
     notes: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -125,9 +138,10 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     found: dict[str, Ints8] = {}
     unnamed: set[str] = set()
     notes: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
     n_rounds = 0
     for path in sheets:
-        for place, doc_id, labeller, label, note in _SheetRows(plan, place_of, os.fspath(path)).read():
+        for place, doc_id, labeller, label, note, text in _SheetRows(plan, place_of, os.fspath(path)).read():
             i = place_of[doc_id]
             n_rounds = max(n_rounds, int(plan.round_of[i]))
             name = labeller or os.fspath(path)
@@ -140,11 +154,14 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
                 raise InputError(rule, place=f"{place}: doc_id {doc_id!r}")
             else:
                 own[i] = label
+            if text:
+                texts[doc_id] = text
             if note:
                 notes.setdefault(doc_id, []).append(note)
     by_labeller = _one_labeller(found, unnamed)
-    joined = _joined(list(by_labeller.values()), shape)
-    return SheetLabels(joined, by_labeller, n_rounds, {name: "; ".join(each) for name, each in notes.items()})
+    joined = _joined(by_labeller, shape)
+    joined_notes = {name: "; ".join(each) for name, each in notes.items()}
+    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts)
 
 
 class _SheetRows:
@@ -154,8 +171,8 @@ class _SheetRows:
         self._plan, self._known, self._path = plan, known, path
         self._table = read_text_table(path, _NEEDED)
 
-    def read(self) -> list[tuple[str, str, str, Ints8, str]]:
-        """Place, doc_id, labeller, labels and note of every row."""
+    def read(self) -> list[tuple[str, str, str, Ints8, str, str]]:
+        """Place, doc_id, labeller, labels, note and text of every row."""
         read = []
         seen: dict[tuple[str, str], str] = {}
         for number, row in enumerate(self._table.to_dict("records"), start=2):
@@ -171,7 +188,7 @@ class _SheetRows:
                     raise InputError(rule, place=f"{place}: doc_id {key[0]!r}")
                 continue
             seen[key] = content["label"].lower()
-            read.append((place, content["doc_id"], labeller, label, content.get("note", "")))
+            read.append((place, content["doc_id"], labeller, label, content.get("note", ""), content.get("text", "")))
         return read
 
     def _require_plan(self, row: Mapping[str, str], place: str) -> None:
@@ -235,12 +252,44 @@ def _one_labeller(found: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[
     return joined
 
 
-def _joined(labels: Sequence[Ints8], shape: tuple[int, int]) -> Ints8:
-    """One label of each document: where labellers disagree, UNSURE."""
+def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
+    """One label of each document: where labellers disagree, UNSURE, unless it is resolved."""
     joined = np.full(shape, MISSING, np.int8)
-    for each in labels:
+    for each in (own for name, own in labels.items() if name != RESOLVED):
         given = each != MISSING
         differs = given & (joined != MISSING) & (joined != each)
         joined = np.where(given & (joined == MISSING), each, joined).astype(np.int8)
         joined[differs] = UNSURE
+    if RESOLVED in labels:
+        joined = np.where(labels[RESOLVED] != MISSING, labels[RESOLVED], joined).astype(np.int8)
     return joined
+
+
+def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
+    """The documents that labellers label differently, as a sheet to be resolved: rows of the labeller "resolved"."""
+    import pandas as pd
+
+    names = [name for name in labels.by_labeller if name != RESOLVED]
+    tables = [sheet_table(plan, number, labels.texts) for number in range(1, labels.n_rounds + 1)]
+    sheet = pd.concat(tables, ignore_index=True)
+    rows = []
+    for i in range(len(sheet)):
+        given = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
+        if len({each.tobytes() for each in given.values()}) > 1:
+            said = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in given.items())
+            rows.append((i, said))
+    chosen = sheet.iloc[[i for i, _ in rows]].copy()
+    return chosen.assign(labeller=RESOLVED, note=[said for _, said in rows])
+
+
+def label_text(plan: AuditPlan, label: Ints8) -> str:
+    """A label as it is written in a sheet."""
+    words = {NO: "no", YES: "yes", UNSURE: "unsure", MISSING: ""}
+    if not plan.frame.by_actor or label[0] == MISSING:
+        return words[int(label[0])]
+    named = [
+        name + ("?" if value == UNSURE else "")
+        for name, value in zip(plan.frame.targets, label.tolist(), strict=True)
+        if value in (YES, UNSURE)
+    ]
+    return "unsure" if (label == UNSURE).all() else ";".join(named) or "none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +67,11 @@ def cut_names(cuts: Sequence[float]) -> list[str]:
     bounds = [f"{cut:g}" for cut in cuts]
     if not bounds:
         return ["P = 0", "P > 0"]
-    between = [f"{low} <= P < {high}" for low, high in zip(bounds, bounds[1:], strict=False)]
+    between = [f"{low} <= P < {high}" for low, high in pairwise(bounds)]
     return ["P = 0", f"0 < P < {bounds[0]}", *between, f"P >= {bounds[-1]}"]
 
 
-def stratify(
-    frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by: str | None
-) -> tuple[list[str], Ints]:
+def stratify(frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by: str | None) -> tuple[list[str], Ints]:
     """Divide documents by the highest P of any target, a group of the user's, and a period.
 
     Returns
@@ -153,7 +152,9 @@ def allocate(
     if taken is not None:
         least = np.maximum(least, _checks.integers("taken", taken))
     if n_labels > size.sum():
-        raise ParameterError(f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels")
+        raise ParameterError(
+            f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"
+        )
     if n_labels < least.sum():
         rule = f"must be at least {least.sum():,}, for a floor of {floor} in each of {len(size)} strata"
         raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")

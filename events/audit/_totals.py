@@ -123,7 +123,9 @@ def estimate_total(
     _checks.choice("method", method, METHODS)
     empty = np.flatnonzero((n == 0) & (size > 0))
     if empty.size:
-        raise ParameterError(f"must be at least 1 in a stratum with documents, got 0 at index {empty[0]}", parameter="n_labelled")
+        raise ParameterError(
+            f"must be at least 1 in a stratum with documents, got 0 at index {empty[0]}", parameter="n_labelled"
+        )
     used = size > 0
     estimate, lower, upper = total_interval(k[used], n[used], size[used], level, method)
     return TotalEstimate(estimate, lower, upper, level, method, int(k.sum()), int(n.sum()), int(size.sum()))
@@ -202,12 +204,22 @@ def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, 
 
 def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float, float]:
     """Quantiles of the posterior of the total: positive labels, and a beta-binomial number of the other documents."""
-    pmf = beta_binomial_sum(size - n, k + 0.5, n - k + 0.5)
+    lower, upper = posterior_interval(beta_binomial_sum(size - n, _plus_half(k), _plus_half(n - k)), level)
+    return float(k.sum() + lower), float(k.sum() + upper)
+
+
+def _plus_half(numbers: Ints) -> Floats:
+    """Parameters of the posterior under Jeffreys' prior."""
+    return numbers.astype(np.float64) + 0.5
+
+
+def posterior_interval(pmf: Floats, level: float) -> tuple[int, int]:
+    """Quantiles of a number with these probabilities, of which each tail has at most (1 - level) / 2."""
     cdf = np.cumsum(pmf)
     tail = 0.5 * (1.0 - level)
     lower = int(np.searchsorted(cdf, tail, side="right"))
     upper = int(np.searchsorted(cdf, 1.0 - tail, side="left"))
-    return float(k.sum() + lower), float(k.sum() + min(upper, len(pmf) - 1))
+    return lower, min(upper, len(pmf) - 1)
 
 
 def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
@@ -218,7 +230,9 @@ def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
     for number, first, second in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
         pmf = fftconvolve(pmf, _beta_binomial(number, first, second)) if number else pmf
     pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
-    return pmf / pmf.sum()
+    total: float = float(pmf.sum())
+    scaled: Floats = pmf / total
+    return scaled
 
 
 def _beta_binomial(trials: int, a: float, b: float) -> Floats:

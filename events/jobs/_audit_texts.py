@@ -14,7 +14,9 @@ from events.audit import AuditFrame
 __all__ = ["corpus_texts", "plain_text"]
 
 
-def corpus_texts(source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+def corpus_texts(
+    source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield doc_id and text of documents.
 
     Parameters

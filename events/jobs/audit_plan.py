@@ -161,7 +161,9 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
         raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     if names and PLAN not in names:
-        raise ParameterError(f"must be a new or empty folder or an earlier plan's, got {folder} with {names[0]}", parameter="out")
+        raise ParameterError(
+            f"must be a new or empty folder or an earlier plan's, got {folder} with {names[0]}", parameter="out"
+        )
     if names and not overwrite:
         hint = ParameterHint("overwrite", "replaces the plan and its sheets")
         raise ParameterError(f"must be a new or empty folder, got {folder}", parameter="out", hint=hint)
@@ -186,7 +188,9 @@ def _groups(source: PathLike, frame: AuditFrame, options: AuditPlanOptions) -> l
         expression = KeywordExpression(options.keyword)
         texts = frame.properties.get("text")
         if texts is not None:
-            matching = {str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))}
+            matching = {
+                str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
+            }
         else:
             matching = {doc_id for doc_id, text in corpus_texts(source, frame) if expression.matches(text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
@@ -197,7 +201,9 @@ def _column(frame: AuditFrame, column: str, table: str | None) -> list[str]:
     if table is None:
         if column not in frame.properties:
             names = ", ".join(frame.properties) or "none"
-            raise ParameterError(f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column")
+            raise ParameterError(
+                f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
+            )
         return [str(value) for value in frame.properties[column]]
     rows = read_text_table(table, ("doc_id", column))
     value_of = dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
@@ -236,7 +242,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, *, with_texts: boo
         n_sampled=len(plan.sample),
         n_new=len(sheet),
         n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if with_texts else len(chosen),
-        strata=tuple(plan.to_frame().to_dict("records")),
+        strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
 
 
@@ -261,7 +267,9 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        actors = tuple(content["targets"]) if content["labels"] == "actors" and content["source"]["kind"] == "run" else None
+        actors = (
+            tuple(content["targets"]) if content["labels"] == "actors" and content["source"]["kind"] == "run" else None
+        )
         frame = _frame(source, actors, content["period"])
         if frame.source["sha256"] != content["source"]["sha256"]:
             rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"

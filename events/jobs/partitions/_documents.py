@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def _merged(runs: Sequence[Path]) -> Iterator[pa.Table]:
             frontier = min(_key(batch, batch.num_rows - 1) for batch in waiting.values())
             taken = []
             for number, batch in list(waiting.items()):
-                n_rows = bisect_right(range(batch.num_rows), frontier, key=lambda row, b=batch: _key(b, row))
+                n_rows = bisect_right(range(batch.num_rows), frontier, key=partial(_key, batch))
                 taken.append(batch.slice(0, n_rows))
                 rest = batch.slice(n_rows) if n_rows < batch.num_rows else next(readers[number], None)
                 if rest is None:
