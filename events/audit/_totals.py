@@ -109,7 +109,7 @@ def estimate_total(
     ----------
     Blaker (2000), "Confidence curves and improved exact confidence intervals for discrete distributions", Canadian
     Journal of Statistics 28, section 3. Zou & Donner (2008), "Construction of confidence limits about effect measures:
-    a general approach", Statistics in Medicine 27, section 2 (MOVER). Stark (2020): see `events.audit._guaranteed`.
+    a general approach", Statistics in Medicine 27, section 2 (MOVER). Fay & Feuer (1997): see `gamma_limit`. Stark (2020): see `events.audit._guaranteed`.
 
     Examples
     --------
@@ -166,6 +166,13 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     else:
         low, high = stratum_limits(k, n, size, level, method)
         lower, upper = join(size * (k / n), low, high)
+        # MOVER alone is too short towards zero where few positive labels are spread over several strata.
+        variance = size * (k / n) * (1.0 - k / n) * (size / n - 1.0)
+        if np.count_nonzero(variance) > 1:
+            total = float(size.sum())
+            spread = float(variance.sum())
+            lower = min(lower, float(gamma_limit(estimate, spread, level)))
+            upper = max(upper, total - float(gamma_limit(total - estimate, spread, level)))
     # The total is a whole number: rounding inwards leaves out none that lies in the interval.
     lower, upper = np.ceil(lower - _ROUNDING * estimate), np.floor(upper + _ROUNDING * estimate)
     return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
@@ -178,9 +185,9 @@ def stratum_limits(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     """Limits of the number of positive documents of each stratum: float64 (n_strata,) each."""
     if method == "wilson":
         return _wilson_limits(k, n, size, level)
-    lower, upper = np.empty_like(k), np.empty_like(k)
+    lower, upper = np.empty(len(k)), np.empty(len(k))
     _kernels.limits(k, size, n, 1.0 - level, _KINDS[method], lower, upper)
-    return lower.astype(np.float64), upper.astype(np.float64)
+    return lower, upper
 
 
 def join(estimates: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
@@ -188,6 +195,19 @@ def join(estimates: Floats, lower: Floats, upper: Floats) -> tuple[float, float]
     total = float(estimates.sum())
     below = float(np.sqrt(((estimates - lower) ** 2).sum()))
     return total - below, total + float(np.sqrt(((upper - estimates) ** 2).sum()))
+
+
+def gamma_limit(estimate: npt.ArrayLike, variance: npt.ArrayLike, level: float) -> Floats:
+    """Lower limit of a weighted sum of counts: the quantile of a gamma distribution with its mean and variance.
+
+    It keeps the skewness of a sum of few counts, which MOVER loses (Fay & Feuer 1997, "Confidence intervals for directly
+    standardized rates", Statistics in Medicine 16, Eq. 5, with the variance of stratified sampling).
+    """
+    from scipy.special import gammaincinv
+
+    mean, spread = np.asarray(estimate, np.float64), np.asarray(variance, np.float64)
+    scale = spread / mean
+    return np.asarray(scale * gammaincinv(mean / scale, 0.5 * (1.0 - level)))
 
 
 def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, Floats]:
