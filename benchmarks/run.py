@@ -1,7 +1,7 @@
 """Measure against named baselines and peers in the same run: python benchmarks/run.py [--quick] [--json] [--only WORD].
 
-The rows of `--only scale` take many minutes. They need the folder of benchmarks/large_corpus.py in the environment as
-COREFSAMPLE_LARGE_CORPUS.
+The rows of `--only scale` take minutes, or with the whole corpus of benchmarks/large_corpus.py, whose folder the
+environment then names as COREFSAMPLE_LARGE_CORPUS, half an hour.
 
 Machines are noisy, so every row is a ratio: the two sides run in turn, and the ratio of their medians is printed with
 the figure it is to meet. Ratios above 1 mean that corefsample is faster.
@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
+from scale import JOB_COLUMNS, peak, scale_rows
+from tagging import tagging_rows
 
 from corefsample import (
     AntecedentDistribution,
@@ -47,9 +49,7 @@ SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
-LARGE_CORPUS = "COREFSAMPLE_LARGE_CORPUS"
 ONE_CORE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read when NumPy is loaded
-JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
 
 
 # --- the engine --------------------------------------------------------------------------------------------
@@ -146,48 +146,6 @@ def real_file(runs: int) -> Iterator[Row]:
 # --- the job -----------------------------------------------------------------------------------------------
 
 
-def large_job(runs: int) -> Iterator[Row]:
-    """The job on a corpus of benchmarks/large_corpus.py, named by the environment."""
-    name = os.environ.get(LARGE_CORPUS)
-    files = sorted(Path(name).glob("*.parquet")) if name else []
-    if not files:
-        print(f"left out: the rows of the large corpus, as {LARGE_CORPUS} names no folder of it", file=sys.stderr)
-        return
-    n_documents = sum(pq.ParquetFile(path).metadata.num_rows for path in files)
-    with tempfile.TemporaryDirectory() as folder:
-
-        def job() -> None:
-            run_events(files, f"{folder}/run", overwrite=True, pictures=False)
-
-        def read() -> None:
-            for path in files:
-                for _ in pq.ParquetFile(path).iter_batches(batch_size=256, columns=JOB_COLUMNS):
-                    pass
-
-        work = f"events job, {n_documents:,} documents, 1,000 samples"
-        yield within(work, "pyarrow reading its columns", in_turn(job, read, 1, warm=runs > 1), 3)
-        few, all_files = peak([str(files[0]), str(files[1])], folder), peak([*map(str, files)], folder)
-        figure = 600 * 2**20
-        yield Row(
-            f"peak memory, {n_documents:,} documents",
-            "600 MiB",
-            all_files,
-            figure,
-            all_files / figure,
-            "<= 1x of it",
-            all_files <= figure,
-        )
-        yield Row(
-            f"peak memory, {n_documents:,} documents",
-            "2 of its files",
-            all_files,
-            few,
-            all_files / few,
-            "<= 1.1x of it",
-            all_files <= 1.1 * few,
-        )
-
-
 def events_job(runs: int, n_documents: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         news = str(Path(folder) / "news.parquet")
@@ -236,16 +194,6 @@ def repeat(source: str, target: str, times: int) -> None:
                 writer.write_batch(batch.set_column(0, "doc_id", ids))
 
 
-def peak(news: Sequence[str], folder: str) -> float:
-    command = [sys.executable, "-m", "events.cli", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
-    script = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
-    return float(done.stdout) * 1024
-
-
 # --- the antecedent model ----------------------------------------------------------------------------------
 
 
@@ -291,32 +239,78 @@ def start_up(runs: int) -> Iterator[Row]:
     yield within("import corefsample", "import numpy, numba, pyarrow", sides, 1)
 
 
+ARTICLES = """doc_id,date,text
+one,1999-05-03,"American forces attacked a bridge. The president said that they had warned the village."
+two,1999-06-10,"Iraqi soldiers attacked a convoy near the border. They were later attacked by Turkey."
+"""
+
+
+def cold_start(runs: int) -> Iterator[Row]:
+    """The first run of a command, which compiles its kernels, against a second one; on two short articles."""
+    if not PIPELINE.exists():
+        print(f"left out: the rows of the first run, as {PIPELINE.name} is not there", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "news.csv").write_text(ARTICLES)
+        scored = folder / "scored.parquet"
+        arguments = {
+            "score": (folder / "news.csv", "--pipeline", PIPELINE.resolve(), "--out", scored),
+            "events": (scored, "--out", folder / "run"),
+        }
+
+        def run(command: str, cache: Path) -> None:
+            line = [sys.executable, "-m", "events.cli", command, *map(str, arguments[command]), "--overwrite"]
+            environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+            subprocess.run(line, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def first(command: str) -> None:
+            with tempfile.TemporaryDirectory() as cache:
+                run(command, Path(cache))
+
+        for command, figure in (("score", 8 / 2.4), ("events", 4 / 1.9)):
+            again = folder / command  # the cache of the second runs
+            run(command, again)
+            sides = in_turn(
+                lambda command=command: first(command),  # type: ignore[misc]
+                lambda command=command, cache=again: run(command, cache),  # type: ignore[misc]
+                runs,
+                warm=False,
+            )
+            yield within(f"{command}, two articles, no compiled kernels", "second run", sides, round(figure, 1))
+
+
 # --- the table ---------------------------------------------------------------------------------------------
+
+
+# Rows of each group, for a number of runs and of documents.
+GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
+    "engine": lambda runs, n_documents: sampling(runs),
+    "exact": lambda runs, n_documents: exact_against_blas(runs),
+    "real": lambda runs, n_documents: real_file(runs),
+    "calibration": lambda runs, n_documents: calibration_rows(runs),
+    "job": events_job,
+    "scale": lambda runs, n_documents: scale_rows(runs),
+    "model": lambda runs, n_documents: scoring(runs),
+    "tagging": lambda runs, n_documents: tagging_rows(runs),
+    "startup": lambda runs, n_documents: start_up(runs),
+    "cold": lambda runs, n_documents: cold_start(runs),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    parser.add_argument("--only", default="", help="engine, exact, real, calibration, job, scale, model or startup")
+    parser.add_argument("--only", choices=GROUPS, help="one group of rows; without it, all but scale")
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
-    parts = {
-        "engine": lambda: sampling(runs),
-        "exact": lambda: exact_against_blas(runs),
-        "real": lambda: real_file(runs),
-        "calibration": lambda: calibration_rows(runs),
-        "job": lambda: events_job(runs, n_documents),
-        "scale": lambda: large_job(runs),
-        "model": lambda: scoring(runs),
-        "startup": lambda: start_up(runs),
-    }
     rows = []
-    for name, part in parts.items():
+    for name, part in GROUPS.items():
         if chosen.only == name or (not chosen.only and name != "scale"):
-            for row in part():
+            for row in part(runs, n_documents):
                 rows.append(row)
-                print(f"measured: {row.work} against {row.against}", file=sys.stderr)
+                print(f"measured: {row.work} against {row.against}: {row.ratio:.3g}", file=sys.stderr)
     if chosen.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
         return

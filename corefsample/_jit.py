@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from corefsample._compilers import KernelCompiler, PartCompiler, pipeline_options
 from corefsample._log import logger
 
 P = ParamSpec("P")
@@ -24,9 +25,15 @@ R = TypeVar("R")
 # error_model="numpy": a float division by zero gives inf, without a branch that would prevent vectorised loops.
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # how the names of files end that decide machine code
+_SOURCES = (
+    "kernels.py",
+    "_codes.py",
+    "_jit.py",
+    "_compilers.py",
+)  # how the names of files end that decide machine code
 
 _log = logger("kernels")
+_kernels: list[Any] = []  # of all modules that are loaded
 
 
 @cache
@@ -98,12 +105,13 @@ def _announce_no_folder() -> None:
 
 
 def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(**pipeline_options(KernelCompiler), **options)(function)
     if compiled is not function:  # the function itself if NUMBA_DISABLE_JIT is set
         try:
             compiled._cache = _KernelCache(function)
         except RuntimeError:  # no writable folder: each process compiles again
             _announce_no_folder()
+        _kernels.append(compiled)
     return cast("Callable[P, R]", compiled)
 
 
@@ -117,13 +125,21 @@ def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, {**_OPTIONS, "fastmath": {"nnan", "nsz"}})
 
 
-def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` for the kernels that call it, as a part of each of them.
+def kernel_in_place(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `kernel` does, without counts of references: the function must not allocate or return arrays.
 
-    It must not be called from Python (the process would crash), and has no machine code of its own in the cache: both
-    would take time to compile.
+    It compiles in two thirds of the time.
     """
-    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return _compiled(function, {**_OPTIONS, "_nrt": False})
+
+
+def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` for the kernels that call it, as a part of each. It must not allocate arrays.
+
+    It must not be called from Python (the process would crash), and has no machine code of its own: both would take
+    time to compile.
+    """
+    options = {**_OPTIONS, "no_cpython_wrapper": True, "_nrt": False, **pipeline_options(PartCompiler)}
     return cast("Callable[P, R]", numba.njit(**options)(function))
 
 
@@ -142,3 +158,8 @@ def cache_folders(*kernels: Callable[..., Any]) -> list[str]:
     """Folders in which these kernels are cached."""
     caches = [getattr(each, "_cache", None) for each in kernels]
     return sorted({str(each.cache_path) for each in caches if isinstance(each, _KernelCache)})
+
+
+def compiled_kernels() -> list[Callable[..., Any]]:
+    """Kernels that are compiled for some types, in this process or loaded from a folder."""
+    return [each for each in _kernels if each.signatures]

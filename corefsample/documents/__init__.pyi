@@ -4,6 +4,7 @@ from ._annotated import SentenceNotes as SentenceNotes
 from ._base import FIELDS as FIELDS
 from ._base import checked_mentions as checked_mentions
 from ._base import iso_date as iso_date
+from ._batch import ENCODED_SCHEMA as ENCODED_SCHEMA
 from ._batch import SCHEMA as SCHEMA
 from ._batch import SPAN_COLUMNS as SPAN_COLUMNS
 from ._batch import VERSION as VERSION

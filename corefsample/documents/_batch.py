@@ -25,10 +25,13 @@ from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN
 
 VERSION = 1
 
-_TOKENS = pa.struct(
-    [(name, pa.list_(pa.string())) for name in STRING_COLUMNS]
-    + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS]
-)
+
+def _tokens(strings: pa.DataType) -> pa.StructType:
+    columns = [(name, pa.list_(strings)) for name in STRING_COLUMNS]
+    return pa.struct(columns + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS])
+
+
+_TOKENS = _tokens(pa.string())
 SPAN_COLUMNS = ("start", "end", "head")
 SCHEMA = pa.schema(
     [
@@ -44,6 +47,9 @@ SCHEMA = pa.schema(
     ],
     metadata={"corefsample.version": str(VERSION)},
 )
+# The same with the strings of tokens as Arrow dictionaries, as some readers provide them.
+_N_TOKENS = SCHEMA.get_field_index("tokens")
+ENCODED_SCHEMA = SCHEMA.set(_N_TOKENS, pa.field("tokens", _tokens(pa.dictionary(pa.int32(), pa.string()))))
 
 
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
@@ -63,18 +69,19 @@ class DocumentBatch:
     ----------
     source
         File of the documents, or "-" for standard input.
-    table
-        A record batch of `SCHEMA`.
+    columns
+        A record batch of `SCHEMA`, or of `ENCODED_SCHEMA`.
     unit, places
         What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
     """
 
     def __init__(self, source: str, table: pa.RecordBatch, unit: str, places: Sequence[int]) -> None:
         self.source = source
-        self.table = table
+        self.columns = table
         self.unit = unit
         self.places = places
         self._integers: dict[str, Ints32] = {}
+        self._tokens: dict[int, Tokens] = {}
         self._words: dict[str, tuple[list[str], Ints32]] = {}
 
     def __repr__(self) -> str:
@@ -82,39 +89,44 @@ class DocumentBatch:
         return f"DocumentBatch({counted(len(self), 'document')} of {self.source}{bounds})"
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return int(self.columns.num_rows)
+
+    @cached_property
+    def table(self) -> pa.RecordBatch:
+        """The documents as a record batch of `SCHEMA`."""
+        return self.columns if self.columns.schema.equals(SCHEMA) else self.columns.cast(SCHEMA)
 
     @cached_property
     def doc_ids(self) -> list[str]:
         """doc_id of each document."""
-        ids: list[str] = self.table.column("doc_id").to_pylist()
+        ids: list[str] = self.columns.column("doc_id").to_pylist()
         return ids
 
     @cached_property
     def dates(self) -> npt.NDArray[np.datetime64]:
         """datetime64[D] of each document, NaT where it has none."""
-        return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
+        return np.array(self.columns.column("date").to_pylist(), dtype="datetime64[D]")
 
     @cached_property
     def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
         """Bounds of each document's mentions, and start, end and head of all."""
-        columns = [flat_lists(part) for part in self.table.column("mentions").flatten()]
+        columns = [flat_lists(part) for part in self.columns.column("mentions").flatten()]
         starts, ends, heads = (values.to_numpy() for _, values in columns)
         return columns[0][0], starts, ends, heads
 
     @cached_property
     def candidates(self) -> tuple[Ints, Ints32, Floats]:
         """Bounds of each mention's candidates, and candidates and scores of all."""
-        _, rows = flat_lists(self.table.column("antecedents"))
+        _, rows = flat_lists(self.columns.column("antecedents"))
         indptr, antecedents = flat_lists(rows)
-        _, score_rows = flat_lists(self.table.column("scores"))
+        _, score_rows = flat_lists(self.columns.column("scores"))
         _, scores = flat_lists(score_rows)
         return indptr, antecedents.to_numpy(), scores.to_numpy()
 
     @cached_property
     def has_tokens(self) -> Bools:
         """Whether each document has tokens."""
-        valid: Bools = self.table.column("tokens").is_valid().to_numpy(zero_copy_only=False)
+        valid: Bools = self.columns.column("tokens").is_valid().to_numpy(zero_copy_only=False)
         return valid
 
     @cached_property
@@ -125,16 +137,17 @@ class DocumentBatch:
     @cached_property
     def token_lists(self) -> dict[str, pa.ListArray]:
         """Lists of each token column, empty where a document has no tokens."""
-        return dict(zip(TOKEN_COLUMNS, self.table.column("tokens").flatten(), strict=True))
+        return dict(zip(TOKEN_COLUMNS, self.columns.column("tokens").flatten(), strict=True))
 
-    def token_strings(self, name: str) -> pa.StringArray:
+    def token_strings(self, name: str) -> pa.DictionaryArray:
         """Flat strings of one token column: text, lemma, upos or dep."""
-        return flat_lists(self.token_lists[name])[1]
+        strings = flat_lists(self.token_lists[name])[1]
+        return strings if isinstance(strings, pa.DictionaryArray) else strings.dictionary_encode()
 
     def token_words(self, name: str) -> tuple[list[str], Ints32]:
-        """Distinct strings of one token column, and the index of each token's string."""
+        """Different strings, among them all of one token column, and the index of each token's string."""
         if name not in self._words:
-            encoded = self.token_strings(name).dictionary_encode()
+            encoded = self.token_strings(name)
             self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
         return self._words[name]
 
@@ -144,16 +157,20 @@ class DocumentBatch:
             self._integers[name] = flat_lists(self.token_lists[name])[1].to_numpy()
         return self._integers[name]
 
+    def with_columns(self, columns: pa.RecordBatch) -> DocumentBatch:
+        """The same documents with other columns."""
+        return DocumentBatch(self.source, columns, self.unit, self.places)
+
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
         """Return a batch of these documents only."""
         chosen = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in chosen]
-        return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places)
+        return DocumentBatch(self.source, self.columns.take(pa.array(chosen)), self.unit, places)
 
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
         reason, hint = (fault, None) if isinstance(fault, str) else fault
-        line = msgspec.json.encode(to_json(self.table, row)).decode()
+        line = msgspec.json.encode(to_json(self.columns, row)).decode()
         return Rejected(self.source, self.unit, self.places[row], self.doc_ids[row] or "", reason, line, hint)
 
     def antecedents(self, row: int) -> AntecedentDistribution:
@@ -174,6 +191,11 @@ class DocumentBatch:
         """Tokens of one document, or None."""
         if not self.has_tokens[row]:
             return None
+        if row not in self._tokens:
+            self._tokens[row] = self._made_tokens(row)
+        return self._tokens[row]
+
+    def _made_tokens(self, row: int) -> Tokens:
         part = slice(*self.token_bounds[row : row + 2].tolist())
         columns: dict[str, Any] = {}
         for name in STRING_COLUMNS:
@@ -181,14 +203,14 @@ class DocumentBatch:
             columns[name] = [words[i] for i in indices[part].tolist()]
         for name in INTEGER_COLUMNS:
             columns[name] = self.token_integers(name)[part]
-        extra = self.table.column("tokens_extra")[row].as_py()
+        extra = self.columns.column("tokens_extra")[row].as_py()
         return Tokens.from_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
-        date = self.table.column("date")[row].as_py()
-        gold = self.table.column("gold")[row].as_py()
-        metadata = self.table.column("metadata")[row].as_py()
+        date = self.columns.column("date")[row].as_py()
+        gold = self.columns.column("gold")[row].as_py()
+        metadata = self.columns.column("metadata")[row].as_py()
         return ScoredDocument(
             doc_id=self.doc_ids[row],
             mentions=self.spans(row),

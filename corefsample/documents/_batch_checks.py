@@ -96,7 +96,7 @@ class _ShapeFaults(dict[int, Fault]):
 
 
 def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
-    table, faults = batch.table, _ShapeFaults()
+    table, faults = batch.columns, _ShapeFaults()
     for row, doc_id in enumerate(batch.doc_ids):
         if not doc_id:
             faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
@@ -150,7 +150,7 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
 
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
     """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
-    bounds, texts = flat_lists(batch.table.column("gold"))
+    bounds, texts = flat_lists(batch.columns.column("gold"))
     encoded = texts.dictionary_encode()
     bad = [not _decodes(_GOLD_ID, text) for text in encoded.dictionary.to_pylist()]
     if any(bad):
@@ -159,10 +159,10 @@ def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
             row = _row_of(bounds, place)
             rule = f"gold[{place - int(bounds[row])}] must be JSON of a number or a string"
             faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
-    for row, text in enumerate(batch.table.column("metadata").to_pylist()):
+    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
         if text is not None and row not in faults:
             _add_bad_object(faults, row, "metadata", text, FIELDS)
-    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
+    for row, text in enumerate(batch.columns.column("tokens_extra").to_pylist()):
         if text is not None and row not in faults:
             _add_bad_object(faults, row, "tokens_extra", text, TOKEN_COLUMNS)
             n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])

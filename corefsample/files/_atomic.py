@@ -8,19 +8,20 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._partials import PARTIAL_PREFIX, new_partial
+from corefsample.files._partials import PARTIAL_PREFIX, new_partial, put_in_place
 from corefsample.files._paths import PathLike
+from corefsample.files._remote import is_url, remove, require_writable_url, stored
 
 
 def link_target(path: PathLike) -> str:
     """The file that a symbolic link leads to, which need not exist; any other path is returned as it is."""
     name = os.fspath(path)
-    return os.path.realpath(name) if os.path.islink(name) else name
+    return os.path.realpath(name) if not is_url(name) and os.path.islink(name) else name
 
 
 def unwritable(path: PathLike, error: OSError) -> OutputError:
@@ -43,6 +44,11 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
         If it is a folder or a special file, such as a pipe, or a file and `overwrite` is false.
     """
     place, target = os.fspath(path), link_target(path)
+    if is_url(place):
+        require_writable_url(place)
+        if not overwrite and stored(place) is not None:
+            raise _taken(place)
+        return
     try:
         mode = os.lstat(target).st_mode
     except OSError:  # writing says what is wrong
@@ -53,18 +59,27 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
         found = "a symbolic link to itself" if stat.S_ISLNK(mode) else "a special file"
         raise ParameterError(f"output must be a regular file, got {found}", place=place)
     if not overwrite:
-        hint = ParameterHint("overwrite", "replaces it")
-        raise ParameterError("output must not exist, got a file", place=place, hint=hint)
+        raise _taken(place)
+
+
+def _taken(place: str) -> ParameterError:
+    hint = ParameterHint("overwrite", "replaces it")
+    return ParameterError("output must not exist, got a file", place=place, hint=hint)
 
 
 def require_writable(path: PathLike) -> None:
-    """Raise, before the work, if the folder of an output is missing or closed.
+    """Raise, before the work, if the folder of an output is missing or closed; of a URL only its scheme is checked.
 
     Raises
     ------
     OutputError
         With the system's reason.
+    ParameterError
+        If a URL cannot be written to.
     """
+    if is_url(path):
+        require_writable_url(os.fspath(path))
+        return
     target = link_target(path)
     folder = os.path.dirname(target) or os.curdir
     number = 0
@@ -81,7 +96,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     """Make a file under a temporary name beside `path`, and rename it if the context ends without an error.
 
     A symbolic link stays, and the file to which it leads is made or replaced. What killed runs left in the folder is
-    removed.
+    removed. The file of a URL is made in the folder for temporary files, and uploaded if the context ends.
 
     Parameters
     ----------
@@ -111,7 +126,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         with new_partial(target, suffix) as partial:
             yield partial
             if os.path.exists(partial):
-                os.replace(partial, target)
+                put_in_place(partial, target)
                 logger("files").debug("wrote %s", name)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
@@ -119,6 +134,22 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         if isinstance(error, (OutputError, BrokenPipeError)) or not is_own:
             raise
         raise unwritable(name, error) from None
+
+
+def remove_file(path: PathLike) -> None:
+    """Remove a file, or that to which a link leads, if it exists.
+
+    Raises
+    ------
+    OSError
+        If it cannot be removed.
+    """
+    target = link_target(path)
+    if is_url(target):
+        remove([target])
+        return
+    with suppress(FileNotFoundError):
+        os.unlink(target)
 
 
 def _is_partial(path: str | bytes) -> bool:

@@ -8,7 +8,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from corefsample.files._paths import PathLike
+from corefsample.files._paths import PathLike, open_binary
 
 _HALVES = struct.Struct("=QQ")
 _MIN_RECENT = 1 << 14
@@ -65,5 +65,5 @@ class SeenIds:
 
 def sha256(path: PathLike) -> str:
     """SHA-256 of a file, in hexadecimal digits."""
-    with open(path, "rb") as stream:
+    with open_binary(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

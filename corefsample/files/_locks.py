@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import json
 import os
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
 
-__all__ = ["LOCK_NAME", "lock_folder", "locked", "unlock"]
+__all__ = ["LOCK_NAME", "lock_file", "lock_folder", "locked", "unlock"]
 
 LOCK_NAME = ".lock"
 _TRIES = 100
@@ -91,8 +92,7 @@ def unlock(descriptor: int) -> None:
 def lock_folder(folder: PathLike) -> Iterator[None]:
     """Keep other runs out of an existing folder while the context lasts.
 
-    The lock is the file .lock in the folder, which names process and host. It is freed when the process ends, also if
-    that is killed. The folder may be removed within the context. On file systems without locks nothing is locked.
+    The lock is the file .lock in the folder: see `lock_file`. The folder may be removed within the context.
 
     Raises
     ------
@@ -101,8 +101,32 @@ def lock_folder(folder: PathLike) -> Iterator[None]:
     OSError
         If the file cannot be written.
     """
-    path = os.path.join(os.fspath(folder), LOCK_NAME)
-    descriptor = _held(path)
+    with lock_file(os.path.join(os.fspath(folder), LOCK_NAME), os.fspath(folder)):
+        yield
+
+
+@contextmanager
+def lock_file(path: str, folder: str) -> Iterator[None]:
+    """Keep other runs out of a folder, which need not exist, while the context lasts.
+
+    The lock is a file that names process, host, and time. It is freed when the process ends, also if that is killed.
+    On file systems without locks nothing is locked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    folder
+        The folder, for the message.
+
+    Raises
+    ------
+    ParameterError
+        If another run holds the lock; the message says which, and since when.
+    OSError
+        If the file cannot be written.
+    """
+    descriptor = _held(path, folder)
     try:
         yield
     finally:
@@ -112,22 +136,22 @@ def lock_folder(folder: PathLike) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _held(path: str) -> int:
+def _held(path: str, folder: str) -> int:
     for _ in range(_TRIES):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             _try_lock(descriptor)
             if _is_same(descriptor, path):
                 os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+                now = datetime.datetime.now().astimezone().isoformat(" ", timespec="seconds")
+                content = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
+                os.pwrite(descriptor, json.dumps(content).encode(), 0)
                 return descriptor
         except _InUseError:
             holder = _holder(descriptor)
             os.close(descriptor)
             rule = "folder must not be in use by another run"
-            raise ParameterError(
-                f"{rule}, got {holder}", place=os.path.dirname(path), hint="wait for it, or stop it"
-            ) from None
+            raise ParameterError(f"{rule}, got {holder}", place=folder, hint="wait for it, or stop it") from None
         except BaseException:
             os.close(descriptor)
             raise
@@ -139,6 +163,6 @@ def _holder(descriptor: int) -> str:
     """Describe who holds a lock, as the file says."""
     try:
         content = json.loads(os.pread(descriptor, 4096, 0))
-        return f"process {content['pid']:d} on {content['host']}"
+        return f"process {content['pid']:d} on {content['host']} since {content['since']}"
     except (OSError, ValueError, KeyError, TypeError):
         return "a process that has just begun"

@@ -6,13 +6,16 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from corefsample._log import logger
+from corefsample.errors import OutputError
 from corefsample.files._locks import locked, unlock
+from corefsample.files._remote import is_url, upload
 
-__all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "remove_leftovers"]
+__all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "put_in_place", "remove_leftovers"]
 
 PARTIAL_PREFIX = ".partial-"
 _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
@@ -20,9 +23,37 @@ _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
 log = logger("files")
 
 
+def put_in_place(partial: str, path: str) -> None:
+    """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived.
+
+    Raises
+    ------
+    OutputError
+        If a URL cannot be written. The file is then kept, and the hint names it.
+    OSError
+        If it cannot be moved.
+    """
+    if not is_url(path):
+        os.replace(partial, path)
+        return
+    try:
+        upload({partial: path})
+    except OutputError as error:
+        name = f"corefsample-{secrets.token_hex(4)}-{os.path.basename(path)}"
+        kept = os.path.join(os.path.dirname(partial), name)
+        os.replace(partial, kept)
+        hint = f"the complete file is kept as {kept}"
+        raise OutputError(
+            error.message, place=error.place, hint=f"{error.hint}; {hint}" if error.hint else hint
+        ) from None
+    os.unlink(partial)
+
+
 @contextmanager
 def new_partial(path: str, suffix: str = "", *, is_folder: bool = False, tidy: bool = True) -> Iterator[str]:
     """Make an empty file or folder beside `path`, for content that is moved to `path` when it is complete.
+
+    For a URL it is in the folder for temporary files.
 
     It is locked while the context lasts, and then removed if it is still there. With `tidy`, what killed runs left in
     the same folder is removed first.
@@ -32,7 +63,7 @@ def new_partial(path: str, suffix: str = "", *, is_folder: bool = False, tidy: b
     str
         Its name.
     """
-    folder = os.path.dirname(path)
+    folder = tempfile.gettempdir() if is_url(path) else os.path.dirname(path)
     if tidy:
         remove_leftovers(folder)
     while True:

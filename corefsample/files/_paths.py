@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import glob
+import io
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.files._remote import expanded, is_url, opened, size, stored
 
 PathLike = str | os.PathLike[str]
 
@@ -55,7 +58,7 @@ def input_paths(
     Parameters
     ----------
     inputs
-        Files, globs (``**`` matches any depth), or "-".
+        Files, globs (``**`` matches any depth), or "-". Files can be URLs, and globs where the service lists its files.
     suffixes
         Endings of which a file name must have one; None for any.
     folders
@@ -75,7 +78,10 @@ def input_paths(
         raise InputError(f"standard input can be read once, got it {names.count('-')} times", place="-")
     paths: list[str] = []
     for name in names:
-        found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+        if is_url(name):
+            found = expanded(name)
+        else:
+            found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not found:
             rule = "glob must match a file" if glob.has_magic(name) else "file must exist"
             raise InputError(f"{rule}, got none", place=name)
@@ -83,7 +89,7 @@ def input_paths(
     for path in paths:
         if path == "-" or (folders and os.path.isdir(path)):
             continue
-        if not os.path.isfile(path):
+        if not is_url(path) and not os.path.isfile(path):
             kinds = "a regular file or a folder" if folders else "a regular file"
             hint = f"name its files, such as {_example_in(path, suffixes)!r}" if os.path.isdir(path) else None
             raise InputError(
@@ -118,4 +124,62 @@ def require_suffix(
 
 def total_size(paths: Iterable[str]) -> int:
     """Bytes of all files; standard input counts 0."""
-    return sum(os.path.getsize(path) for path in paths if path != "-")
+    return sum(size(path) if is_url(path) else os.path.getsize(path) for path in paths if path != "-")
+
+
+def absolute(path: PathLike) -> str:
+    """The path from the root of the file system; a URL as it is."""
+    return os.fspath(path) if is_url(path) else os.path.abspath(path)
+
+
+def local_name(path: PathLike) -> str:
+    """A local path as it is; of a URL its last part, for what is kept in the current folder."""
+    return os.path.basename(os.fspath(path).rstrip("/")) if is_url(path) else os.fspath(path)
+
+
+def joined(folder: PathLike, name: str) -> str:
+    """Path or URL of a file in a folder."""
+    return f"{os.fspath(folder).rstrip('/')}/{name}" if is_url(folder) else os.path.join(folder, name)
+
+
+def is_file(path: PathLike) -> bool:
+    """Whether there is a file under a path or URL."""
+    return stored(os.fspath(path)) is not None if is_url(path) else os.path.isfile(path)
+
+
+def file_version(path: PathLike) -> tuple[int, int | str]:
+    """Size in bytes of a file, and what changes with its content.
+
+    That is the time of its last change in nanoseconds; for a URL the entity tag, else the time, or "" if the service
+    gives neither.
+
+    Raises
+    ------
+    OSError
+        If there is no such file.
+    InputError
+        If the service of a URL cannot be asked.
+    """
+    if not is_url(path):
+        about = os.stat(path)
+        return about.st_size, about.st_mtime_ns
+    found = stored(os.fspath(path))
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    return found.n_bytes, found.tag
+
+
+def open_binary(path: PathLike) -> Any:
+    """Open a file or URL for reading bytes, with `peek`; every failure is an OSError with a text of one line."""
+    return io.BufferedReader(opened(os.fspath(path), in_order=True)) if is_url(path) else open(path, "rb")
+
+
+def parquet_source(path: str) -> Any:
+    """What pyarrow reads: a local path as it is, a file of a URL.
+
+    Raises
+    ------
+    OSError
+        If a URL cannot be opened.
+    """
+    return opened(path, in_order=False) if is_url(path) else path

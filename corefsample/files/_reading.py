@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from corefsample import _checks
 from corefsample._log import logger
 from corefsample.errors import InputError, ParameterHint
-from corefsample.files._paths import total_size
+from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
 _MIB = 2**20
@@ -107,7 +107,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
     """
     try:
         # Standard input is typed as bare BinaryIO, but it is a BufferedReader, which has peek.
-        source: Any = nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb")  # noqa: SIM115
+        source: Any = nullcontext(sys.stdin.buffer) if path == "-" else open_binary(path)
         with source as raw:
             counted: Any = _CountedFile(raw, ReadProgress() if path == "-" else progress)
             yield gzip.GzipFile(fileobj=counted) if raw.peek(2)[:2] == _GZIP_MAGIC else counted

@@ -15,7 +15,7 @@ from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
-from corefsample.mention_ranking.features._pair_kernels import Encoded, fill_pair
+from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 
 @inner_kernel
@@ -35,16 +35,26 @@ def summed(weights: Floats32, buckets: Words32, n_templates: int) -> float:
 
 @inner_kernel
 def score_row(
-    doc: Encoded, hashed: Hashed, i: int, weights: Floats32, row: Floats, buckets: Words32, best: Ints32
+    doc: Encoded,
+    hashed: Hashed,
+    i: int,
+    weights: Floats32,
+    row: Floats,
+    buckets: Words32,
+    pair: Words32,
+    between: Ints32,
+    best: Ints32,
 ) -> float:
-    """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score."""
+    """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score.
+
+    pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `compare`.
+    """
     mask = U32(weights.shape[0] - 1)
-    pair = np.zeros(len(PairAtom), np.uint32)
-    between = np.zeros(3, np.int32)
+    between[0], between[1], between[2] = 0, 0, 0
     pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
-        level = fill_pair(doc, i, k, between, pair)
+        level = compare(doc, i, k, between, pair)
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         if pronoun:
@@ -66,9 +76,11 @@ def score_all(
     """Fill the scores of all pairs, those of NEW (n,), and each mention's best match (n, 2)."""
     n = doc.mentions.shape[0]
     buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    pair, between = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32)
     for i in range(n):
         start = i * (i - 1) // 2
-        new_scores[i] = score_row(doc, hashed, i, weights, scores[start : start + i], buckets, best[i])
+        row = scores[start : start + i]
+        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
 
 
 @kernel
@@ -81,12 +93,13 @@ def score_kept(
     """
     n = doc.mentions.shape[0]
     buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
-    row, best = np.empty(n), np.zeros(2, np.int32)
+    pair, between = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32)
+    row, best = np.empty(n), np.empty(2, np.int32)
     candidates, scores = np.empty(16 * n + 16, np.int32), np.empty(16 * n + 16)
     n_kept = 0
     indptr[0] = 0
     for i in range(n):
-        new = score_row(doc, hashed, i, weights, row, buckets, best)
+        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
         largest = 0.0
         for k in range(i):
             row[k] -= new
@@ -133,7 +146,7 @@ def add_to_weights(
         between[0], between[1], between[2] = 0, 0, 0
         pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(i - 1, -1, -1):
-            fill_pair(doc, i, k, between, pair)
+            compare(doc, i, k, between, pair)
             slope = slopes[start + k]
             if abs(slope) < floor:
                 continue

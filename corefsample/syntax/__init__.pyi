@@ -2,9 +2,11 @@ from ._codes import UPOS as UPOS
 from ._codes import Role as Role
 from ._codes import numbered as numbered
 from ._codes import syntax_codes as syntax_codes
+from ._flat_paths import FlatParses as FlatParses
 from ._mentions import mentions_from_parse as mentions_from_parse
 from ._paths import ParseView as ParseView
 from ._paths import follow as follow
+from ._paths import leading_to as leading_to
 from ._paths import path_labels as path_labels
 from ._roles import NeutralParse as NeutralParse
 from ._roles import neutral_parse as neutral_parse

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from corefsample._arrays import Bools, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.syntax._codes import Role, Upos
 
 
@@ -30,11 +28,10 @@ class ParsedText(NamedTuple):
     closing: Bools  # closing brackets and quotation marks
 
 
-@kernel
-def subtrees(head: Ints32, low: Ints32, high: Ints32) -> None:
-    """Fill the bounds of each token's subtree."""
+@kernel_in_place
+def subtrees(head: Ints32, n_waiting: Ints32, ready: Ints32, low: Ints32, high: Ints32) -> None:
+    """Fill the bounds of each token's subtree; n_waiting (zeros) and ready (anything) have room for all tokens."""
     n_tokens = head.shape[0]
-    n_waiting, ready = np.zeros(n_tokens, np.int32), np.empty(n_tokens, np.int32)
     for t in range(n_tokens):
         low[t] = t
         high[t] = t
@@ -124,14 +121,14 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
     return int(last)
 
 
-@kernel
-def phrases(text: ParsedText, found: Ints32) -> int:
+@kernel_in_place
+def phrases(text: ParsedText, clausal: Bools, found: Ints32) -> int:
     """Write start, end and head of each noun phrase to the rows of `found` (n_tokens, 3); return their number.
 
-    A phrase that leaves the sentence of its head does not count.
+    A phrase that leaves the sentence of its head does not count. clausal (n_tokens,) : False before, becomes whether
+    the token has a subject.
     """
     n_tokens = text.head.shape[0]
-    clausal = np.zeros(n_tokens, np.bool_)
     for t in range(n_tokens):
         if text.head[t] >= 0 and (text.link[t] == Role.SUBJECT or text.link[t] == Role.PASSIVE_SUBJECT):
             clausal[text.head[t]] = True

@@ -58,8 +58,8 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
     parse = neutral_parse(tokens, scheme)
     words = [text.lower() for text in tokens.text]
     found = np.empty((len(tokens), 3), np.int32)
-    low, high = np.empty(len(tokens), np.int32), np.empty(len(tokens), np.int32)
-    _mention_kernels.subtrees(parse.head, low, high)
+    n_waiting, ready, low, high = np.zeros((4, len(tokens)), np.int32)
+    _mention_kernels.subtrees(parse.head, n_waiting, ready, low, high)
     text = _mention_kernels.ParsedText(
         head=parse.head,
         link=parse.link,
@@ -71,7 +71,7 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
         elsewhere=_heads_elsewhere(tokens, parse),
         closing=np.array([word in _CLOSING for word in words], np.bool_),
     )
-    found = found[: _mention_kernels.phrases(text, found)]
+    found = found[: _mention_kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
     return found[np.lexsort((-found[:, 1], found[:, 0]))]
 
 

@@ -73,7 +73,9 @@ class ParseView:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
+    """A step of a path: up or down, by a label that fits, perhaps repeated, to a token that passes the tests."""
+
     up: bool
     labels: frozenset[str]
     bases: frozenset[str]  # labels that fit with any subtype
@@ -87,7 +89,7 @@ class _Step:
 @dataclass(frozen=True, slots=True)
 class _Path:
     start: tuple[Test, ...]
-    steps: tuple[_Step, ...]
+    steps: tuple[Step, ...]
 
 
 def path_labels(path: str) -> tuple[str, ...]:
@@ -115,7 +117,48 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     return here
 
 
-def _reached(step: _Step, view: ParseView, here: set[int]) -> set[int]:
+def step_by(label: str) -> Step:
+    """The step to the dependents with a label."""
+    return _compiled(f">{label}").steps[0]
+
+
+@lru_cache(maxsize=1024)
+def path_steps(path: str) -> tuple[str, tuple[tuple[Step, str], ...]]:
+    """The conditions at the beginning of a path, and each step with its conditions; "" where there are none."""
+    text = path.strip()
+    opening = re.match(_CONDITIONS, text)
+    conditions = [match.group(3) or "" for match in _STEP.finditer(text, opening.end() if opening else 0)]
+    return opening.group() if opening else "", tuple(zip(_compiled(path).steps, conditions, strict=True))
+
+
+def leading_to(path: str, view: ParseView, end: int) -> Iterable[int]:
+    """Tokens from which a path leads to token `end`, each once: the inverse of `follow`.
+
+    Cheaper than following the path from every token, where only few ends matter.
+    """
+    compiled = _compiled(path)
+    here = {end}
+    for step in reversed(compiled.steps):
+        here = _before(step, view, here)
+    return {token for token in here if all(test(view, token) for test in compiled.start)} if compiled.start else here
+
+
+def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
+    """Tokens from which a step leads to one of `here`."""
+    before: set[int] = set()
+    frontier = here
+    while frontier:
+        ends = [token for token in frontier if all(test(view, token) for test in step.tests)]
+        if step.up:
+            found = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
+        else:
+            found = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
+        frontier = found - before if step.repeats else set()
+        before |= found
+    return before
+
+
+def _reached(step: Step, view: ParseView, here: set[int]) -> set[int]:
     reached: set[int] = set()
     frontier = here
     while frontier:
@@ -149,7 +192,7 @@ def _compiled(path: str) -> _Path:
         exact = [label for label in labels.split("|") if not label.endswith("*")]
         bases = [label[:-1] for label in labels.split("|") if label.endswith("*")]
         tests = _tests(conditions, path) if conditions else ()
-        steps.append(_Step(way == "<", frozenset(exact), frozenset(bases), tests, bool(plus)))
+        steps.append(Step(way == "<", frozenset(exact), frozenset(bases), tests, bool(plus)))
         text = text[match.end() :].lstrip()
     return _Path(start, tuple(steps))
 

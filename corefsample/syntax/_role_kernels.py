@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from corefsample._arrays import Bools, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role
 
 
@@ -28,7 +26,14 @@ class Links(NamedTuple):
     predicate: Bools
 
 
-@kernel
+class Verbs(NamedTuple):
+    """What `from_clearnlp` notes of verbs: the complement (-1 before), and whether it has an expletive (False)."""
+
+    complement: Ints32
+    existential: Bools
+
+
+@kernel_in_place
 def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools, parse: Links) -> None:
     """Fill the links from a parse of the UD family (marker -1 and predicate False before)."""
     head, link, marker, predicate = parse
@@ -49,16 +54,17 @@ def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools,
             link[t] = Role.OBLIQUE
 
 
-@kernel
-def from_clearnlp(label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools, be: Bools, parse: Links) -> None:
+@kernel_in_place
+def from_clearnlp(
+    label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools, be: Bools, verbs: Verbs, parse: Links
+) -> None:
     """Fill head, link, marker and predicate from a ClearNLP parse (marker -1 and predicate False before).
 
     adposition : tokens that can mark a noun; never the object of another adposition, or heads would form a cycle.
     """
     head, link, marker, predicate = parse
     n_tokens = label.shape[0]
-    complement = np.full(n_tokens, -1, np.int32)
-    existential = np.zeros(n_tokens, np.bool_)
+    complement, existential = verbs
     for t in range(n_tokens):
         if label[t] == Role.EXPLETIVE and heads[t] >= 0:
             existential[heads[t]] = True
@@ -126,7 +132,7 @@ def complements_above(complement: Ints32, head: Ints32, link: Ints32, predicate:
             link[v] = Role.FUNCTION
 
 
-@kernel
+@kernel_in_place
 def share_roles(head: Ints32, link: Ints32, marker: Ints32, predicate: Bools, governor: Ints32, role: Ints32) -> None:
     """Give conjuncts the head of their coordination, then the role and governor of its first member.
 

@@ -175,7 +175,8 @@ def _parse(tokens: Tokens, scheme: str) -> NeutralParse:
         adposition |= labels == Label.PREPOSITION
         adposition &= labels != Label.PREPOSITION_OBJECT
         be = np.array([lemma.lower() == "be" for lemma in tokens.lemma], np.bool_)
-        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, parse)
+        verbs = _role_kernels.Verbs(np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_))
+        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, verbs, parse)
     else:
         _role_kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, parse)
     _role_kernels.share_roles(head, link, marker, predicate, governor, role)

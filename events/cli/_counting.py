@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from events.cli._options import (
     INSIDE_0_1,
     Command,
+    cluster_options,
     json_option,
     output_options,
     overwrite_option,
@@ -63,16 +63,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Processes of a local Dask cluster.  [default: this process alone, with threads]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
-)
+@cluster_options
 @click.option(
     "--partition-size",
     type=click.IntRange(min=1),
@@ -169,15 +160,17 @@ def _print_run(summary: RunSummary) -> None:
     """Print what a run found: the highest counts, and where the files are."""
     import pandas as pd
 
+    from corefsample.files import is_file, joined, parquet_source
+
     folder = summary.out
-    counts = pd.read_parquet(os.path.join(folder, "counts.parquet"))
+    counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
     print_text(
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
     if summary.n_quarantined:
         click.echo(
-            f"{counted(summary.n_quarantined, 'bad document')} set aside in {os.path.join(folder, 'quarantine.jsonl')}"
+            f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
@@ -189,7 +182,7 @@ def _print_run(summary: RunSummary) -> None:
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
-    if not os.path.exists(os.path.join(folder, "report.html")):
+    if not is_file(joined(folder, "report.html")):
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}")
 
 

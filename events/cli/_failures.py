@@ -43,6 +43,19 @@ class Failure(click.ClickException):
         print_error(self.message)
 
 
+def usage_message(error: click.ClickException) -> str:
+    """Describe wrong usage in one line: click would print four, the rule in the last of them."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:  # an option without its value is found before click knows the command
+        return message
+    return f"{message} ('{context.command_path} --help' lists the {_parts(context.command)})"
+
+
+def _parts(command: click.Command) -> str:
+    return "commands" if isinstance(command, click.Group) else "options"
+
+
 def _shown_name(parameter: click.Parameter) -> str:
     return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
 

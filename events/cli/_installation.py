@@ -11,8 +11,9 @@ __all__ = ["warm_up"]
 
 
 @click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first run.")
+@click.option("--all", "all_commands", is_flag=True, help="Those of calibrate, recalibrate and train too.")
 @json_option
-def warm_up(as_json: bool) -> None:
+def warm_up(all_commands: bool, as_json: bool) -> None:
     """Compile the kernels of score, events and demo, so that their first run does not have to.
 
     Compiled kernels are kept beside the package, or in the folder NUMBA_CACHE_DIR; each machine needs this once, and
@@ -24,10 +25,11 @@ def warm_up(as_json: bool) -> None:
     """
     from events.jobs.warm_up import run_warm_up
 
-    run = run_warm_up()
+    run = run_warm_up(all_commands=all_commands)
     if as_json:
         print_json(run.to_json())
         return
-    click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
+    names = f"{', '.join(run.commands[:-1])} and {run.commands[-1]}"
+    click.echo(f"{counted(run.n_kernels, 'kernel')} of {names} ready in {run.seconds:,.1f} s:")
     for folder in run.folders:
         click.echo(f"  {folder}")

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corefsample.errors import ParameterError
-from events.cli._options import Command, entity_fields_option, output_options, print_result, scheme_option, seed_option
+from events.cli._options import (
+    Command,
+    cluster_options,
+    entity_fields_option,
+    output_options,
+    print_result,
+    scheme_option,
+    seed_option,
+)
 from events.cli._screen import (
     counted,
     mention_counts,
@@ -129,6 +137,8 @@ def train(
 
 
 def _print_training(run: TrainingRun) -> None:
+    from corefsample.files import total_size
+
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     print_counts(
         (run.n_held_out, "document", "held out"),
@@ -147,7 +157,7 @@ def _print_training(run: TrainingRun) -> None:
     print_text(
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
     )
-    click.echo(f"\nModel    {run.out} ({os.path.getsize(run.out) / 1000:,.0f} kB)\nRecord   {run.record}")
+    click.echo(f"\nModel    {run.out} ({total_size([run.out]) / 1000:,.0f} kB)\nRecord   {run.record}")
 
 
 @click.command(
@@ -159,6 +169,7 @@ def _print_training(run: TrainingRun) -> None:
             *("headline", "paragraphs"),
         ),
         "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields"),
+        "Processes": ("jobs", "workers", "scheduler"),
     },
 )
 @click.argument("inputs", nargs=-1, required=True)
@@ -169,6 +180,7 @@ def _print_training(run: TrainingRun) -> None:
     type=AT_LEAST_1,
     help="Processes; the results do not depend on it.  [default: all processors for news, else 1]",
 )
+@cluster_options
 @click.option("--resume", is_flag=True, help="Continue from the finished parts of an interrupted run.")
 @click.option("--date-format", metavar="FORMAT", help="How tables write dates, such as %m/%d/%Y.  [default: ISO dates]")
 @click.option("--date-column", default="date", metavar="NAME", help="Column with the date of each article.")
@@ -199,6 +211,8 @@ def score(
     out: str,
     number_articles: bool,
     resume: bool,
+    workers: int | None,
+    scheduler: str | None,
     overwrite: bool,
     as_json: bool,
     **options: Any,
@@ -214,7 +228,9 @@ def score(
     Examples:
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
+      corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
     """
+    from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
 
     if number_articles:
@@ -222,11 +238,21 @@ def score(
     chosen = ScoreOptions(**options)
     try:
         with progress("scoring", as_json) as on_progress:
-            run = run_score(inputs, out, chosen, resume=resume, overwrite=overwrite, on_progress=on_progress)
+            run = run_score(
+                inputs,
+                out,
+                chosen,
+                resume=resume,
+                overwrite=overwrite,
+                workers=workers,
+                scheduler=scheduler,
+                on_progress=on_progress,
+            )
     except BaseException as error:
         # After a usage error, parts of an earlier run are not the next step.
-        if os.path.isdir(out + PARTS_SUFFIX) and not isinstance(error, ParameterError):
-            print_error(f"finished parts are kept in {out}{PARTS_SUFFIX}; --resume continues from them")
+        parts = local_name(out) + PARTS_SUFFIX
+        if os.path.isdir(parts) and not isinstance(error, ParameterError):
+            print_error(f"finished parts are kept in {parts}; --resume continues from them")
         raise
     print_result(run, as_json, _print_scoring)
 

@@ -16,6 +16,7 @@ __all__ = [
     "INSIDE_0_1",
     "Command",
     "Program",
+    "cluster_options",
     "entity_fields_option",
     "json_option",
     "output_options",
@@ -147,6 +148,23 @@ entity_fields_option = click.option(
     "--entity-fields",
     metavar="FIELDS",
     help="Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.",
+)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--workers and --scheduler, which commands that can use a Dask cluster have."""
+    return _workers_option(_scheduler_option(command))
+
+
+_workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes of a local Dask cluster.  [default: none]",
+)
+_scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
 )
 unannotated_option = click.option(
     "--unannotated",

@@ -13,7 +13,7 @@ from corefsample import __version__
 from events.cli._auditing import audit
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
-from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure
+from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
 from events.cli._files import convert, doctor
 from events.cli._installation import warm_up
 from events.cli._modelling import score, train
@@ -87,9 +87,15 @@ def _status(arguments: Sequence[str] | None) -> int:
         if message:
             print_error(message)
         return INTERRUPTED
-    except click.ClickException as error:
+    except Failure as error:
         error.show()
-        return error.status if isinstance(error, Failure) else USAGE
+        return error.status
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        print_error(usage_message(error))
+        return USAGE
     except BrokenPipeError:
         # The reader of a pipe has gone: redirect standard output, so that closing it fails silently.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -108,4 +114,6 @@ def _described(error: Exception) -> str:
         if error.filename is None:
             return f"a file, or standard output, must be accessible, got: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
-    return f"{type(error).__name__}: {error} (COREFSAMPLE_TRACEBACK=1 shows where)"
+    # Notes say with which document the error came.
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {error}{notes} (COREFSAMPLE_TRACEBACK=1 shows where)"

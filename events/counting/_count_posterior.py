@@ -6,13 +6,13 @@ import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
+from corefsample.files import is_file, joined, parquet_source
 from events.counting._counts import EventCounts, Interval
 from events.counting._poisson_binomial import count_pmf
 from events.counting._tables import COUNT_COLUMNS
@@ -126,11 +126,11 @@ def read_count_posterior(run: str | os.PathLike[str], country: str, period: str)
 
     tables = []
     for name, columns in (("counts.parquet", None), ("evidence.parquet", ["country", "period", "probability"])):
-        path = Path(run) / name
-        if not path.is_file():
+        path = joined(run, name)
+        if not is_file(path):
             raise InputError(f"{name} is missing in the run's folder", place=os.fspath(run))
         rows = [("country", "==", country), ("period", "==", period)]
-        tables.append(pd.read_parquet(path, columns=columns, filters=rows))
+        tables.append(pd.read_parquet(parquet_source(path), columns=columns, filters=rows))
     counts, evidence = tables
     if counts.empty:
         raise ParameterError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,10 +80,11 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
         Tokens and mentions (int32 (n_mentions, 3)) of the document, for the texts; None leaves them empty.
     """
     rows = []
+    bounds = {} if tokens is None else tokens.sentences()
     probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
     for e in np.flatnonzero(n_hits).tolist():
         instances, descriptions = _sources(events, e)
-        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans)
+        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans, bounds)
         rows.append(
             EvidenceRow(
                 events.doc_id,
@@ -125,7 +127,11 @@ def _sources(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[
 
 
 def _texts(
-    instances: list[_Instance], descriptions: list[_Description], tokens: Tokens, spans: Ints32
+    instances: list[_Instance],
+    descriptions: list[_Description],
+    tokens: Tokens,
+    spans: Ints32,
+    bounds: Mapping[int, tuple[int, int]],
 ) -> tuple[str, str, str]:
     if not instances:
         return "", "", ""
@@ -135,7 +141,6 @@ def _texts(
     ]
     described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
     places = [trigger for trigger, _, _ in instances] + [int(spans[mention, 2]) for mention, *_ in descriptions]
-    bounds = tokens.sentences()
     numbers = sorted({int(tokens.sent[place]) for place in places})
     sentences = [" ".join(tokens.text[slice(*bounds[number])]) for number in numbers]
     return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))

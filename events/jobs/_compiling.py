@@ -1,6 +1,6 @@
 """Kernels of a command are compiled in other processes, while this one reads models and options.
 
-``python -m events.jobs._compiling GROUP ...`` is such a process.
+``python -m events.jobs._compiling PIPE`` is such a process.
 """
 
 from __future__ import annotations
@@ -19,38 +19,80 @@ from corefsample._log import logger
 from corefsample._processors import processors
 from events.jobs._main_kernels import COMMANDS, GROUPS
 
-__all__ = ["compiled_meanwhile", "folders_of_kernels", "load_kernels"]
+__all__ = ["Compilers", "compiled_meanwhile", "folders_of_kernels", "load_kernels"]
 
 _log = logger("kernels")
 
 
+class Compilers:
+    """Processes that compile groups of kernels. Each takes the next group from one pipe, so all end at about once.
+
+    A group is one byte in the pipe, which a single process can read.
+    """
+
+    def __init__(self) -> None:
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._queue: int | None = None
+
+    def start(self, groups: Sequence[str], n_processes: int) -> None:
+        """Start processes that compile groups, those that cost most first."""
+        with suppress(OSError, ValueError):  # no process can be started, or no pipe passed on: compiled at first call
+            source, self._queue = os.pipe()
+            try:
+                self.add(*sorted(groups, key=lambda name: -GROUPS[name].cost))
+                for _ in range(n_processes):
+                    self.processes.append(_started(source))
+            finally:
+                os.close(source)
+
+    def add(self, *groups: str) -> None:
+        """Have groups compiled as well, if kernels are being compiled and these are missing."""
+        missing = [name for name in groups if must_be_compiled(*GROUPS[name].kernels)]
+        if self._queue is not None and missing:
+            os.write(self._queue, bytes(map(list(GROUPS).index, missing)))
+
+    def wait(self) -> None:
+        """Wait until all groups are compiled."""
+        self._close()
+        for process in self.processes:
+            process.wait()
+
+    def end(self) -> None:
+        """End the processes."""
+        self._close()
+        for process in self.processes:
+            process.kill()
+            process.communicate()
+
+    def _close(self) -> None:
+        if self._queue is not None:
+            os.close(self._queue)
+            self._queue = None
+
+
 @contextmanager
-def compiled_meanwhile(*commands: str) -> Iterator[None]:
+def compiled_meanwhile(*commands: str) -> Iterator[Compilers]:
     """Compile the kernels of commands that no earlier run has compiled, in as many processes as there are processors.
 
     The end of the block waits for them; an exception in it ends them. Where this does not work, each kernel is
     compiled at its first call.
     """
-    missing = [name for name in _groups_of(commands) if must_be_compiled(*GROUPS[name].kernels)]
+    compilers = Compilers()
+    groups = [name for name in _groups_of(commands) if not GROUPS[name].at_once]
+    missing = [name for name in groups if must_be_compiled(*GROUPS[name].kernels)]
     n_processes = min(processors(), len(missing))
     if n_processes < 2:
-        yield
+        yield compilers
         return
     announce()
     started = time.perf_counter()
-    processes: list[subprocess.Popen[bytes]] = []
     try:
-        with suppress(OSError):  # no process can be started
-            for groups in _shares(missing, n_processes):
-                processes.append(_started(groups))
-        yield
-        for process in processes:
-            process.wait()
-        _log.debug("%d processes compiled for %.1f s", len(processes), time.perf_counter() - started)
+        compilers.start(missing, n_processes)
+        yield compilers
+        compilers.wait()
+        _log.debug("%d processes compiled for %.1f s", len(compilers.processes), time.perf_counter() - started)
     finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
+        compilers.end()
 
 
 def folders_of_kernels(*commands: str) -> list[str]:
@@ -58,35 +100,26 @@ def folders_of_kernels(*commands: str) -> list[str]:
     return cache_folders(*(kernel for name in _groups_of(commands) for kernel in GROUPS[name].kernels))
 
 
-def load_kernels(*commands: str) -> int:
-    """Load the compiled kernels of commands, and compile those that are missing; return their number."""
-    names = _groups_of(commands)
-    for name in names:
+def load_kernels(*commands: str) -> None:
+    """Load the compiled kernels of commands, and compile those that are missing."""
+    for name in _groups_of(commands):
         GROUPS[name].compile()
-    return sum(len(GROUPS[name].kernels) for name in names)
 
 
 def _groups_of(commands: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for command in commands for name in COMMANDS[command]))
 
 
-def _shares(groups: Sequence[str], n: int) -> list[list[str]]:
-    """Divide groups into n lists of about equal cost: each goes to the one with the least, the costliest first."""
-    shares: list[list[str]] = [[] for _ in range(n)]
-    for name in sorted(groups, key=lambda name: -GROUPS[name].cost):
-        min(shares, key=lambda share: sum(GROUPS[each].cost for each in share)).append(name)
-    return shares
-
-
-def _started(groups: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a process that compiles groups; it ends when this one does, because its standard input closes then."""
+def _started(queue: int) -> subprocess.Popen[bytes]:
+    """Start a process that compiles the groups in a pipe; it ends with this one, because its standard input closes."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
     return subprocess.Popen(
-        [sys.executable, "-m", "events.jobs._compiling", *groups],
+        [sys.executable, "-m", "events.jobs._compiling", str(queue)],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        pass_fds=(queue,),
     )
 
 
@@ -95,8 +128,12 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def _compile_from(queue: int) -> None:
+    while number := os.read(queue, 1):
+        GROUPS[list(GROUPS)[number[0]]].compile()
+
+
 if __name__ == "__main__":
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.disable()  # the compiler makes many objects that live as long as the process; checking them takes a tenth
-    for group in reversed(sys.argv[1:]):  # those that cost least first: the other process needs their kernels first
-        GROUPS[group].compile()
+    _compile_from(int(sys.argv[1]))

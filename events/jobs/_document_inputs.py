@@ -16,6 +16,7 @@ from corefsample.files import (
     SeenIds,
     input_paths,
     open_bytes,
+    parquet_source,
     require_suffix,
     suffix_hint,
     total_size,
@@ -97,7 +98,7 @@ def _has_mentions(path: str) -> bool | None:
         import pyarrow.parquet as pq
 
         try:
-            return "mentions" in pq.read_schema(path).names
+            return "mentions" in pq.read_schema(parquet_source(path)).names
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             return None
     try:

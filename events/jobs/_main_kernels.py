@@ -69,83 +69,109 @@ def compile_scores() -> None:
 
 def compile_atoms() -> None:
     """Compile the atoms and facts of mentions."""
-    atoms.encode(text(), empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)))
+    atoms.encode(text(), atoms.Scratch.of(0, 0), empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)))
 
 
-def compile_parses() -> None:
-    """Compile the roles and noun phrases of parses, and the hashes of mentions."""
+def compile_clearnlp() -> None:
+    """Compile the roles of ClearNLP parses."""
+    integers, flags, given = empty(np.int32), empty(np.bool_), fixed(empty(np.int32))
+    links = roles.Links(integers, integers, integers, flags)
+    roles.from_clearnlp(integers, given, flags, flags, flags, roles.Verbs(integers, flags), links)
+
+
+def compile_phrases() -> None:
+    """Compile the noun phrases of parses."""
+    integers, flags, given = empty(np.int32), empty(np.bool_), fixed(empty(np.int32))
+    mentions.subtrees(integers, integers, integers, integers, integers)
+    parse = ParsedText(integers, integers, integers, given, integers, integers, flags, flags, flags)
+    mentions.phrases(parse, flags, empty(np.int32, 3))
+
+
+def compile_words() -> None:
+    """Compile the roles of UD parses, and the words and hashes of mentions."""
     integers, flags, given = empty(np.int32), empty(np.bool_), fixed(empty(np.int32))
     links = roles.Links(integers, integers, integers, flags)
     roles.from_universal(integers, given, flags, flags, links)
-    roles.from_clearnlp(integers, given, flags, flags, flags, links)
     roles.share_roles(integers, integers, integers, flags, integers, integers)
-    mentions.subtrees(integers, integers, integers)
-    parse = ParsedText(integers, integers, integers, given, integers, integers, flags, flags, flags)
-    mentions.phrases(parse, empty(np.int32, 3))
     atoms.fill_modifiers(text(), np.zeros(1, np.int32), empty(np.uint32), flags, empty(np.uint32))
     hashes.hash_mentions(empty(np.uint32, len(Atom)), empty(np.int32, 4), empty(np.uint32), empty(np.uint32, 1))
+
+
+def compile_parse_checks() -> None:
+    """Compile the checks of parses."""
+    given = fixed(empty(np.int32))
+    document_checks.check_parses(bounds(), given, given, empty(np.int8), empty(np.int64))
 
 
 def compile_documents() -> None:
     """Compile the checks of documents, and the probabilities of antecedents."""
     given, places, faults = fixed(empty(np.int32)), empty(np.int64), empty(np.int8)
-    document_checks.check_parses(bounds(), given, given, faults, places)
     document_checks.check_mentions(bounds(), given, given, given, places, faults, places)
     candidate_checks.in_order(bounds(), empty(np.int32), empty(np.float64))
     candidate_checks.check_antecedents(bounds(), bounds(), given, fixed(empty(np.float64)), faults, places)
     coreference.normalise(bounds(), empty(np.float64), empty(np.float64))
 
 
-def compile_counts() -> None:
-    """Compile the sampler and the evaluation of events."""
+def compile_events() -> None:
+    """Compile the evaluation of events."""
+    described, labels = empty(np.int32), fixed(empty(np.int32, 1))
+    tallies = empty(np.int64, 1), empty(np.int64)
+    counting.evaluate(labels, described, described, empty(np.int32, 1), 1, empty(np.uint8, 1), *tallies)
+
+
+def compile_samples() -> None:
+    """Compile the sampler and the sums of counts."""
     row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64))
     cells, values = empty(np.uint64), empty(np.uint32)
     coreference.alias_tables(row_bounds, given, probs, probs, cells, values)
     coreference.sample_labels(row_bounds, cells, values, np.uint64(0), 0, empty(np.int32, 1))
     coreference.map_labels(row_bounds, given, probs, probs, empty(np.int32))
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
-    described, labels = empty(np.int32), fixed(empty(np.int32, 1))
-    tallies = empty(np.int64, 1), empty(np.int64)
-    counting.evaluate(labels, described, described, empty(np.int32, 1), 1, empty(np.uint8, 1), *tallies)
 
 
 class Group(NamedTuple):
     """Kernels that are compiled together.
 
     cost : roughly the seconds that it takes
+    at_once : whether the commands call these kernels while they load models and rules, so that they compile them
     """
 
     compile: Callable[[], None]
     cost: float
     kernels: tuple[Callable[..., Any], ...]
+    at_once: bool = False
 
 
 GROUPS = {
-    "atoms": Group(compile_atoms, 4.0, (atoms.encode,)),
-    "scores": Group(compile_scores, 3.5, (ranking.score_kept,)),
-    "parses": Group(
-        compile_parses,
-        2.8,
-        (
-            *(roles.from_universal, roles.from_clearnlp, roles.share_roles),
-            *(mentions.subtrees, mentions.phrases, atoms.fill_modifiers, hashes.hash_mentions),
-        ),
+    "atoms": Group(compile_atoms, 2.6, (atoms.encode,)),
+    "scores": Group(compile_scores, 2.2, (ranking.score_kept,)),
+    "phrases": Group(compile_phrases, 1.1, (mentions.subtrees, mentions.phrases)),
+    "words": Group(
+        compile_words, 0.9, (roles.from_universal, roles.share_roles, atoms.fill_modifiers, hashes.hash_mentions)
     ),
+    "clearnlp": Group(compile_clearnlp, 0.5, (roles.from_clearnlp,)),
+    "parse checks": Group(compile_parse_checks, 0.5, (document_checks.check_parses,), at_once=True),
     "documents": Group(
         compile_documents,
-        1.4,
+        0.9,
         (
-            *(document_checks.check_parses, document_checks.check_mentions),
-            *(candidate_checks.in_order, candidate_checks.check_antecedents, coreference.normalise),
+            *(document_checks.check_mentions, candidate_checks.in_order),
+            *(candidate_checks.check_antecedents, coreference.normalise),
         ),
     ),
-    "counts": Group(
-        compile_counts,
-        1.6,
+    "events": Group(compile_events, 0.3, (counting.evaluate,), at_once=True),
+    "samples": Group(
+        compile_samples,
+        1.2,
         (
             *(coreference.alias_tables, coreference.sample_labels, coreference.map_labels),
-            *(coreference.poisson_binomial, counting.evaluate),
+            coreference.poisson_binomial,
         ),
     ),
 }
-COMMANDS = {"score": ("atoms", "scores", "parses", "documents"), "events": ("documents", "counts")}
+# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them.
+COMMANDS = {
+    "score": ("atoms", "scores", "phrases", "words", "documents", "parse checks"),
+    "score with ClearNLP": ("clearnlp",),
+    "events": ("samples", "documents", "parse checks", "events"),
+}

@@ -10,7 +10,16 @@ from typing import Any, ClassVar, Self
 
 from corefsample.documents import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files import PARTIAL_PREFIX, PathLike, leftovers, new_partial, remove_leftovers, unwritable
+from corefsample.files import (
+    LOCK_NAME,
+    PARTIAL_PREFIX,
+    PathLike,
+    leftovers,
+    new_partial,
+    opened_folder,
+    remove_leftovers,
+    unwritable,
+)
 from corefsample.formats import QuarantineFile
 
 __all__ = ["OutputFolder"]
@@ -24,7 +33,7 @@ class OutputFolder:
     Parameters
     ----------
     path
-        The folder. It appears when it is complete; after an error nothing is left.
+        The folder, or its URL. It appears when it is complete; after an error nothing is left.
     overwrite
         Whether an earlier folder of the same kind may be replaced. A folder with other files is never replaced.
 
@@ -46,14 +55,18 @@ class OutputFolder:
     STORES: ClassVar[frozenset[str]] = frozenset()  # folders that stay when a run replaces another
 
     def __init__(self, path: PathLike, *, overwrite: bool = False) -> None:
-        self._given = os.fspath(path)
-        if not self._given:
+        if not os.fspath(path):
             raise ParameterError("must name a folder, got ''", parameter="out")
-        self.path = Path(path).resolve()  # for a link its target, so that the link stays
         self._overwrite = overwrite
-        self._require_free()
-        self._partial: Path | None = None
         self._held = ExitStack()  # of the incomplete folder
+        with self._held:
+            self._folder = self._held.enter_context(opened_folder(path))
+            self._folder.pull(lambda name: name == self.RECORD)
+            self._given = self._folder.given
+            self.path = Path(self._folder).resolve()  # for a link its target, so that the link stays
+            self._require_free()
+            self._held = self._held.pop_all()
+        self._partial: Path | None = None
         self._made: list[Path] = []
         self._quarantine: QuarantineFile | None = None
         self.n_set_aside = 0
@@ -65,7 +78,7 @@ class OutputFolder:
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
         names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
-        names -= self.STORES
+        names -= {*self.STORES, LOCK_NAME}
         if names and not (names <= self.FILES and self._is_run(names)):
             rule = "must be a new or empty folder or an earlier run's"
             raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
@@ -114,7 +127,10 @@ class OutputFolder:
             self._close()
             if error is None:
                 self._put_in_place()
+                self._folder.push()
                 self._made = []
+        except OutputError:
+            raise
         except OSError as failure:
             raise unwritable(self._given, failure) from None
         finally:

@@ -117,7 +117,7 @@ class GoldDocuments:
         faults: dict[int, Fault] = {}
         if not self.for_queries:
             return faults
-        for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+        for row in batch.columns.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=self.role, scheme=self.scheme)
             except CorefsampleError as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import os
 import platform
 from collections.abc import Hashable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import corefsample
-from corefsample.files import require_free, sha256
+from corefsample.files import file_version, require_free, sha256
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,9 +20,18 @@ _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Size in bytes and SHA-256 of each input; None for standard input."""
-    files = {path: (None, None) if path == "-" else (os.path.getsize(path), sha256(path)) for path in paths}
-    return [{"path": path, "bytes": files[path][0], "sha256": files[path][1]} for path in paths]
+    """Size in bytes and SHA-256 of each input; None for standard input. Of a URL the entity tag, if it has one."""
+    rows = {path: _checksum(path) for path in paths}
+    return [rows[path] for path in paths]
+
+
+def _checksum(path: str) -> dict[str, Any]:
+    if path == "-":
+        return {"path": path, "bytes": None, "sha256": None}
+    n_bytes, version = file_version(path)
+    if isinstance(version, str) and version:  # a tag says as much, and the file is not fetched once more
+        return {"path": path, "bytes": n_bytes, "sha256": None, "etag": version}
+    return {"path": path, "bytes": n_bytes, "sha256": sha256(path)}
 
 
 def run_record(

@@ -140,7 +140,7 @@ class RunFolder(OutputFolder):
         self._close()
         options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
         with pa.csv.CSVWriter(self.file("evidence.csv"), EVIDENCE_SCHEMA, write_options=options) as writer:
-            for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches():
+            for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches(batch_size=_ROW_GROUP):
                 writer.write_batch(batch)
         nearest = [row for _, _, row in sorted(self._near, reverse=True)]
         pa.csv.write_csv(pa.Table.from_batches([_evidence_batch(nearest)]), self.file("near_half.csv"), options)

@@ -6,23 +6,30 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
-from corefsample.files import PathLike
+from corefsample.errors import CorefsampleError, ParameterError
+from corefsample.files import FolderCopy, PathLike, is_url, joined, path_list
+from events.jobs._cluster import require_dask
 from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
+    STANDARD_INPUT,
     EventsOptions,
     RunPlan,
     RunSummary,
     Store,
+    completed_documents,
     discard_unfinished,
     finalise_run,
     finished_summary,
     initialise_run,
-    require_dask,
+    only_run,
+    opened_run,
     run_on_cluster,
     run_partition,
     unfinished_store,
+    writing,
 )
 
 __all__ = ["EventsOptions", "RunSummary", "finalise_run", "initialise_run", "run_events", "run_partition"]
@@ -51,9 +58,9 @@ def run_events(
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
+        Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
     out
-        Folder for counts, evidence, pictures and the run record; see the README for its files.
+        Folder, or its URL, for counts, evidence, pictures and the run record; see the README for its files.
     options
         What to count.
     overwrite
@@ -72,61 +79,99 @@ def run_events(
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule; then no folder is left, but
-        the complete partitions are.
+        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
+        folder; then no folder is left, but the complete partitions are.
     """
     started = time.time()
     options = options or EventsOptions()
+    _require_cluster(inputs, workers, scheduler)
+    with opened_run(out) as run:
+        folder = Path(run).resolve()
+        made = [each for each in folder.parents if not each.exists()]
+        with writing(run):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with only_run(run):
+                finished = None if overwrite or restart else finished_summary(inputs, run, options)
+                if finished is not None:
+                    return finished
+                try:
+                    with compiled_meanwhile("events") as compilers:
+                        missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
+                        if compilers.processes:
+                            _load_libraries(pictures)
+                    _compute(run, missing, workers, scheduler, on_progress)
+                    return finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
+                except BaseException as error:
+                    message = _left(run)
+                    if isinstance(error, KeyboardInterrupt) and message:
+                        raise KeyboardInterrupt(message) from None
+                    raise
+        except BaseException:
+            for each in made:
+                with suppress(OSError):
+                    each.rmdir()
+            raise
+
+
+def _compute(
+    run: FolderCopy,
+    missing: tuple[int, ...],
+    workers: int | None,
+    scheduler: str | None,
+    on_progress: Progress | None,
+) -> None:
+    """Compute the missing partitions."""
+    progress = _PartitionProgress(run, missing, on_progress)
     if workers is not None or scheduler is not None:
-        require_dask(inputs, workers, scheduler)
-    if not (overwrite or restart):
-        finished = finished_summary(inputs, out, options)
-        if finished is not None:
-            return finished
-    made = [folder for folder in Path(out).resolve().parents if not folder.exists()]
-    try:
-        with compiled_meanwhile("events"):
-            missing = initialise_run(inputs, out, options, overwrite=overwrite, restart=restart)
-        progress = _PartitionProgress(unfinished_store(out), missing, on_progress)
-        if workers is None and scheduler is None:
-            for number in missing:
-                run_partition(out, number, on_progress=progress.within(number))
-                progress.complete(number)
-        else:
-            run_on_cluster(out, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
-        return finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
-    except BaseException as error:
-        message = _left(out)
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, KeyboardInterrupt) and message:
-            raise KeyboardInterrupt(message) from None
-        raise
+        run_on_cluster(run, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
+        return
+    for number in missing:
+        run_partition(run, number, on_progress=progress.within(number))
+        progress.complete(number)
 
 
-def _left(out: PathLike) -> str:
+def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
+    require_dask(workers, scheduler)
+    parameter = "workers" if scheduler is None else "scheduler"
+    if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
+        rule = "cannot be combined with standard input, which only one process can read"
+        raise ParameterError(rule, parameter=parameter)
+
+
+def _load_libraries(pictures: bool) -> None:
+    """Load what the end of the job needs, in time that would be spent waiting."""
+    for name in ("pandas", *(("matplotlib.figure",) if pictures else ())):
+        import_module(name)
+
+
+def _left(run: FolderCopy) -> str:
     """Discard an unfinished run without a complete partition; describe what any other left."""
-    if discard_unfinished(out, unless_complete=True):
+    try:
+        if discard_unfinished(run, unless_complete=True):
+            return ""
+    except CorefsampleError:  # of a service, which is perhaps why the run stops
         return ""
-    store = unfinished_store(out)
+    store = unfinished_store(run)
     plan = store.plan()
     n_complete = len(store.records(plan, verify=False))
+    place = joined(run.given, store.path.name) if is_url(run.given) else os.path.relpath(store.path)
     return (
         f"interrupted with {n_complete} of {len(plan.partitions)} partitions complete, which are in "
-        f"{os.path.relpath(store.path)}; the same command resumes"
+        f"{place}; the same command resumes"
     )
 
 
 class _PartitionProgress:
     """Adds up the progress of partitions."""
 
-    def __init__(self, store: Store, missing: tuple[int, ...], on_progress: Progress | None) -> None:
-        self._store, self._on_progress = store, on_progress
-        self._plan: RunPlan = store.plan()
+    def __init__(self, run: FolderCopy, missing: tuple[int, ...], on_progress: Progress | None) -> None:
+        self._run, self._on_progress = run, on_progress
+        self._store: Store = unfinished_store(run)
+        self._plan: RunPlan = self._store.plan()
         self._n_bytes = 0.0
         self._n_documents = 0
-        for number, record in store.records(self._plan, verify=False).items():
+        for number, record in self._store.records(self._plan, verify=False).items():
             if number not in missing:
                 self._n_bytes += self._bytes(number)
                 self._n_documents += record["documents"]
@@ -149,10 +194,8 @@ class _PartitionProgress:
 
     def complete(self, number: int, *, report: bool = False) -> None:
         """Add a complete partition."""
-        partition = self._plan.partition(number)
-        record = None if partition is None else self._store.record(partition, verify=False)
         self._n_bytes += self._bytes(number)
-        self._n_documents += 0 if record is None else record["documents"]
+        self._n_documents += completed_documents(self._run, self._store, number)
         if report and self._on_progress is not None:
             n_bytes = min(int(self._n_bytes), self._plan.n_bytes)
             self._on_progress(n_bytes, self._plan.n_bytes, self._n_documents)

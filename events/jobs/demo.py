@@ -10,7 +10,7 @@ from pathlib import Path
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import PathLike
+from corefsample.files import PathLike, is_url
 from corefsample.formats import write_documents
 from events.counting import TrueEvents
 from events.jobs._reading import Progress
@@ -82,6 +82,8 @@ def run_demo(
     _checks.seed(seed)
     if not os.fspath(out):
         raise ParameterError("must name a folder, got ''", parameter="out")
+    if is_url(out):
+        raise ParameterError(f"must be a local folder, got {os.fspath(out)}", parameter="out")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")

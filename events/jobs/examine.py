@@ -141,7 +141,7 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
         report.n_documents += len(batch)
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
-        report.n_gold += len(batch) - batch.table.column("gold").null_count
+        report.n_gold += len(batch) - batch.columns.column("gold").null_count
         _add_dates(report, batch)
         _add_schemes(report, schemes, batch)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))

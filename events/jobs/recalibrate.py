@@ -6,7 +6,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample.documents import DocumentBatch, ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, link_target, path_list, require_suffix, write_json
+from corefsample.files import PathLike, path_list, remove_file, require_suffix, write_json
 from corefsample.formats import DocumentStream, quarantine_file, write_documents
 from corefsample.formats.scored import SUFFIXES
 from corefsample.recalibration import (
@@ -251,5 +250,4 @@ class _Recalibrated:
             self.n_also_fitted += document.doc_id in self.fitted
             yield self.recalibration.apply_document(document)
         # The output is about to be replaced, so the record of an earlier output is no longer valid.
-        with suppress(FileNotFoundError):
-            os.unlink(link_target(self.record))
+        remove_file(self.record)

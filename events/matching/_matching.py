@@ -15,7 +15,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow
+from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow, leading_to
 from events.lexicon import Lexicon, LexiconMatches
 from events.rules import Rule
 
@@ -163,24 +163,11 @@ def _described(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
     """Mentions and the countries to which a description path of their head leads, with the first such token."""
-    # Paths that only go down lead to a name of a country from its own token and from the tokens above.
-    candidates = set(by_head) if any("<" in path for path in paths) else _with_all_above(view, codes)
     words: dict[tuple[int, str], int] = {}
-    for head in candidates & by_head.keys():
-        tokens = {token for path in paths for token in follow(path, view, head) if token in codes}
-        for token in sorted(tokens, reverse=True):
-            words |= {(mention, codes[token]): token for mention in by_head[head]}
+    for token in sorted(codes, reverse=True):  # the first token of a country replaces later ones
+        heads = {head for path in paths for head in leading_to(path, view, token) if head in by_head}
+        words |= {(mention, codes[token]): token for head in heads for mention in by_head[head]}
     return words
-
-
-def _with_all_above(view: ParseView, tokens: Iterable[int]) -> set[int]:
-    above: set[int] = set()
-    for token in tokens:
-        here = token
-        while here >= 0 and here not in above:
-            above.add(here)
-            here = view.heads[here]
-    return above
 
 
 def _instances(

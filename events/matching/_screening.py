@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from corefsample._arrays import Bools
+from corefsample._arrays import Bools, Ints
 from corefsample.documents import DocumentBatch, Fault
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax import SCHEMES, FlatParses
 from events.lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_document
 from events.rules import Rule
@@ -40,6 +40,8 @@ class _WordTable:
 class Screen:
     """Matches a rule and a lexicon with batches; documents without a trigger or a country name are skipped.
 
+    So are documents with a trigger for which no mention can fill a role.
+
     Parameters
     ----------
     rule, lexicon
@@ -54,7 +56,7 @@ class Screen:
         self._scheme = scheme
         self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         names = list(SCHEMES) if scheme is None else [scheme]
-        self._misfits = [_WordTable(self._unreadable(name), {}) for name in names]
+        self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
         self._lemmas = _WordTable(lambda words: [word.lower() in rule.lemmas for word in words], {})
         self._upos = _WordTable(lambda words: [word in rule.upos for word in words], {})
         self._starts = _WordTable(lambda words: list(lexicon.may_start(words)), {})
@@ -78,7 +80,9 @@ class Screen:
         """
         matches: dict[int, MentionMatches] = {}
         reasons: dict[int, Fault] = {}
-        for row in np.flatnonzero(~self._readable(batch) | self._promising(batch)).tolist():
+        readable = {name: ~_any_token(batch, table.flags(batch, "dep")) for name, table in self._misfits.items()}
+        unreadable = ~np.any([*readable.values()], axis=0)
+        for row in np.flatnonzero(unreadable | self._promising(batch, readable)).tolist():
             try:
                 found = self._match(batch, row)
             except InputError as error:
@@ -88,15 +92,24 @@ class Screen:
                     matches[row] = found
         return matches, reasons
 
-    def _readable(self, batch: DocumentBatch) -> Bools:
-        """Whether the labels of each document fit some scheme."""
-        readable: Bools = np.any([~_any_token(batch, table.flags(batch, "dep")) for table in self._misfits], axis=0)
-        return readable
+    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> Bools:
+        """Whether each document has a trigger, a word that may begin the name of a country, and mentions for all roles.
 
-    def _promising(self, batch: DocumentBatch) -> Bools:
-        """Whether each document has a trigger and a word that may begin the name of a country."""
-        triggers, actors = self.found(batch)
-        return triggers & actors
+        `readable` says for each scheme which documents it can read.
+        """
+        triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+        self._found = batch, _any_token(batch, triggers), _any_token(batch, self._starts.flags(batch, "text"))
+        named = self._found[1] & self._found[2]
+        bounds = batch.token_bounds
+        starts = np.flatnonzero(triggers)
+        starts = starts[named[np.searchsorted(bounds, starts, side="right") - 1]]
+        fillable = np.zeros(len(batch), np.bool_)
+        is_served = np.zeros(len(batch), np.bool_)
+        for name, rows in readable.items():
+            if self._rule.serves(name) and (rows & named).any():
+                is_served |= rows
+                fillable |= rows & self._fillable(batch, name, starts)
+        return named & (fillable | ~is_served)  # a document that the rule cannot serve is rejected with a reason
 
     def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
         """Whether each document has a trigger, and a word that may begin a name of the lexicon.
@@ -109,6 +122,26 @@ class Screen:
             self._found = batch, _any_token(batch, triggers), _any_token(batch, words)
         return self._found[1:]
 
+    def _fillable(self, batch: DocumentBatch, scheme: str, triggers: Ints) -> Bools:
+        """Whether some mention of each document may fill each role, at some of these triggers."""
+        bounds, heads = batch.token_bounds, batch.token_integers("head")
+        firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
+        offsets = np.repeat(firsts, np.diff(batch.mentions[0]))
+        heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
+        dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
+        parses = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
+        is_head = np.zeros(len(heads), np.bool_)
+        mention_heads = batch.mentions[3] + offsets
+        is_head[mention_heads[mention_heads < len(heads)]] = True  # not all are there in a batch without tokens
+        every = np.ones(len(batch), np.bool_)
+        for role in self._rule.event:
+            reached = [parses.reachable(path, triggers) for path in self._rule.roles[role][scheme]]
+            fillers = np.concatenate(reached)
+            filled = np.zeros(len(batch), np.bool_)
+            filled[np.searchsorted(bounds, fillers[is_head[fillers]], side="right") - 1] = True
+            every &= filled
+        return every
+
     def _match(self, batch: DocumentBatch, row: int) -> MentionMatches:
         tokens = batch.tokens(row)
         if tokens is None:
@@ -119,6 +152,6 @@ class Screen:
 
 def _any_token(batch: DocumentBatch, flags: Bools) -> Bools:
     """Whether each document has a token whose flag is true."""
-    before = np.concatenate(([0], np.cumsum(flags)))
-    result: Bools = np.diff(before[batch.token_bounds]) > 0
+    result = np.zeros(len(batch), np.bool_)
+    result[np.searchsorted(batch.token_bounds, np.flatnonzero(flags), side="right") - 1] = True
     return result

@@ -15,7 +15,15 @@ import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import ReadProgress, limited_lines, max_line_bytes, open_bytes, too_long
+from corefsample.files import (
+    ReadProgress,
+    limited_lines,
+    max_line_bytes,
+    open_bytes,
+    parquet_source,
+    too_long,
+    total_size,
+)
 from events.news._fields import ArticleFault, Record
 
 _ROWS = 256  # read from Parquet at a time
@@ -250,12 +258,12 @@ def _json_writer(content: Any) -> Callable[[], str]:
 def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
     """Read rows of Parquet; dates may be text, dates or times of day."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(parquet_source(path)) as file:
             names = list(file.schema_arrow.names)
             columns.require_in(path, names)
             own = {*columns.required, columns.title}
             wanted = [name for name in names if name in own or columns.keeps(name)]
-            size, total = os.path.getsize(path), max(file.metadata.num_rows, 1)
+            size, total = total_size([path]), max(file.metadata.num_rows, 1)
             number = 0
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 for row in batch.to_pylist():

@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files import PathLike
+from corefsample.files import FolderCopy, PathLike, opened_folder
 from events.counting import COUNT_COLUMNS, EVIDENCE_SCHEMA, Calendar, arrow_schema
 from events.report.texts import DocumentTexts, Places
 
@@ -38,7 +38,7 @@ class FinishedRun:
     Attributes
     ----------
     folder
-        Folder of the run.
+        Folder of the run; of one at a URL the local copy, which is gone after reading.
     record
         Content of run.json.
     counts, evidence
@@ -87,6 +87,16 @@ def read_run(folder: PathLike) -> FinishedRun:
     InputError
         If it is not such a folder, or a file in it is missing or damaged.
     """
+    with opened_folder(folder, only=_is_needed) as run:
+        run.pull(_is_needed)
+        return _checked_run(run)
+
+
+def _is_needed(name: str) -> bool:
+    return name.removeprefix("run/") in _FILES
+
+
+def _checked_run(folder: FolderCopy) -> FinishedRun:
     path, place = Path(folder), str(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's
     hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
@@ -218,14 +228,15 @@ def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
         As `read_run`, and if documents.parquet lacks a document of the evidence, or is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
-    run = read_run(folder)
-    try:
-        return _content(run, n_documents)
-    except CorefsampleError as error:
-        raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
-        found = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
+    with opened_folder(folder, only=_is_needed) as opened:
+        run = read_run(opened)
+        try:
+            return _content(run, n_documents)
+        except CorefsampleError as error:
+            raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
+            found = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
 
 
 def _content(run: FinishedRun, n_documents: int) -> Report:

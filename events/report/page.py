@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, require_free, unwritable, write_bytes
+from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
 from events.report.model import Report, read_report
 
 if TYPE_CHECKING:
@@ -93,21 +93,22 @@ def write_report(
     OutputError
         If the file cannot be written.
     """
-    path = Path(folder) / DEFAULT_NAME if out is None else Path(out)
-    if out is not None and not os.fspath(out):
+    path = joined(folder, DEFAULT_NAME) if out is None else os.fspath(out)
+    if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
-    if path.suffix.lower() not in (".html", ".htm"):
+    if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
     require_free(path, overwrite=overwrite)
     report = read_report(folder, n_documents=n_documents)
     content = rendered_page(report, title=title).encode("utf-8")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from None
+    if not is_url(path):
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from None
     write_bytes(path, content, overwrite=overwrite)
     return ReportSummary(
-        str(path),
+        path,
         len(report.counts["countries"]),
         len(report.counts["periods"]),
         report.n_documents,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -10,15 +9,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
-from corefsample.documents import SCHEMA, STRING_COLUMNS, VERSION, DocumentBatch, Rejected, missing_field
+from corefsample.documents import (
+    ENCODED_SCHEMA,
+    SCHEMA,
+    STRING_COLUMNS,
+    VERSION,
+    DocumentBatch,
+    Rejected,
+    missing_field,
+)
 from corefsample.errors import InputError
-from corefsample.files import ReadProgress
+from corefsample.files import ReadProgress, parquet_source, total_size
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _BATCH_BYTES = 32 * 2**20  # decoded
 _READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all that it has read until the end
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
+_STRINGS = tuple(f"tokens.{name}." for name in STRING_COLUMNS)
 
 
 class ParquetReader(ReadProgress):
@@ -42,7 +50,7 @@ class ParquetReader(ReadProgress):
         self.path = path
         self._groups = groups
         try:
-            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
+            self._file = self._opened(read_dictionary=None)
             schema = self._file.schema_arrow
             names = _names(schema)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
@@ -64,17 +72,22 @@ class ParquetReader(ReadProgress):
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
             raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
 
+    def _opened(self, read_dictionary: list[str] | None) -> pq.ParquetFile:
+        about = None if read_dictionary is None else self._file.metadata
+        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD}
+        return pq.ParquetFile(parquet_source(self.path), metadata=about, read_dictionary=read_dictionary, **options)
+
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
         about = self._file.metadata
         groups = range(about.num_row_groups) if self._groups is None else self._groups
-        n_bytes, n_read = os.path.getsize(self.path), 0
+        n_bytes, n_read = total_size([self.path]), 0
         row = sum(about.row_group(group).num_rows for group in range(groups.start))  # places count from the first
         n_rows = max(about.num_rows, 1)
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._file.iter_batches(batch_size=size, row_groups=list(groups)):
+            for table in self._tables(groups, size):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
                 first, row = row + 1, row + table.num_rows
                 n_read += table.num_rows
@@ -84,21 +97,44 @@ class ParquetReader(ReadProgress):
             place = f"{self.path}: row {row + 1}"
             raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None
 
+    def _tables(self, groups: range, size: int) -> Iterator[pa.RecordBatch]:
+        """Read row groups; the strings of tokens stay dictionary-encoded where Arrow can read them so.
+
+        Each string is then decoded once per row group. Arrow cannot read several row groups so, nor a column of which
+        only a part has dictionary pages.
+        """
+        strings = [path for path in _string_leaves(self._file) if path.startswith(_STRINGS)]
+        encoded = self._opened(strings) if strings else self._file
+        small: list[int] = []  # row groups that are read together, because each alone is less than half a batch
+        for group in groups:
+            if 2 * self._file.metadata.row_group(group).num_rows < size:
+                small.append(group)
+                continue
+            yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
+            small = []
+            n_read = 0
+            try:
+                for table in encoded.iter_batches(batch_size=size, row_groups=[group]):
+                    yield table
+                    n_read += table.num_rows
+            except (pa.ArrowNotImplementedError, OSError):
+                # If the file is damaged, this raises again.
+                yield from _without_first(self._file.iter_batches(batch_size=size, row_groups=[group]), n_read)
+        yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
+
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
         for field in SCHEMA:
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         batch = DocumentBatch(self.path, table, "row", range(first, first + table.num_rows))
-        rejected = []
         try:
-            batch.table = self._cast(table)
+            return batch.with_columns(self._cast(table)), []
         except pa.ArrowInvalid:
             faults = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
             rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
             batch = batch.take([row for row in range(table.num_rows) if row not in faults])
-            batch.table = self._cast(batch.table)
-        return batch, rejected
+            return batch.with_columns(self._cast(batch.columns)), rejected
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
@@ -106,8 +142,13 @@ class ParquetReader(ReadProgress):
             column = table.column(field.name)
             if not _alike(column.type, field.type):
                 raise InputError(f"column {field.name} must be {field.type}, got {column.type}", place=self.path)
-            columns.append(column if column.type == field.type else column.cast(field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+            keep = column.type in (field.type, ENCODED_SCHEMA.field(field.name).type)
+            columns.append(column if keep else column.cast(field.type))
+        fields = [
+            field if column.type == field.type else ENCODED_SCHEMA.field(field.name)
+            for field, column in zip(SCHEMA, columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, SCHEMA.metadata))
 
     def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
         """Describe the value that keeps a row from being cast, or return None."""
@@ -141,7 +182,7 @@ class ParquetWriter:
 
     def __init__(self, path: str) -> None:
         # Scores hardly repeat: a dictionary of them would cost time and save nothing.
-        strings = [f"tokens.{name}.list.element" for name in STRING_COLUMNS]
+        strings = [f"{name}list.element" for name in _STRINGS]
         self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
         self._pending: list[pa.RecordBatch] = []
         self._n_pending = self._pending_bytes = 0
@@ -197,6 +238,20 @@ def row_group_sizes(path: str) -> list[int]:
 def abandon(writer: pq.ParquetWriter) -> None:
     """Keep a writer of an unfinished file from trying, and failing, to finish it when it is deleted."""
     writer.is_open = False
+
+
+def _without_first(tables: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    """The tables without their first rows."""
+    for table in tables:
+        if n_rows < table.num_rows:
+            yield table.slice(n_rows)
+        n_rows = max(n_rows - table.num_rows, 0)
+
+
+def _string_leaves(file: pq.ParquetFile) -> list[str]:
+    """Paths of the columns of strings: "tokens.text.list.element"."""
+    columns = [file.schema.column(i) for i in range(len(file.schema))]
+    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
 
 
 def _names(schema: pa.Schema) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from corefsample._checks import choice, whole
 from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
-from corefsample.files import FileSeries, PathLike, SeenIds, input_paths
+from corefsample.files import FileSeries, PathLike, SeenIds, input_paths, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
@@ -34,6 +34,8 @@ class DocumentStream(FileSeries):
         Largest number of documents in a batch.
     row_groups
         Of Parquet files, the row groups to read; None for all.
+    ahead
+        Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
     Attributes
     ----------
@@ -58,12 +60,14 @@ class DocumentStream(FileSeries):
         on_rejected: Callable[[Rejected], None] | None = None,
         batch_size: int = 64,
         row_groups: range | None = None,
+        ahead: bool = False,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
         self._on_rejected = on_rejected
         self._batch_size = whole("batch_size", batch_size, 1)
         self._row_groups = row_groups
+        self._ahead = ahead
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
@@ -85,18 +89,23 @@ class DocumentStream(FileSeries):
         """
         seen = SeenIds()
         for _, reader in self._readers(self._opened):
-            for batch, rejected in reader.batches(self._batch_size):
-                yield self._accepted(batch, rejected, inspect, seen)
+            batches = self._checked(reader)
+            for valid, rejected in read_ahead(batches) if self._ahead else batches:
+                yield self._accepted(valid, rejected, inspect, seen)
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
         return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
+    def _checked(self, reader: JsonLinesReader | ParquetReader) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """The documents of each batch that satisfy the format, and the others."""
+        for batch, rejected in reader.batches(self._batch_size):
+            valid, faults = checked(batch, self._needs)
+            yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
+
     def _accepted(
-        self, batch: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
+        self, valid: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
     ) -> tuple[DocumentBatch, dict[int, R]]:
-        """Check a batch, report what is wrong in the order of the file, and return the valid documents."""
-        valid, faults = checked(batch, self._needs)
-        rejected = rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
+        """Inspect a batch, report what is wrong in the order of the file, and return the accepted documents."""
         results, reasons = inspect(valid)
         kept = [row for row in range(len(valid)) if row not in reasons]
         repeated = [row for row in kept if not seen.add(valid.doc_ids[row])]

@@ -11,12 +11,14 @@ from typing import TextIO
 
 from corefsample._checks import choice, shown, whole
 from corefsample.documents import ON_ERROR, DocumentBatch, Rejected, ScoredDocument, from_documents
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files import (
     PathLike,
     link_target,
     new_file,
     new_partial,
+    put_in_place,
+    remove_file,
     require_free,
     require_suffix,
     require_writable,
@@ -136,8 +138,8 @@ def quarantine_file(
     """
     choice("on_error", on_error, ON_ERROR)
     path = f"{os.fspath(beside)}{_QUARANTINE}"
-    require_free(path, overwrite=overwrite)
     require_writable(beside)
+    require_free(path, overwrite=overwrite)
     target = link_target(path)
     with new_partial(target, _QUARANTINE) as partial, closing(QuarantineFile(partial)) as quarantine:
         yield quarantine if on_error == "quarantine" else None
@@ -149,9 +151,11 @@ def _finish(quarantine: QuarantineFile, path: str) -> None:
     try:
         quarantine.close()
         if quarantine.count:
-            os.replace(quarantine.path, path)
-        elif os.path.exists(path):
-            os.unlink(path)
+            put_in_place(quarantine.path, path)
+        else:
+            remove_file(path)
+    except OutputError:
+        raise
     except OSError as error:
         raise unwritable(path, error) from None
 

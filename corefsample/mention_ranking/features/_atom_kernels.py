@@ -5,10 +5,12 @@ Legend as in `corefsample.mention_ranking.features._encoding_kernels`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Gender, Number
 from corefsample.mention_ranking.features._encoding_kernels import (
@@ -111,9 +113,8 @@ def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
 
 
 @inner_kernel
-def fill_nesting(mentions: Ints32, atoms: Words32) -> None:
+def fill_nesting(mentions: Ints32, open_mentions: Ints32, atoms: Words32) -> None:
     """Fill how deep a mention lies in others, what the innermost of these is, and how many it holds (up to 3)."""
-    open_mentions = np.zeros(codes.DEEPEST, np.int64)
     n_open = 0
     for i in range(mentions.shape[0]):
         while n_open > 0 and mentions[open_mentions[n_open - 1], 1] <= mentions[i, 0]:
@@ -168,10 +169,9 @@ def pronoun_group(facts: Words32, i: int) -> int:
 
 
 @inner_kernel
-def fill_salience(facts: Words32, atoms: Words32) -> None:
+def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
     """Fill how frequent a name is among names, and a third-person pronoun among pronouns; bucket frequencies."""
     n = facts.shape[0]
-    groups = np.zeros(codes.GROUP_OTHER + 1, np.int64)
     most, second = U32(0), U32(0)
     for i in range(n):
         if facts[i, Fact.CLASS] == codes.CLASS_THIRD and facts[i, Fact.PERSON] == codes.THIRD_PERSON:
@@ -200,12 +200,26 @@ def fill_salience(facts: Words32, atoms: Words32) -> None:
         atoms[i, Atom.FREQUENCY] = bucket(count)
 
 
-@kernel
-def encode(text: Text, atoms: Words32, facts: Words32) -> None:
+class Scratch(NamedTuple):
+    """Zeros that `encode` works with."""
+
+    quoted: Bools  # (n_tokens,): whether the token is between quotation marks
+    flags: Ints32  # (n_sentences,)
+    open_mentions: Ints32  # (DEEPEST,)
+    groups: Ints32  # of third-person pronouns: their numbers
+
+    @classmethod
+    def of(cls, n_tokens: int, n_sentences: int) -> Scratch:
+        """Allocate it."""
+        sizes = n_sentences, codes.DEEPEST, codes.GROUP_OTHER + 1
+        return cls(np.zeros(n_tokens, np.bool_), *(np.zeros(size, np.int32) for size in sizes))
+
+
+@kernel_in_place
+def encode(text: Text, scratch: Scratch, atoms: Words32, facts: Words32) -> None:
     """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
-    n_tokens, n = text.sent.shape[0], text.mentions.shape[0]
-    n_sentences = text.sent[n_tokens - 1] + 1 if n_tokens > 0 else 0
-    quoted, flags = np.zeros(n_tokens, np.bool_), np.zeros(n_sentences, np.int32)
+    quoted, flags, open_mentions, groups = scratch
+    n, n_sentences = text.mentions.shape[0], flags.shape[0]
     fill_quoted(text.words, text.sent, quoted)
     fill_sentence_flags(text.words, text.sent, flags)
     style, dialogue = text_style(text.words, n_sentences)
@@ -230,12 +244,12 @@ def encode(text: Text, atoms: Words32, facts: Words32) -> None:
             first_persons += facts[i, Fact.PERSON] == 1 and facts[i, Fact.NUMBER] != Number.PLURAL
             second_persons += facts[i, Fact.PERSON] == 2
         facts[i, Fact.FIRST_PERSONS], facts[i, Fact.SECOND_PERSONS] = first_persons, second_persons
-    fill_nesting(text.mentions, atoms)
+    fill_nesting(text.mentions, open_mentions, atoms)
     fill_history(facts, atoms)
-    fill_salience(facts, atoms)
+    fill_salience(facts, groups, atoms)
 
 
-@kernel
+@kernel_in_place
 def fill_modifiers(text: Text, indptr: Ints32, lemmas: Words32, before: Bools, blooms: Words32) -> None:
     """List the lemmas of each mention's content words but its head, of the first dozen tokens.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Ints32, Words32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 
 U32, U64 = np.uint32, np.uint64
@@ -46,7 +46,7 @@ def mix(code: np.uint32, value: np.uint32) -> np.uint32:
     return U32((z ^ (z >> U64(codes.XXH32_SHIFTS[2]))) & LOW)
 
 
-@kernel
+@kernel_in_place
 def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes: Words32) -> None:
     """Hash the atoms of each template by mention; template_atoms (templates, most), -1 for none."""
     for i in range(atoms.shape[0]):

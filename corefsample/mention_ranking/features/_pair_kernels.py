@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Fact, Gender, PairAtom
 from corefsample.mention_ranking.features._encoding_kernels import bucket
@@ -195,8 +195,8 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     return 1 + number + by_gender * gender + by_person * person, agrees
 
 
-@kernel
-def fill_pair(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
+@inner_kernel
+def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
     """Fill the atoms of a pair; return how well the phrases match.
 
     between (3,) : agreeing mentions, agreeing names and like pronouns between k and i; k is counted in, for the next
@@ -232,3 +232,9 @@ def fill_pair(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> i
         facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN and facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]
     )
     return level
+
+
+@kernel_in_place
+def fill_pair(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
+    """Call `compare` from Python, for one pair."""
+    return compare(doc, i, k, between, pair)

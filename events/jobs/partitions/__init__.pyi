@@ -1,8 +1,8 @@
-from ._dask import require_dask as require_dask
 from ._dask import run_on_cluster as run_on_cluster
 from ._finalise import finalise_run as finalise_run
 from ._options import EventsOptions as EventsOptions
 from ._options import RunSummary as RunSummary
+from ._plan import STANDARD_INPUT as STANDARD_INPUT
 from ._plan import Partition as Partition
 from ._plan import RunPlan as RunPlan
 from ._run import run_partition as run_partition
@@ -10,4 +10,8 @@ from ._start import discard_unfinished as discard_unfinished
 from ._start import finished_summary as finished_summary
 from ._start import initialise_run as initialise_run
 from ._store import Store as Store
+from ._store import completed_documents as completed_documents
+from ._store import only_run as only_run
+from ._store import opened_run as opened_run
 from ._store import unfinished_store as unfinished_store
+from ._store import writing as writing

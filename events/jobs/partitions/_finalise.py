@@ -19,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Bytes, Ints
+from corefsample._log import log_step
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike
+from corefsample.files import FolderCopy, PathLike, read_ahead
 from corefsample.formats import DocumentStream
 from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, EvidenceRow, event_name
 from events.jobs._record import run_record
@@ -29,11 +30,11 @@ from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
 from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._options import RunSummary
-from events.jobs.partitions._plan import STANDARD_INPUT, Partition, RunPlan
+from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_partition
 from events.jobs.partitions._sorted import Row, merged, taken
 from events.jobs.partitions._start import compared_keys
-from events.jobs.partitions._store import Places, Store, writing
+from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
 from events.lexicon import load_lexicon
 from events.rules import load_rules
 
@@ -77,32 +78,49 @@ def finalise_run(
         If a file cannot be written.
     """
     started = time.time() if started is None else started
-    places = Places.of(folder)
-    store = places.any()
-    if store is None:
-        raise InputError("run must be initialised before it is finalised, got no partitions", place=os.fspath(folder))
-    plan = store.plan()
-    records = _complete(store, plan, folder)
-    repeated = _repeated(store, plan, records)
-    if repeated:
-        store.exclude(repeated)
-        for number in repeated:
-            run_partition(folder, number)
-        records = _complete(store, plan, folder)
-    with writing(folder):
+    with opened_run(folder) as run:
+        pull_results(run)
+        places = Places.of(run)
+        store = places.any()
+        if store is None:
+            raise InputError("run must be initialised before it is finalised, got no partitions", place=run.given)
+        plan = store.plan()
+        records = _complete(store, plan, run)
+        repeated = _repeated(store, plan, records)
+        if repeated:
+            store.exclude(repeated)
+            for number in repeated:
+                run_partition(run, number)
+            records = _complete(store, plan, run)
+        return _finished(run, places, store, plan, records, pictures, started, n_computed)
+
+
+def _finished(
+    run: FolderCopy,
+    places: Places,
+    store: Store,
+    plan: RunPlan,
+    records: Records,
+    pictures: bool,
+    started: float,
+    n_computed: int | None,
+) -> RunSummary:
+    """Write the files of a run, and put its partitions in their place."""
+    with writing(run):
         store.clean()
-        try:
-            # A folder that exists may be replaced: `initialise_run` made sure of that.
-            with RunFolder(folder, overwrite=store.path != places.beside) as run:
-                summary = _written(run, store, plan, records, pictures, started, n_computed)
-        finally:
-            shutil.rmtree(store.path / "merged", ignore_errors=True)
+        # A folder that exists may be replaced: `initialise_run` made sure of that.
+        with RunFolder(run, overwrite=store.path != places.beside) as folder:
+            try:
+                summary = _written(folder, store, plan, records, pictures, started, n_computed)
+            finally:
+                shutil.rmtree(store.path / "merged", ignore_errors=True)
         if any(file.path == STANDARD_INPUT for file in plan.inputs):
             shutil.rmtree(store.path)  # which cannot be read again
             shutil.rmtree(places.kept, ignore_errors=True)
         else:
             places.keep(store)
-    return dataclasses.replace(summary, out=os.fspath(folder))
+        run.push()
+    return dataclasses.replace(summary, out=run.given)
 
 
 def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
@@ -193,8 +211,11 @@ def _written(
     temporary = store.path / "merged"
     temporary.mkdir(exist_ok=True)
     for evidence in _evidence(_runs(store, records, "evidence"), temporary):
+        log_step("finalising: evidence of %s", evidence[-1].date)
         run.add_evidence(evidence)
-    for batch in _documents(_runs(store, records, "documents"), temporary):
+    # The next ones are merged while some are compressed.
+    for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
+        log_step("finalising: documents of %s", batch.dates[-1])
         run.add_documents(batch)
     for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
         run.add_rows(rows)
@@ -248,9 +269,13 @@ def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
     return [
         {"path": "-", "bytes": None, "sha256": None}
         if file.path == STANDARD_INPUT
-        else {"path": file.path, "bytes": file.n_bytes, "sha256": checksums[file.absolute]}
+        else {"path": file.path, "bytes": file.n_bytes, "sha256": checksums[file.absolute], **_tag(file)}
         for file in plan.inputs
     ]
+
+
+def _tag(file: InputFile) -> dict[str, str]:
+    return {} if file.tag is None else {"etag": file.tag}
 
 
 def _summed(store: Store, plan: RunPlan, records: Records) -> CountTally:

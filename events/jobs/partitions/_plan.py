@@ -9,12 +9,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata, resources
-from pathlib import Path
 from typing import Any
 
 import corefsample
 from corefsample.errors import ParameterHint
-from corefsample.files import input_paths
+from corefsample.files import absolute, file_version, input_paths, is_file, open_binary
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
@@ -40,25 +39,40 @@ _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file of documents: its path as given, its absolute path, size in bytes, and time of its last change."""
+    """A file of documents.
+
+    Attributes
+    ----------
+    path, absolute
+        Path as given, and from the root of the file system; a URL is both.
+    n_bytes
+        Size in bytes.
+    changed
+        What changes with the content: the time of the last change in nanoseconds; for a URL its entity tag, or time.
+    """
 
     path: str
     absolute: str
     n_bytes: int
-    changed: int
+    changed: int | str
 
     @classmethod
     def of(cls, path: str) -> InputFile:
         """Describe a file, or standard input."""
         if path == STANDARD_INPUT:
             return cls(path, path, 0, 0)
-        about = os.stat(path)
-        return cls(path, os.path.abspath(path), about.st_size, about.st_mtime_ns)
+        n_bytes, changed = file_version(path)
+        return cls(path, absolute(path), n_bytes, changed)
 
     @property
     def place(self) -> str:
         """The path as given where it leads to the file, which it need not on another machine."""
-        return self.path if os.path.abspath(self.path) == self.absolute else self.absolute
+        return self.path if absolute(self.path) == self.absolute else self.absolute
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of a URL, which stands for a checksum of the content; None if there is none."""
+        return self.changed or None if isinstance(self.changed, str) else None
 
     def is_unchanged(self) -> bool:
         """Whether size and time of the file are still the same."""
@@ -217,8 +231,9 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
 
 def _checksum(source: str | None, folder: str) -> str:
     """SHA-256 of a rule or lexicon file; for a shipped one, or none, of the data of the package."""
-    if source is not None and Path(source).is_file():
-        content = Path(source).read_bytes()
+    if source is not None and is_file(source):
+        with open_binary(source) as stream:
+            content = bytes(stream.read())
     else:
         name = "countries" if source is None else source
         content = (resources.files("events") / folder / f"{name}.yaml").read_bytes()

@@ -36,7 +36,7 @@ from events.counting import (
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
-from events.jobs.partitions._store import Places, Store, writing
+from events.jobs.partitions._store import Places, Store, opened_run, writing
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import MentionMatches, Screen
 from events.rules import Rule, load_rules
@@ -81,22 +81,25 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
-    store = Places.of(folder).any()
-    if store is None:
-        raise InputError("run must be initialised before its partitions, got none", place=str(folder))
-    plan = store.plan()
-    partition = plan.partition(number)
-    if partition is None:
-        rule = f"must be one of {len(plan.partitions)}"
-        raise ParameterError(f"{rule}, got {number}", parameter="number", place=str(folder))
-    with writing(folder):
-        store.reopen(partition)
-        result = store.new_result()
-        try:
-            record = _computed(plan, partition, store, result, threads or plan.options.threads, on_progress)
-            store.complete(partition, result, record)
-        finally:
-            shutil.rmtree(result, ignore_errors=True)
+    with opened_run(folder, number) as run:
+        store = Places.of(run).any()
+        if store is None:
+            raise InputError("run must be initialised before its partitions, got none", place=run.given)
+        plan = store.plan()
+        partition = plan.partition(number)
+        if partition is None:
+            rule = f"must be one of {len(plan.partitions)}"
+            raise ParameterError(f"{rule}, got {number}", parameter="number", place=run.given)
+        with writing(run):
+            store.reopen(partition)
+            run.push()
+            result = store.new_result()
+            try:
+                record = _computed(plan, partition, store, result, threads or plan.options.threads, on_progress)
+                store.complete(partition, result, record)
+            finally:
+                shutil.rmtree(result, ignore_errors=True)
+            run.push()
 
 
 @lru_cache(maxsize=2)
@@ -133,10 +136,12 @@ def _computed(
         on_rejected=quarantine if options.on_error == "quarantine" else None,
         batch_size=_BATCH,
         row_groups=partition.groups,
+        ahead=True,
     )
     is_first = not partition.first  # of its file; it computes the checksum of the file too
     with quarantine, ThreadPoolExecutor(1) as background:
-        digest = background.submit(sha256, file.place) if is_first and file.path != STANDARD_INPUT else None
+        needs_digest = is_first and file.path != STANDARD_INPUT and file.tag is None
+        digest = background.submit(sha256, file.place) if needs_digest else None
         screen = Screen(rule, lexicon, options.scheme)
         _count(documents, screen, sums, options, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
@@ -276,7 +281,11 @@ def _count(
     def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
         sampling = {"n_samples": options.n_samples, "seed": options.seed}
-        return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+        try:
+            return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+        except Exception as error:
+            error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
+            raise
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, str | Fault]]:
         matches, reasons = screen.match(batch)

@@ -25,7 +25,7 @@ from events.jobs.partitions._plan import (
     planned,
     with_partitions,
 )
-from events.jobs.partitions._store import Places, Store, writing
+from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
 from events.lexicon import Lexicon, load_lexicon
 from events.rules import Rule, load_rules
 
@@ -52,7 +52,7 @@ def initialise_run(
         Files, globs, or "-" for JSON Lines on standard input, which is one partition and cannot be resumed. Files that
         an earlier run did not have are new partitions.
     folder
-        Folder of the run.
+        Folder of the run, or its URL.
     options
         What to count.
     overwrite
@@ -73,22 +73,25 @@ def initialise_run(
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
     compared_keys(options, rule, lexicon)
     check_examples(rule)
-    RunFolder(folder, overwrite=True)  # raises for a folder with other files
-    places = Places.of(folder)
-    with writing(folder):
-        places.settle()
-        if restart:
-            discard_unfinished(folder)
-        earlier = _earlier(places, overwrite=overwrite)
-        if earlier is None:
-            RunFolder(folder, overwrite=overwrite)  # raises for a folder with a finished run
-            plan = planned(inputs, options)
-            store = places.new()
-        else:
-            store, before = earlier
-            plan = _continued(before, planned(inputs, options), store, folder, is_kept=store.path == places.kept)
-        store.write_plan(plan)
-    return missing_partitions(store, plan)
+    with opened_run(folder) as run:
+        pull_results(run)
+        RunFolder(run, overwrite=True)  # raises for a folder with other files
+        places = Places.of(run)
+        with writing(run):
+            places.settle()
+            if restart:
+                discard_unfinished(run)
+            earlier = _earlier(places, overwrite=overwrite)
+            if earlier is None:
+                RunFolder(run, overwrite=overwrite)  # raises for a folder with a finished run
+                plan = planned(inputs, options)
+                store = places.new()
+            else:
+                store, before = earlier
+                plan = _continued(before, planned(inputs, options), store, run, is_kept=store.path == places.kept)
+            store.write_plan(plan)
+            run.push()
+        return missing_partitions(store, plan)
 
 
 def _earlier(places: Places, *, overwrite: bool) -> tuple[Store, RunPlan] | None:
@@ -164,7 +167,7 @@ def _has_recorded_content(before: RunPlan, file: InputFile, store: Store) -> boo
     """Whether the checksum of a file is in the record of a complete partition of it."""
     records = (store.record(each, verify=False) for each in before.partitions if each.source == file.absolute)
     known = {record["input"]["sha256"] for record in records if record is not None} - {None}
-    return known == {sha256(file.absolute)}
+    return bool(known) and known == {sha256(file.absolute)}
 
 
 def missing_partitions(store: Store, plan: RunPlan) -> tuple[int, ...]:
@@ -182,27 +185,31 @@ def _is_incomplete(plan: RunPlan, record: dict[str, Any]) -> bool:
 
 def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> RunSummary | None:
     """Summary of the finished run in a folder, if it had the same inputs and options and its files are there."""
-    places = Places.of(folder)
-    with writing(folder):
-        places.settle()
-    if places.unfinished() is not None or not (places.kept / "plan.json").is_file():
-        return None
-    try:
-        record = json.loads((places.out / RunFolder.RECORD).read_text(encoding="utf-8"))
-        plan, files = record["partitions"]["plan"], record["files"]
-        before = Store(places.kept).plan()
-        now = planned(inputs, options)
-        if plan != Store(places.kept).plan_sha256() or changes(before, now):
+    with opened_run(folder) as run:
+        places = Places.of(run)
+        with writing(run):
+            places.settle()
+            run.push()
+        if places.unfinished() is not None or not (places.kept / "plan.json").is_file():
             return None
-        if {*before.inputs} != {*now.inputs} or before.options.on_error != options.on_error:
+        try:
+            record = json.loads((places.out / RunFolder.RECORD).read_text(encoding="utf-8"))
+            plan, files = record["partitions"]["plan"], record["files"]
+            before = Store(places.kept).plan()
+            now = planned(inputs, options)
+            if plan != Store(places.kept).plan_sha256() or changes(before, now):
+                return None
+            if {*before.inputs} != {*now.inputs} or before.options.on_error != options.on_error:
+                return None
+            if any((places.out / name).stat().st_size != n_bytes for name, n_bytes in files.items()):
+                return None
+            summary = dict(record["summary"])
+            fields = {**summary, "out": run.given, "n_computed": 0}
+            return RunSummary(
+                **{**fields, "countries": tuple(fields["countries"]), "periods": tuple(fields["periods"])}
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        if any((places.out / name).stat().st_size != n_bytes for name, n_bytes in files.items()):
-            return None
-        summary = dict(record["summary"])
-        fields = {**summary, "out": os.fspath(folder), "n_computed": 0}
-        return RunSummary(**{**fields, "countries": tuple(fields["countries"]), "periods": tuple(fields["periods"])})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
 
 
 def discard_unfinished(folder: PathLike, *, unless_complete: bool = False) -> bool:
@@ -215,15 +222,17 @@ def discard_unfinished(folder: PathLike, *, unless_complete: bool = False) -> bo
     unless_complete
         Whether to keep them if one with documents is complete.
     """
-    places = Places.of(folder)
-    store = places.unfinished()
-    if store is not None and unless_complete:
-        with suppress(InputError):
-            if any(record["documents"] for record in store.records(store.plan(), verify=False).values()):
-                return False
-    for path in (places.beside, places.within):
-        shutil.rmtree(path, ignore_errors=True)
-    return True
+    with opened_run(folder) as run:
+        places = Places.of(run)
+        store = places.unfinished()
+        if store is not None and unless_complete:
+            with suppress(InputError):
+                if any(record["documents"] for record in store.records(store.plan(), verify=False).values()):
+                    return False
+        for path in (places.beside, places.within):
+            shutil.rmtree(path, ignore_errors=True)
+        run.push()
+        return True
 
 
 def compared_keys(options: EventsOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:

@@ -6,17 +6,39 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corefsample.errors import InputError, OutputError
-from corefsample.files import PARTIAL_PREFIX, PathLike, sha256, unwritable, write_json
+from corefsample.files import (
+    LOCK_NAME,
+    PARTIAL_PREFIX,
+    FolderCopy,
+    PathLike,
+    lock_file,
+    opened_folder,
+    sha256,
+    unwritable,
+    write_json,
+)
 from events.jobs.partitions._plan import Partition, RunPlan
 
-__all__ = ["KEPT", "UNFINISHED", "UNFINISHED_SUFFIX", "Places", "Store", "unfinished_store", "writing"]
+__all__ = [
+    "KEPT",
+    "UNFINISHED",
+    "UNFINISHED_SUFFIX",
+    "Places",
+    "Store",
+    "completed_documents",
+    "only_run",
+    "opened_run",
+    "pull_results",
+    "unfinished_store",
+    "writing",
+]
 
 KEPT, UNFINISHED, UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
 _PLAN = "plan.json"
@@ -192,7 +214,7 @@ class Store:
                     entry.unlink()
 
     def _record_path(self, partition: Partition) -> Path:
-        return self.path / f"partition-{partition.number:05d}.json"
+        return self.path / _record_name(partition.number)
 
     # --- documents whose doc_id an earlier partition has ---
 
@@ -211,6 +233,48 @@ class Store:
 
 
 @contextmanager
+def opened_run(folder: PathLike, number: int | None = None) -> Iterator[FolderCopy]:
+    """Open the folder of a run, or a local copy of one at a URL with its records.
+
+    Parameters
+    ----------
+    folder
+        Path or URL; a folder that is open already is yielded as it is.
+    number
+        The partition to work with; None: all. The results of partitions are copied by `pull_results`.
+    """
+    with opened_folder(folder, only=None if number is None else _needed_for(number)) as run:
+        run.pull(_is_record)
+        yield run
+
+
+def pull_results(run: FolderCopy) -> None:
+    """Copy the results of all partitions that are complete now, from wherever they were computed."""
+    run.refresh()
+    run.pull(lambda name: name.startswith((f"{KEPT}/", f"{UNFINISHED}/")) or _is_record(name))
+
+
+def completed_documents(run: FolderCopy, store: Store, number: int) -> int:
+    """Number of documents of a partition that was just completed, by this process or another."""
+    name = _record_name(number)
+    run.fetch(f"{store.path.name}/{name}")
+    content = _read_json(store.path / name)
+    return int(content["documents"]) if isinstance(content, dict) else 0
+
+
+def _is_record(name: str) -> bool:
+    """Whether a file in the folder of a run is its record, the plan, or the record of a partition."""
+    folder, _, last = name.rpartition("/")
+    return (folder in (KEPT, UNFINISHED) and last.endswith(".json")) or name == "run.json"
+
+
+def _needed_for(number: int) -> Callable[[str], bool]:
+    last = {_PLAN, _EXCLUDED, _record_name(number)}
+    names = {f"{folder}/{name}" for folder in (KEPT, UNFINISHED) for name in last}
+    return names.__contains__
+
+
+@contextmanager
 def writing(folder: PathLike) -> Iterator[None]:
     """Turn errors of the system about the files of a run into one about its folder."""
     parent = Places.of(folder).out.parent
@@ -222,6 +286,28 @@ def writing(folder: PathLike) -> Iterator[None]:
         if error.filename is not None and not Path(os.fsdecode(error.filename)).is_relative_to(parent):
             raise
         raise unwritable(folder, error) from None
+
+
+@contextmanager
+def only_run(folder: PathLike) -> Iterator[None]:
+    """Keep other runs out of the folder of a run, which need not exist, while the context lasts.
+
+    The lock is the file .NAME.lock beside the folder, because the folder is made or replaced meanwhile; within it if
+    nothing can be written beside it, and there is none if nothing can be written there either.
+
+    Raises
+    ------
+    ParameterError
+        If another run holds it.
+    """
+    out = Places.of(folder).out
+    places = (out.parent / f".{out.name}{LOCK_NAME}", out / LOCK_NAME)
+    with ExitStack() as held:
+        for path in places if os.fspath(folder) else ():
+            with suppress(OSError):
+                held.enter_context(lock_file(str(path), os.fspath(folder)))
+                break
+        yield
 
 
 def unfinished_store(folder: PathLike) -> Store:
@@ -236,6 +322,10 @@ def unfinished_store(folder: PathLike) -> Store:
     if store is None:
         raise InputError("run must have partitions, got none", place=str(folder))
     return store
+
+
+def _record_name(number: int) -> str:
+    return f"partition-{number:05d}.json"
 
 
 def _described(path: Path) -> dict[str, Any]:

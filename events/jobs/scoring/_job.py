@@ -12,8 +12,9 @@ from corefsample.errors import InputError
 from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import ScoringTally
 from events.jobs import DocumentInputs
+from events.jobs.scoring._engines import Engine, in_order
 from events.jobs.scoring._parts import FinishedPart, Parts
-from events.jobs.scoring._workers import Scored, Scorer, Task, add_tally, in_order
+from events.jobs.scoring._workers import Scored, Scorer, Task, add_tally
 
 DOCUMENTS_A_TASK = 8
 TASKS_A_PART = 16
@@ -51,7 +52,7 @@ def score_corpus(
     scorer: Scorer,
     parts: Parts,
     *,
-    jobs: int,
+    engine: Engine,
     on_rejected: QuarantineFile | None,
     on_progress: Progress | None,
 ) -> ScoringResult:
@@ -64,7 +65,7 @@ def score_corpus(
         is no good document.
     """
     result = ScoringResult()
-    with closing(in_order(_tasks(inputs, parts), scorer, jobs)) as outcomes:
+    with closing(in_order(_tasks(inputs, parts), scorer, engine)) as outcomes:
         for number, outcomes_of_part in groupby(outcomes, key=lambda outcome: outcome[0].part):
             part, n_read = Scored(), 0
             for task, scored in outcomes_of_part:

@@ -18,7 +18,16 @@ from typing import Any
 
 from corefsample.documents import Rejected
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import LOCK_NAME, PARTIAL_PREFIX, lock_folder, remove_leftovers, sha256, unwritable, write_json
+from corefsample.files import (
+    LOCK_NAME,
+    PARTIAL_PREFIX,
+    local_name,
+    lock_folder,
+    remove_leftovers,
+    sha256,
+    unwritable,
+    write_json,
+)
 from corefsample.formats import write_documents
 from corefsample.mention_ranking import ScoringTally
 from events.jobs.scoring._workers import Scored
@@ -90,7 +99,7 @@ def open_parts(out: str, manifest: Mapping[str, Any], *, resume: bool, overwrite
     Parameters
     ----------
     out
-        The output file.
+        The output file; the parts of a URL are in the current folder.
     manifest
         Everything on which the content of the parts depends, as JSON values.
     resume
@@ -105,7 +114,7 @@ def open_parts(out: str, manifest: Mapping[str, Any], *, resume: bool, overwrite
     OutputError
         If the folder cannot be written.
     """
-    folder = Path(out + PARTS_SUFFIX)
+    folder = Path(local_name(out) + PARTS_SUFFIX)
     manifest = json.loads(json.dumps(manifest))  # as it is read back
     with ExitStack() as held:
         try:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
-import corefsample
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, link_target, require_suffix, write_json
+from corefsample.files import PathLike, remove_file, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from events.jobs import ANNOTATED, DocumentInputs, checksums, compiled_meanwhile, free_outputs, run_record
+from events.jobs._cluster import require_dask
+from events.jobs.scoring._engines import Engine
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
-from events.jobs.scoring._parsing import pipeline_record
+from events.jobs.scoring._parsing import has_clearnlp_labels
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
 
@@ -49,7 +46,7 @@ class ScoringRun:
     skipped
         Mentions of annotated corpora that are in no document, counted by reason.
     jobs
-        Number of processes.
+        Number of processes; None: those of an existing scheduler.
     seconds
         Wall time.
     """
@@ -61,7 +58,7 @@ class ScoringRun:
     n_quarantined: int
     reasons: tuple[str, ...]
     skipped: dict[str, int]
-    jobs: int
+    jobs: int | None
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -78,6 +75,8 @@ def run_score(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
     on_progress: Progress | None = None,
 ) -> ScoringRun:
     """Score documents with an antecedent model.
@@ -101,6 +100,11 @@ def run_score(
         must be the same (except jobs and on_error).
     overwrite
         Whether files of an earlier run may be replaced.
+    workers
+        Number of processes of a local Dask cluster, instead of `ScoreOptions.jobs`.
+    scheduler
+        Address of an existing Dask scheduler, "tcp://...", instead. Its workers have the same model, pipeline and
+        version; they need not see the inputs and the output.
     on_progress
         Called after some documents, with bytes read, bytes in all, and number of documents.
 
@@ -116,6 +120,9 @@ def run_score(
     """
     started = time.time()
     options = options or ScoreOptions()
+    require_dask(workers, scheduler)
+    if options.jobs is not None and (workers is not None or scheduler is not None):
+        raise ParameterError(f"must be left out with a Dask cluster, got {options.jobs}", parameter="jobs")
     path = os.fspath(out)
     require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
@@ -128,16 +135,19 @@ def run_score(
     _require_pipeline_for_text(documents, options)
     if resume and "-" in documents.paths:
         raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
-    with compiled_meanwhile("score"):
+    with compiled_meanwhile("score") as compilers:
         scorer = Scorer(options)
+        if scorer.pipeline is not None and has_clearnlp_labels(scorer.pipeline):
+            compilers.add("clearnlp")
         sources = checksums(documents.paths)
         manifest = _manifest(scorer, sources)
-    jobs = options.jobs or (processors() if options.pipeline is not None else 1)
+    engine = _engine(options, workers, scheduler)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
-            result = score_corpus(documents, scorer, parts, jobs=jobs, on_rejected=on_rejected, on_progress=on_progress)
-            with suppress(FileNotFoundError):  # the record of an earlier run, whose output is about to be replaced
-                os.unlink(link_target(record))
+            result = score_corpus(
+                documents, scorer, parts, engine=engine, on_rejected=on_rejected, on_progress=on_progress
+            )
+            remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert([*parts.paths()], path, overwrite=overwrite)
         run = ScoringRun(
             out=path,
@@ -147,7 +157,7 @@ def run_score(
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
             skipped=dict(documents.skipped),
-            jobs=jobs,
+            jobs=None if scheduler is not None else workers or engine.jobs,
             seconds=round(time.time() - started, 3),
         )
         arguments = {**dataclasses.asdict(options), "out": path, "resume": resume}
@@ -157,6 +167,12 @@ def run_score(
         )
         write_json(record, content)
     return run
+
+
+def _engine(options: ScoreOptions, workers: int | None, scheduler: str | None) -> Engine:
+    if workers is not None or scheduler is not None:
+        return Engine(workers=workers, scheduler=scheduler)
+    return Engine(options.jobs or (processors() if options.pipeline is not None else 1))
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions) -> None:
@@ -170,22 +186,17 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions)
 
 def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
     """Everything on which the content of the parts depends."""
-    options = scorer.options
-    if options.model is None:
-        name = "the English model of the package"
-        content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
-    else:
-        name, content = options.model, Path(options.model).read_bytes()
+    options, described = scorer.options, scorer.described()
     names = ("min_prob", "scheme", "headline", "paragraphs", *ARTICLE_OPTIONS, "entity_fields")
     return {
-        "corefsample": corefsample.__version__,
+        "corefsample": described["corefsample"],
         "documents_a_part": documents_per_part(),
-        "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
-        "pipeline": None if options.pipeline is None else pipeline_record(scorer.pipeline, options.pipeline),
+        "model": described["model"],
+        "pipeline": described["pipeline"],
         "options": {
             **{name: getattr(options, name) for name in names},
             "mentions": options.mentions or "annotated",
-            "recalibration": None if scorer.recalibration is None else scorer.recalibration.to_json(),
+            "recalibration": described["recalibration"],
         },
         "inputs": sources,
     }

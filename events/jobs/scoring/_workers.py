@@ -1,28 +1,24 @@
-"""The work of scoring: a few documents at a time, in this process or in several, in the order of the corpus."""
+"""The work of scoring a few documents, in any process."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from multiprocessing import get_context
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from corefsample._processes import begin_worker
+import corefsample
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
-from corefsample.errors import CorefsampleError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError
 from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
 from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
-from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article
+from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
 from events.news import Article
-
-_QUEUED_PER_PROCESS = 3  # tasks submitted for each process while the first result is awaited
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +73,26 @@ class Scorer:
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
         self.recalibration = None if options.recalibration is None else load_recalibration(options.recalibration)
 
+    def described(self) -> dict[str, Any]:
+        """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
+        options = self.options
+        if options.model is None:
+            name = "the English model of the package"
+            content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
+        else:
+            name, content = options.model, Path(options.model).read_bytes()
+        return {
+            "corefsample": corefsample.__version__,
+            "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
+            "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
+            "recalibration": None if self.recalibration is None else self.recalibration.to_json(),
+        }
+
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
-        """Score documents one by one; those that cannot be scored are rejected."""
+        """Score documents one by one; those that cannot be scored are rejected.
+
+        Any other error of a document has a note that names it.
+        """
         result = Scored()
         for item in items:
             if isinstance(item, Rejected):
@@ -89,6 +103,9 @@ class Scorer:
                 document = self._scored(item.document, tally)
             except ParameterError as error:
                 result.rejected.append(item.rejected(error))
+            except Exception as error:
+                error.add_note(f"while scoring {place_of(item)}")
+                raise
             else:
                 result.documents.append(document)
                 add_tally(result.tally, tally)
@@ -120,60 +137,13 @@ class Scorer:
         )
 
 
+def place_of(item: ReadDocument | Rejected) -> str:
+    """File, place in it, and doc_id of a document."""
+    doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
+    return f"{item.source}: {item.place}: doc_id {doc_id!r}"
+
+
 def add_tally(total: ScoringTally, more: ScoringTally) -> None:
     """Add counts to others."""
     for name in ScoringTally.__dataclass_fields__:
         setattr(total, name, getattr(total, name) + getattr(more, name))
-
-
-def in_order(tasks: Iterator[Task], scorer: Scorer, jobs: int) -> Generator[tuple[Task, Scored]]:
-    """Work on tasks and yield their results in the order of the tasks.
-
-    With one job, or one task, everything is done in this process; else in `jobs` processes, each with its own model
-    and pipeline.
-
-    Raises
-    ------
-    CorefsampleError
-        If a process is killed.
-    """
-    first = list(islice(tasks, 2))
-    tasks = chain(first, tasks)
-    if jobs == 1 or len(first) < 2:
-        for task in tasks:
-            yield task, scorer.score(task.items)
-        return
-    # Spawned processes, because the threads of libraries do not survive in a forked one.
-    context = get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(scorer.options,))
-    waiting: deque[tuple[Task, Future[Scored]]] = deque()
-    try:
-        for task in tasks:
-            waiting.append((task, pool.submit(_work, task.items)))
-            while len(waiting) > _QUEUED_PER_PROCESS * jobs or (waiting and waiting[0][1].done()):
-                yield _first_result(waiting)
-        while waiting:
-            yield _first_result(waiting)
-    except BrokenProcessPool:
-        hint = ParameterHint("jobs", "needs less memory with a smaller number")
-        raise CorefsampleError("a process ended before its work was done, perhaps out of memory", hint=hint) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _first_result(waiting: deque[tuple[Task, Future[Scored]]]) -> tuple[Task, Scored]:
-    task, future = waiting.popleft()
-    return task, future.result()
-
-
-_scorers: list[Scorer] = []  # the single scorer of a worker process
-
-
-def _begin(options: ScoreOptions) -> None:
-    """Prepare a worker process."""
-    begin_worker()
-    _scorers.append(Scorer(options))
-
-
-def _work(items: Sequence[ReadDocument | Rejected]) -> Scored:
-    return _scorers[0].score(items)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
 
 from corefsample.errors import ParameterError
-from corefsample.syntax import SCHEMES, ParseView, fitting_schemes, follow, path_labels, scheme_names
+from corefsample.syntax import (
+    SCHEMES,
+    FlatParses,
+    ParseView,
+    fitting_schemes,
+    follow,
+    leading_to,
+    path_labels,
+    scheme_names,
+)
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
 TEXT = (
@@ -24,6 +34,20 @@ def view(text: str = TEXT, scheme: str = "ud2") -> ParseView:
 
 def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> list[int]:
     return sorted(follow(path, view(text, scheme), start))
+
+
+LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "nmod:poss", "amod", "conj", "case", "xcomp", "acl:relcl"]
+PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths})
+
+
+@st.composite
+def parses(draw: st.DrawFn) -> str:
+    """Trees of up to eight tokens with labels, lemmas and parts of speech that paths of the scheme name."""
+    tokens = ["left=leave/VERB>0:root"]
+    for t in range(1, draw(st.integers(1, 8))):
+        word = draw(st.sampled_from(["by/ADP", "that/PRON", "force/NOUN", "attacked=attack/VERB"]))
+        tokens.append(f"{word}>{draw(st.integers(1, t))}:{draw(st.sampled_from(LABELS))}")
+    return " ".join(tokens)
 
 
 # --- paths -------------------------------------------------------------------------------------------------
@@ -171,6 +195,32 @@ def test_a_passive_subject_is_not_a_subject(scheme: str, label: str) -> None:
     for path in SCHEMES[scheme].paths["subject"]:
         assert reached(path, 1, text, scheme) == []
     assert [t for path in SCHEMES[scheme].paths["passive_subject"] for t in reached(path, 1, text, scheme)] == [0]
+
+
+@given(parses(), st.sampled_from(PATHS))
+def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_there(text: str, path: str) -> None:
+    parse = view(text)
+    tokens = range(len(parse.text))
+    for end in tokens:
+        assert set(leading_to(path, parse, end)) == {start for start in tokens if end in follow(path, parse, start)}
+
+
+@given(parses(), parses(), st.sampled_from(PATHS))
+def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: str, path: str) -> None:
+    views = [view(first), view(second)]
+    size = len(views[0].text)
+    words = [*er.parsed(first).dep, *er.parsed(second).dep]
+    index = np.arange(len(words), dtype=np.int32)
+    lemma, upos = ([word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos"))
+    heads = np.array([h if h < 0 else h + n * size for n, parse in enumerate(views) for h in parse.heads], np.int32)
+    flat = FlatParses(heads, (words, index), (lemma, index), (upos, index), SCHEMES["ud2"])
+    for n, parse in enumerate(views):
+        for start in range(len(parse.text)):
+            expected = {end + n * size for end in follow(path, parse, start)}
+            found = set(flat.reachable(path, np.array([start + n * size])).tolist())
+            assert found >= expected
+            if "passive" not in path and "active" not in path and "no >" not in path:
+                assert found == expected
 
 
 # --- schemes -----------------------------------------------------------------------------------------------

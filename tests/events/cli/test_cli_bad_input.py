@@ -330,7 +330,8 @@ def test_a_value_outside_its_choices_or_range_is_bad_usage(
 ) -> None:
     status, out, err = called(capsys, "events", folder / "good.jsonl", *options, "--out", folder / "run")
     assert (status, out) == (2, "")
-    assert err.splitlines()[-1] == f"Error: Invalid value for '{options[0]}': {rule}"
+    step = "('corefsample events --help' lists the options)"
+    assert err == f"corefsample: Invalid value for '{options[0]}': {rule} {step}\n"
     assert not (folder / "run").exists()
 
 

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(
 PROGRAM = """
 import sys
 from events.jobs._compiling import load_kernels
+from events.jobs._main_kernels import COMMANDS
 from events.jobs.demo import run_demo
 from events.jobs.scoring import ScoreOptions, run_score
 
@@ -35,7 +36,7 @@ def signatures():
     found = {value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
     return {kernel.py_func.__qualname__: len(kernel.signatures) for kernel in found}
 
-load_kernels("score", "events")
+load_kernels(*COMMANDS)
 before = signatures()
 folder = sys.argv[1]
 news = run_demo(f"{folder}/demo", n_documents=40).news
@@ -52,14 +53,37 @@ def test_the_commands_need_no_kernel_besides(tmp_path: Path) -> None:
     assert finished.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 8])
-def test_processes_share_the_groups_of_kernels(n: int) -> None:
-    shares = compiling._shares(list(GROUPS), n)
-    assert len(shares) == n
-    assert sorted(name for share in shares for name in share) == sorted(GROUPS)
-    costs = [sum(GROUPS[name].cost for name in share) for share in shares]
-    # The first groups to be given are the costliest, so no share exceeds another by more than its last, cheapest one.
-    assert max(costs) - min(costs) <= max(group.cost for group in GROUPS.values())
+# Writes what it takes from a pipe to its standard output, like a process that compiles.
+TAKER = "import os, sys, time\nwhile taken := os.read(int(sys.argv[1]), 1): os.write(1, taken); time.sleep(0.05)"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_each_group_is_compiled_by_one_of_the_processes(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def taker(queue: int) -> subprocess.Popen[bytes]:
+        arguments = [sys.executable, "-S", "-c", TAKER, str(queue)]
+        return subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(queue,))
+
+    monkeypatch.setattr(compiling, "_started", taker)
+    monkeypatch.setattr(compiling, "must_be_compiled", lambda *kernels: True)
+    compilers = compiling.Compilers()
+    later = "clearnlp"
+    compilers.start([name for name in GROUPS if name != later], n)
+    compilers.add(later)
+    compilers.wait()
+    taken = [[list(GROUPS)[number] for number in process.communicate()[0]] for process in compilers.processes]
+    assert len(taken) == n
+    assert sorted(name for names in taken for name in names) == sorted(GROUPS)
+    for names in taken:
+        costs = [GROUPS[name].cost for name in names if name != later]
+        assert costs == sorted(costs, reverse=True), "the costliest first, so that none is left for the end"
+
+
+def test_a_group_that_is_compiled_is_not_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "_started", lambda queue: pytest.fail("nothing to compile"))
+    monkeypatch.setattr(compiling, "must_be_compiled", lambda *kernels: False)
+    with compiling.compiled_meanwhile("score") as compilers:
+        compilers.add("clearnlp")
+    assert compilers.processes == []
 
 
 def test_a_group_names_all_kernels_that_it_compiles() -> None:
@@ -79,7 +103,7 @@ def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_processes_end_with_the_block_and_with_an_error_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def sleeping(groups: list[str]) -> subprocess.Popen[bytes]:
+    def sleeping(queue: int) -> subprocess.Popen[bytes]:
         program = f"import time; time.sleep({0 if is_short else 600})"
         started.append(subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE))
         return started[-1]
@@ -97,7 +121,7 @@ def test_processes_end_with_the_block_and_with_an_error_in_it(monkeypatch: pytes
 
 @pytest.mark.usefixtures("_cold")
 def test_an_environment_without_processes_compiles_in_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(groups: list[str]) -> subprocess.Popen[bytes]:
+    def failing(queue: int) -> subprocess.Popen[bytes]:
         raise OSError("no more processes")
 
     monkeypatch.setattr(compiling, "_started", failing)
@@ -107,8 +131,8 @@ def test_an_environment_without_processes_compiles_in_this_one(monkeypatch: pyte
 
 def test_a_process_that_compiles_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     program = (
-        "import sys, time; from events.jobs._compiling import _started;"
-        "process = _started(['counts']); print(process.pid, flush=True); time.sleep(600)"
+        "import sys, time; from events.jobs._compiling import Compilers; compilers = Compilers();"
+        "compilers.start(['samples'], 1); print(compilers.processes[0].pid, flush=True); time.sleep(600)"
     )
     # An empty cache: it has seconds of work to do when its parent is killed.
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
@@ -136,6 +160,7 @@ def test_warm_up_says_where_the_kernels_are() -> None:
     arguments = [sys.executable, "-m", "events.cli", "warm-up", "--json"]
     finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
     content = json.loads(finished.stdout)
+    assert content["commands"] == ["score", "events", "demo"]
     assert content["n_kernels"] == sum(len(group.kernels) for group in GROUPS.values())
     folders = {_jit.cache_folders(kernel)[0] for group in GROUPS.values() for kernel in group.kernels}
     assert set(content["folders"]) == folders

@@ -1,0 +1,58 @@
+"""Seconds of a corpus's partitions on two Dask workers and on one: python benchmarks/worker_scaling.py RUNS FILE ...
+
+Each worker has one thread and a processor of its own, so that two workers have twice the processors of one. The clock
+runs from the first partition's start to the last one's end: workers are started, and have run a partition, before.
+Prints the two medians as JSON, those of two workers first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any
+
+import distributed
+
+from events.jobs.count_events import EventsOptions, initialise_run, run_partition
+
+
+def confined(processor: int) -> None:
+    """Confine this process, and the threads that Arrow starts in it, to one processor."""
+    import pyarrow as pa
+
+    for thread in os.listdir("/proc/self/task"):
+        os.sched_setaffinity(int(thread), {processor})
+    pa.set_cpu_count(1)
+
+
+def partitions(client: Any, files: list[str], addresses: list[str]) -> float:
+    """Seconds of all partitions of a new run on some of the workers, one partition at a time on each."""
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = initialise_run(files, f"{folder}/run", EventsOptions())
+        started = time.perf_counter()
+        futures = [
+            client.submit(run_partition, f"{folder}/run", number, threads=1, workers=addresses, pure=False)
+            for number in numbers
+        ]
+        client.gather(futures)
+        return time.perf_counter() - started
+
+
+def main(runs: int, files: list[str]) -> None:
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    with cluster, distributed.Client(cluster) as client:
+        both = sorted(client.scheduler_info()["workers"])
+        for processor, address in zip(sorted(os.sched_getaffinity(0)), both, strict=False):
+            client.run(confined, processor, workers=[address])
+        partitions(client, files[:1], both[:1])
+        partitions(client, files[:1], both[1:])
+        pairs = [(partitions(client, files, both), partitions(client, files, both[:1])) for _ in range(runs)]
+    print(json.dumps([statistics.median(side) for side in zip(*pairs, strict=True)]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

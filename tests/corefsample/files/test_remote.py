@@ -1,0 +1,320 @@
+"""Files at URLs: read, written, listed, and what is said where that fails."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from references import events as er
+from remote_files import memory, stored_in, web_server
+
+from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
+from corefsample.errors import CorefsampleError
+from corefsample.files import (
+    ReadProgress,
+    _remote,
+    file_version,
+    input_paths,
+    is_file,
+    is_url,
+    local_name,
+    new_file,
+    open_bytes,
+    opened_folder,
+    remove_file,
+    sha256,
+    total_size,
+)
+
+
+@pytest.fixture
+def system() -> Iterator[Any]:
+    yield memory()
+    memory()
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def message(error: CorefsampleError) -> str:
+    text = str(error)
+    assert "\n" not in text
+    return text
+
+
+# --- names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["s3://bucket/a.jsonl", "HTTPS://host/a", "memory://a"])
+def test_a_scheme_makes_a_url(name: str) -> None:
+    assert is_url(name)
+
+
+@pytest.mark.parametrize("name", ["-", "a.jsonl", "/a/b", "C://a", "a:b", "./s3://bucket", Path("s3://bucket/a")])
+def test_everything_else_is_a_local_path(name: str) -> None:
+    assert not is_url(name)
+
+
+def test_a_url_has_a_local_name() -> None:
+    assert local_name("s3://bucket/folder/scored.parquet") == "scored.parquet"
+    assert local_name("folder/scored.parquet") == "folder/scored.parquet"
+
+
+def test_globs_expand_in_order_and_folders_are_refused(system: Any) -> None:
+    for name in ("b/2.jsonl", "b/1.jsonl", "b/deep/3.jsonl", "b/4.txt"):
+        system.pipe_file(f"/{name}", b"{}\n")
+    assert [path.split("b/")[1] for path in input_paths("memory://b/*.jsonl")] == ["1.jsonl", "2.jsonl"]
+    assert len(input_paths("memory://b/**/*.jsonl")) == 3
+    with pytest.raises(InputError, match=r"glob must match a file, got none") as caught:
+        input_paths("memory://b/*.parquet")
+    assert caught.value.place == "memory://b/*.parquet"
+    with pytest.raises(InputError, match="must be a regular file, got a folder"):
+        input_paths("memory://b")
+    with pytest.raises(InputError, match="file must exist, got none"):
+        input_paths("memory://b/9.jsonl")
+    with pytest.raises(InputError, match=r"must end in one of \.jsonl"):
+        input_paths("memory://b/4.txt", suffixes=(".jsonl",))
+
+
+def test_an_unknown_scheme_names_those_that_are_known() -> None:
+    with pytest.raises(ParameterError) as caught:
+        input_paths("xyz://b/1.jsonl")
+    assert message(caught.value).startswith("xyz://b/1.jsonl: scheme of a URL must be s3, gs, https, or another")
+
+
+@pytest.mark.parametrize("library", ["fsspec", "s3fs"])
+def test_without_the_libraries_the_error_names_the_extra(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsspec.registry import _registry
+
+    monkeypatch.delitem(_registry, "s3", raising=False)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ParameterError) as caught:
+        input_paths("s3://bucket/1.jsonl")
+    assert 'pip install "corefsample[remote]"' in message(caught.value)
+    assert library in caught.value.message
+
+
+# --- reading and writing -----------------------------------------------------------------------------------
+
+
+def test_bytes_are_read_plain_and_unpacked_and_counted(system: Any) -> None:
+    content = b"one\ntwo\n" * 1000
+    system.pipe_file("/b/a.jsonl", content)
+    system.pipe_file("/b/a.jsonl.gz", gzip.compress(content))
+    for name, size in (("a.jsonl", len(content)), ("a.jsonl.gz", len(gzip.compress(content)))):
+        progress = ReadProgress()
+        with open_bytes(f"memory://b/{name}", progress) as stream:
+            assert stream.readline() == b"one\n"
+            assert stream.read() == content[4:]
+        assert progress.bytes_read == total_size([f"memory://b/{name}"]) == size
+    assert sha256("memory://b/a.jsonl") == hashlib.sha256(content).hexdigest()
+
+
+def test_the_version_of_a_file_changes_with_its_content(system: Any) -> None:
+    system.pipe_file("/b/a", b"one")
+    before = file_version("memory://b/a")
+    assert before == file_version("memory://b/a")
+    system.pipe_file("/b/a", b"two")
+    assert file_version("memory://b/a") != before
+    with pytest.raises(FileNotFoundError):
+        file_version("memory://b/none")
+
+
+def test_an_output_appears_when_it_is_complete_and_not_after_an_error(system: Any, own_temporary_folder: Path) -> None:
+    with new_file("memory://b/a", overwrite=False) as partial:
+        Path(partial).write_bytes(b"whole")
+        assert not is_file("memory://b/a")
+    assert system.cat_file("/b/a") == b"whole"
+    with (
+        pytest.raises(ParameterError, match="output must not exist, got a file"),
+        new_file("memory://b/a", overwrite=False),
+    ):
+        pass
+    with suppress(RuntimeError), new_file("memory://b/a", overwrite=True) as partial:
+        Path(partial).write_bytes(b"half")
+        raise RuntimeError
+    assert system.cat_file("/b/a") == b"whole"
+    assert not [*own_temporary_folder.iterdir()]
+    remove_file("memory://b/a")
+    remove_file("memory://b/a")
+    assert not is_file("memory://b/a")
+
+
+def test_a_web_server_cannot_be_written_to() -> None:
+    with pytest.raises(ParameterError) as caught, new_file("https://host/a.jsonl", overwrite=True):
+        pass
+    assert message(caught.value).startswith("https://host/a.jsonl: output must be a local path or at a service")
+
+
+def test_the_complete_file_is_kept_if_the_upload_fails(
+    system: Any, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "expired token")
+
+    monkeypatch.setattr(type(system), "put", fail)
+    with pytest.raises(OutputError) as caught, new_file("memory://b/a.txt", overwrite=True) as partial:
+        Path(partial).write_bytes(b"hours of work")
+    assert "memory://b/a.txt: output must be writable, got: expired token" in message(caught.value)
+    (kept,) = own_temporary_folder.iterdir()
+    assert kept.read_bytes() == b"hours of work"
+    assert str(kept) in message(caught.value)
+
+
+def test_documents_are_the_same_by_url(system: Any, tmp_path: Path) -> None:
+    documents = [er.scored(each) for each in er.corpus()]
+    for name in ("a.jsonl", "a.jsonl.gz", "a.parquet"):
+        write_documents(documents, tmp_path / name)
+        write_documents(documents, f"memory://b/{name}")
+        assert system.cat_file(f"/b/{name}") == (tmp_path / name).read_bytes()
+        assert [each.doc_id for each in read_documents(f"memory://b/{name}")] == [each.doc_id for each in documents]
+
+
+# --- web servers -------------------------------------------------------------------------------------------
+
+
+def test_a_server_without_ranges_sends_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
+) -> None:
+    monkeypatch.setattr(_remote, "_BLOCK", 1 << 10)  # the file is longer, so that its parts are asked for
+    documents = [er.scored(each) for each in er.corpus()]
+    write_documents(documents, tmp_path / "a.parquet")
+    write_documents(documents, tmp_path / "a.jsonl.gz")
+    assert (tmp_path / "a.parquet").stat().st_size > 4096
+    with web_server(tmp_path) as address:
+        for name in ("a.parquet", "a.jsonl.gz", "a.parquet?signature=x#a.parquet"):
+            found = [each.doc_id for each in read_documents(f"{address}/{name}")]
+            assert found == [each.doc_id for each in documents]
+        content = (tmp_path / "a.parquet").read_bytes()
+        with _remote.opened(f"{address}/a.parquet", in_order=False) as stream:
+            stream.seek(3000)
+            assert stream.read(5) == content[3000:3005]
+            assert stream.read() == content[3005:]
+    assert not [*own_temporary_folder.iterdir()]
+
+
+def test_errors_of_web_servers_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"x" * 100)
+    with web_server(tmp_path) as address:
+        with pytest.raises(InputError, match="file must exist, got none") as missing:
+            input_paths(f"{address}/none.jsonl")
+        message(missing.value)
+        with pytest.raises(InputError, match="HTTP status 403 Forbidden") as forbidden:
+            input_paths(f"{address}/forbidden.jsonl")
+        assert "docs/remote.md" in message(forbidden.value)
+        with pytest.raises(InputError, match="file must exist"):  # a server does not list its files
+            input_paths(f"{address}/*.jsonl")
+        with pytest.raises(ParameterError, match="at a service that lists its files"), opened_folder(address):
+            pass
+    with pytest.raises(InputError, match="file must be readable, got: Cannot connect") as unreachable:
+        input_paths(f"{address}/a.jsonl")
+    assert "check the address and the network" in message(unreachable.value)
+
+
+def test_a_connection_that_ends_too_early_is_an_error_not_a_short_file(tmp_path: Path) -> None:
+    write_documents([er.scored(each) for each in er.corpus()], tmp_path / "a.jsonl")
+    with web_server(tmp_path, is_short=True) as address, pytest.raises(InputError, match="must be readable") as caught:
+        [*read_documents(f"{address}/a.jsonl")]
+    assert f"{address}/a.jsonl" in message(caught.value)
+
+
+# --- folders -----------------------------------------------------------------------------------------------
+
+
+def test_a_local_folder_is_opened_as_it_is(tmp_path: Path) -> None:
+    with opened_folder(tmp_path) as folder, opened_folder(folder) as again:
+        assert again is folder
+        assert os.fspath(folder) == str(folder) == folder.given == str(tmp_path)
+
+
+def test_a_copy_has_the_sizes_of_all_files_and_the_content_of_those_pulled(
+    system: Any, own_temporary_folder: Path
+) -> None:
+    system.pipe({"/b/run/a.csv": b"one", "/b/run/deep/b.csv": b"four"})
+    with opened_folder("memory://b/run") as folder:
+        local = Path(folder)
+        assert (local / "a.csv").stat().st_size == 3
+        assert (local / "deep" / "b.csv").read_bytes() == bytes(4)
+        folder.pull(lambda name: name == "deep/b.csv")
+        assert (local / "deep" / "b.csv").read_bytes() == b"four"
+        folder.push()  # nothing has changed
+    assert stored_in(system, "/b/run") == {"a.csv": b"one", "deep/b.csv": b"four"}
+    assert not [*own_temporary_folder.iterdir()]
+
+
+def test_errors_name_the_url_in_place_of_the_copy(system: Any) -> None:
+    def failing() -> None:
+        with opened_folder("memory://b/run") as folder:
+            local = Path(folder)
+            raise InputError(f"must exist: {local}/a", place=f"{local / 'a.csv'}: line 1", hint=f"see {local}")
+
+    with pytest.raises(InputError) as caught:
+        failing()
+    assert str(caught.value) == "memory://b/run/a.csv: line 1: must exist: memory://b/run/a (see memory://b/run)"
+
+
+def test_changes_are_brought_back_records_last(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    system.pipe({"/b/run/a.csv": b"one", "/b/run/old/c.csv": b"three", "/b/run/run.json": b"{}"})
+    with opened_folder("memory://b/run") as folder:
+        local = Path(folder)
+        (local / "a.csv").write_bytes(b"other")
+        (local / "old").rename(local / "new")
+        (local / "run.json").unlink()
+        (local / "run.json").write_bytes(b"[]")
+        (local / "new" / "z.json").write_bytes(b"{}")
+        (local / "new" / "d.csv").write_bytes(b"d")
+        steps: list[str] = []
+        for name in ("upload", "copy_files", "remove"):
+            original = getattr(_remote, name)
+
+            def spied(files: Any, name: str = name, original: Any = original) -> None:
+                urls = files if name == "remove" else files.values()
+                steps.extend(f"{name} {url.removeprefix('memory://b/run/')}" for url in urls)
+                original(files)
+
+            monkeypatch.setattr(_remote, name, spied)
+        folder.push()
+    assert steps == [
+        "remove run.json",
+        "copy_files new/c.csv",
+        "upload new/d.csv",
+        "upload new/z.json",
+        "upload a.csv",
+        "upload run.json",
+        "remove old/c.csv",
+    ]
+    assert stored_in(system, "/b/run") == {
+        "a.csv": b"other",
+        "new/c.csv": b"three",
+        "new/d.csv": b"d",
+        "new/z.json": b"{}",
+        "run.json": b"[]",
+    }
+
+
+def test_what_others_write_meanwhile_is_kept_and_noticed(system: Any) -> None:
+    system.pipe({"/b/run/plan.json": b"{}", "/b/run/part-1.json": b"1"})
+    with opened_folder("memory://b/run") as folder:
+        folder.pull(lambda name: True)
+        system.pipe({"/b/run/part-1.json": b"2", "/b/run/result/x": b"x"})
+        (Path(folder) / "own").write_bytes(b"own")
+        folder.push()
+        assert sorted(stored_in(system, "/b/run")) == ["own", "part-1.json", "plan.json", "result/x"]
+        folder.refresh()
+        folder.pull(lambda name: True)
+        assert (Path(folder) / "part-1.json").read_bytes() == b"2"
+        assert (Path(folder) / "result" / "x").read_bytes() == b"x"
+        assert (Path(folder) / "own").read_bytes() == b"own"
