@@ -186,8 +186,8 @@ def _print_use_of_labels(summary: AuditSummary) -> None:
         print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
     elif summary.n_few:
         print_text(
-            f"{summary.n_few:,} of {counted(summary.n_periods, 'count')} of periods have an interval wider than half of "
-            "their documents: they have few labels. More labels narrow it, or --assume stable-errors."
+            f"{summary.n_few:,} of {counted(summary.n_periods, 'count')} of periods have an interval wider than half "
+            "of their documents: they have few labels. More labels narrow it, or --assume stable-errors."
         )
 
 
