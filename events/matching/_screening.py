@@ -64,6 +64,7 @@ class Screen:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self._lexicon = lexicon
         self._scheme = scheme
+        self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         names = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
@@ -124,6 +125,7 @@ class Screen:
         if self._lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
         named = _bits_of(batch, starts) != 0
+        self._found = batch, of_documents != 0, named
         reach = _Reach(batch, readable, flags, named)
         promising = []
         for rule, bits in zip(self._rules, self._bits_of_rules, strict=True):
@@ -133,6 +135,19 @@ class Screen:
                 rows = rows & reach.fillable(rule, rows) if rows.any() else rows
             promising.append(rows)
         return promising
+
+    def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
+        """Whether each document has a trigger of some rule, and a word that may begin a name of the lexicon.
+
+        Of the last batch that was matched, the answer is kept.
+        """
+        if self._found is None or self._found[0] is not batch:
+            flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+            starts = self._starts.flags(batch, "text")
+            if self._lexicon.has_nouns:
+                starts = starts | self._nouns.flags(batch, "lemma")
+            self._found = batch, _bits_of(batch, flags) != 0, _bits_of(batch, starts) != 0
+        return self._found[1:]
 
     def _match(self, batch: DocumentBatch, row: int, rules: Sequence[Rule]) -> tuple[MentionMatches, ...]:
         tokens = batch.tokens(row)

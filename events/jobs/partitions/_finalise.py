@@ -28,6 +28,7 @@ from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, cou
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
+from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._options import RunSummary
 from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_columns, run_partition
@@ -213,13 +214,15 @@ def _written(
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
     temporary = store.path / "merged"
     temporary.mkdir(exist_ok=True)
-    for rows in _evidence(_runs(store, records, "evidence"), temporary):
-        log_step("finalising: evidence of %s", rows[-1]["date"])
-        run.add_evidence(rows)
+    for evidence in _evidence(_runs(store, records, "evidence"), temporary):
+        log_step("finalising: evidence of %s", evidence[-1]["date"])
+        run.add_evidence(evidence)
     # The next ones are merged while some are compressed.
     for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
         log_step("finalising: documents of %s", batch.dates[-1])
         run.add_documents(batch)
+    for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
+        run.add_rows(rows)
     codes = frozenset(lexicon.codes)
     several = [
         EventCounts(tallies[rule.name], calendar, options.level, options.interval, codes, rule.name, rule.columns)

@@ -32,6 +32,7 @@ from events.counting import (
     evidence_rows,
     evidence_schema,
 )
+from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
 from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
@@ -47,6 +48,7 @@ DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
+_ROW_BATCH = 4096  # rows of the table of all documents
 _EVIDENCE_BATCH, _DOCUMENT_BATCH = 256, 16  # rows; of many files that are merged, one batch each is in memory
 
 OnProgress = Callable[[int, int], None]
@@ -131,6 +133,7 @@ def _computed(
         Calendar(options.period),
         SortedRuns(result, "evidence", schema, evidence_keys, _EVIDENCE_BATCH),
         SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
+        SortedRuns(result, "all_documents", ALL_DOCUMENTS_SCHEMA, document_keys, _ROW_BATCH),
     )
     quarantine = _Quarantine(result / "quarantine.jsonl")
     documents = DocumentStream(
@@ -151,6 +154,7 @@ def _computed(
     _require_unchanged(file)
     sums.evidence.finish()
     sums.documents.finish()
+    sums.all_documents.finish()
     compared = {event_key(name) for name in options.compare or ()}
     tallies = {name: tally.to_json(compared) for name, tally in sums.tallies.items()}
     (result / "tally.json").write_text(json.dumps(tallies), encoding="utf-8")
@@ -199,6 +203,7 @@ class _Sums:
     calendar: Calendar
     evidence: SortedRuns
     documents: SortedRuns
+    all_documents: SortedRuns
     n_sampled: int = 0
     n_with_events: int = 0
     n_ambiguous: int = 0
@@ -228,21 +233,27 @@ class _Sums:
         return periods
 
     def add_events(
-        self, batch: DocumentBatch, periods: list[Period], events_of: dict[int, list[DocumentEvents]]
+        self,
+        batch: DocumentBatch,
+        periods: list[Period],
+        found: Found,
+        events_of: dict[int, list[DocumentEvents]],
     ) -> None:
-        """Add the events of documents of a batch, by row; of several rules in one document."""
+        """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
+        if len(batch):
+            self.all_documents.add(document_rows(batch, periods, found, events_of))
         rows_with_events = []
         evidence: list[EvidenceRow] = []
         for row, several in events_of.items():
             self.n_sampled += 1
             self.n_ambiguous += max(each.matches.n_ambiguous for each in several if each.matches is not None)
-            found = [each for each in several if each.n_hits.any()]
+            likely = [each for each in several if each.n_hits.any()]
             for events in several:
                 if events.matches is not None:
                     self.tallies[events.matches.event].add_events(events, periods[row].number)
-            if found:
+            if likely:
                 tokens, spans = batch.tokens(row), batch.spans(row)
-                for events in found:
+                for events in likely:
                     evidence += evidence_rows(events, periods[row].label, tokens, spans)
                 rows_with_events.append(row)
         self.n_with_events += len(rows_with_events)
@@ -292,11 +303,11 @@ def _count(
     on_progress: OnProgress | None,
 ) -> None:
     """Add all documents to the sums; sampling runs in threads, some batches ahead of counting."""
-    sampled: deque[tuple[DocumentBatch, list[Period], dict[int, Future[list[DocumentEvents]]]]] = deque()
+    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Future[list[DocumentEvents]]]]] = deque()
 
     def add_oldest() -> None:
-        batch, periods, futures = sampled.popleft()
-        sums.add_events(batch, periods, {row: future.result() for row, future in futures.items()})
+        batch, periods, found, futures = sampled.popleft()
+        sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
     def evaluated(batch: DocumentBatch, row: int, matches: tuple[MentionMatches, ...]) -> list[DocumentEvents]:
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
@@ -317,7 +328,7 @@ def _count(
             for batch, matches in documents.inspected(inspect):
                 periods = sums.add_documents(batch)
                 futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
-                sampled.append((batch, periods, futures))
+                sampled.append((batch, periods, screen.found(batch), futures))
                 if len(sampled) > _AHEAD:
                     add_oldest()
                 if on_progress is not None:
