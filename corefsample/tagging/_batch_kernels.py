@@ -1,8 +1,8 @@
 """Both passes of several chains that share one matrix of transitions; names are those of _chain_kernels.py.
 
 Chain c has the rows indptr[c] to indptr[c + 1] of all arrays of tokens. Four chains go in lockstep, position by
-position, so that a row of the matrix is read once for four tokens, and so that the processor can work on one chain while
-it waits for another. What is computed for a chain does not depend on its neighbours.
+position, so that a row of the matrix is read once for four tokens, and so that the processor can work on one chain
+while it waits for another. What is computed for a chain does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ GROUP = 4  # chains in lockstep
 
 
 @fused_inner_kernel
-def sums_of_group(rows, places, n_active, matrix, out):  # type: ignore[no-untyped-def]
+def sums_of_group(rows, places, n_active, matrix, n_tags, out):  # type: ignore[no-untyped-def]
     """out[k] = the product of row places[k] and the matrix, for the first `n_active` places."""
     if n_active == 1:
         weighted_rows(rows[places[0]], matrix, out[0])
         return
     c = places[2] if n_active > 2 else places[0]  # a chain that has ended takes any row
     d = places[3] if n_active > 3 else places[0]
-    weighted_rows_of_four(rows, places[0], places[1], c, d, matrix, out)
+    weighted_rows_of_four(rows, places[0], places[1], c, d, matrix, n_tags, out)
 
 
 @fused_inner_kernel
-def forward_group(chains, indptr, emissions, lower, forward, scales, places, x):  # type: ignore[no-untyped-def]
+def forward_group(chains, indptr, emissions, lower, n_tags, forward, scales, places, x):  # type: ignore[no-untyped-def]
     """Fill rows of `forward` and `scales` of these chains, the longest first; a row without weight is 0."""
     n_active = chains.shape[0]
     for i in range(indptr[chains[0] + 1] - indptr[chains[0]]):
@@ -49,7 +49,7 @@ def forward_group(chains, indptr, emissions, lower, forward, scales, places, x):
                 for t in range(x.shape[1]):
                     x[k, t] = 1.0
         else:
-            sums_of_group(forward, places, n_active, lower, x)
+            sums_of_group(forward, places, n_active, lower, n_tags, x)
         for k in range(n_active):
             row = places[k] + 1
             scales[row] = scaled_forward(x[k], emissions[row], forward[row])
@@ -60,7 +60,7 @@ def backward_group(  # type: ignore[no-untyped-def]
     chains, indptr, emissions, transposed, forward, scales, backward, probs, apart, places, weights, totals, x
 ):
     """Fill rows of `backward` and `probs` of these chains, and how far the bounds of their passes are apart."""
-    w = x.shape[1]
+    w, n_tags = x.shape[1], probs.shape[1]
     n_active = chains.shape[0]
     for k in range(n_active):
         last = indptr[chains[k] + 1] - 1
@@ -78,7 +78,7 @@ def backward_group(  # type: ignore[no-untyped-def]
             row, emission, weight = backward[after], emissions[after], weights[k]
             for t in range(w):
                 weight[t] = emission[t] * row[t]
-        sums_of_group(weights, places, n_active, transposed, x)
+        sums_of_group(weights, places, n_active, transposed, n_tags, x)
         for k in range(n_active):
             i = indptr[chains[k] + 1] - back - 1
             largest = scaled_backward(x[k], backward[i])
@@ -113,7 +113,7 @@ def both_passes(
     weights, x = np.zeros((GROUP, w)), np.zeros((GROUP, w))
     for start in range(0, order.shape[0], GROUP):
         chains = order[start : start + GROUP]
-        forward_group(chains, indptr, emissions, lower[0], forward, scales, places, x)
+        forward_group(chains, indptr, emissions, lower[0], probs.shape[1], forward, scales, places, x)
         backward_group(
             chains,
             indptr,

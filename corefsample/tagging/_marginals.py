@@ -108,8 +108,7 @@ def _pairs(batch: _Batches, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
             if c in by_logs:
                 by_logs[c].fill_pairs(batch.rows[a:b], batch.pairwise[None], 0, pair_probs)
             else:
-                rows = emissions[a:b], forward[a:b], backward[a:b], scales[a:b]
-                _chain_kernels.pair_marginals(weights, 0, *rows, pair_probs)
+                _chain_kernels.pair_marginals(weights, a, emissions, forward, backward, scales, pair_probs)
             pair_probs.flags.writeable = False
             yield probs[a:b], pair_probs
 
