@@ -27,12 +27,12 @@ GROUP = 4  # chains in lockstep
 @fused_inner_kernel
 def sums_of_group(rows, places, n_active, matrix, n_tags, out):  # type: ignore[no-untyped-def]
     """out[k] = the product of row places[k] and the matrix, for the first `n_active` places."""
-    if n_active == 1:
-        weighted_rows(rows[places[0]], matrix, out[0])
+    if n_active <= 2:
+        for k in range(n_active):
+            weighted_rows(rows[places[k]], matrix, out[k])
         return
-    c = places[2] if n_active > 2 else places[0]  # a chain that has ended takes any row
-    d = places[3] if n_active > 3 else places[0]
-    weighted_rows_of_four(rows, places[0], places[1], c, d, matrix, n_tags, out)
+    d = places[3] if n_active > 3 else places[0]  # a chain that has ended takes any row
+    weighted_rows_of_four(rows, places[0], places[1], places[2], d, matrix, n_tags, out)
 
 
 @fused_inner_kernel

@@ -95,10 +95,10 @@ def weighted_rows(weights, matrix, out):  # type: ignore[no-untyped-def]
 def weighted_rows_of_four(weights, a, b, c, d, matrix, n_tags, out):  # type: ignore[no-untyped-def]
     """out[k] = what `weighted_rows` gives for row a, b, c, d of `weights`, bit for bit, in half the time.
 
-    Each row of the matrix is read once for all four. The order of additions is that of `weighted_rows`, without some of
-    the padding, which adds 0.
+    Each row of the matrix is read once for all four. The order of additions is that of `weighted_rows`.
     """
     w = out.shape[1]
+    n_used = (n_tags + 3) // 4 * 4  # without most of the padding, which stays 0
     weights_a, weights_b, weights_c, weights_d = weights[a], weights[b], weights[c], weights[d]
     out_a, out_b, out_c, out_d = out[0], out[1], out[2], out[3]
     for t in range(w):
@@ -112,7 +112,7 @@ def weighted_rows_of_four(weights, a, b, c, d, matrix, n_tags, out):  # type: ig
         c0, c1, c2, c3 = weights_c[s], weights_c[s + 1], weights_c[s + 2], weights_c[s + 3]
         d0, d1, d2, d3 = weights_d[s], weights_d[s + 1], weights_d[s + 2], weights_d[s + 3]
         rows = matrix[s : s + 4]
-        for t in range(w):
+        for t in range(n_used):
             r0, r1, r2, r3 = rows[0, t], rows[1, t], rows[2, t], rows[3, t]
             total_a = out_a[t] + a0 * r0
             total_a += a1 * r1

@@ -15,7 +15,7 @@ from corefsample.tagging._messages import Messages, NoSequenceError, messages_by
 from corefsample.tagging._passes import PassArrays, Transitions, passes, transitions_of
 from corefsample.tagging._scores import batches, joined_scores, sentence_arrays, valid_scores
 
-_BATCH_TOKENS = 512  # whose arrays stay in the processor's cache
+_BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
 
 
 def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:
