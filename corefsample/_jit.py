@@ -157,6 +157,11 @@ def fused_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _part(function, {"fastmath": _FUSED})
 
 
+def sums_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `fused_inner_kernel` does; sums may be added in any order, so that they vectorise."""
+    return _part(function, {"fastmath": _FUSED | {"reassoc"}})
+
+
 def _part(function: Callable[P, R], arithmetic: dict[str, Any]) -> Callable[P, R]:
     options = {**_OPTIONS, **arithmetic, "no_cpython_wrapper": True, "_nrt": False, **pipeline_options(PartCompiler)}
     return cast("Callable[P, R]", numba.njit(**options)(function))

@@ -1,4 +1,4 @@
-from ._chain import BestSequences as BestSequences
+from ._best import BestSequences as BestSequences
 from ._chain import LinearChain as LinearChain
 from ._classifiers import LogisticRegression as LogisticRegression
 from ._classifiers import NaiveBayes as NaiveBayes
@@ -13,6 +13,8 @@ from ._labelled import LabelledPosterior as LabelledPosterior
 from ._labelled import SequenceModel as SequenceModel
 from ._labelled import frequent_tag_pairs as frequent_tag_pairs
 from ._labelled import labelled_posteriors as labelled_posteriors
+from ._marginals import tag_marginals as tag_marginals
+from ._marginals import tag_pair_marginals as tag_pair_marginals
 from ._model_files import load_model as load_model
 from ._model_files import save_model as save_model
 from ._recalibration import ChainRecalibration as ChainRecalibration

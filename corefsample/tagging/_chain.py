@@ -14,14 +14,16 @@ from corefsample._arrays import Floats, Ints32
 from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from corefsample.tagging import _chain_kernels, _information_kernels, _log_kernels, _search_kernels
+from corefsample.tagging import _information_kernels, _log_kernels, _search_kernels
+from corefsample.tagging._best import BestSequences
 from corefsample.tagging._messages import (
     Messages,
     NoSequenceError,
     messages_of_chain,
     messages_of_chains,
-    transitions_of,
 )
+from corefsample.tagging._passes import transitions_of
+from corefsample.tagging._scores import batches, joined_scores, sentence_arrays, valid_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,8 +100,8 @@ class LinearChain:
         array([[0.333, 0.667],
                [0.667, 0.333]])
         """
-        rows = _scores("unary", unary, (2,))
-        matrices = _scores("pairwise", pairwise, (2, 3))
+        rows = valid_scores("unary", unary, (2,))
+        matrices = valid_scores("pairwise", pairwise, (2, 3))
         n, n_tags = rows.shape
         if n == 0 or n_tags == 0:
             rule = "must have at least one token and one tag"
@@ -135,31 +137,20 @@ class LinearChain:
         ParameterError
             As for `from_scores`.
         """
-        matrix = _scores("pairwise", pairwise, (2,))
-        arrays = [np.asarray(each) for each in unaries]
-        for c, each in enumerate(arrays):
-            if each.ndim != 2 or each.shape[0] == 0 or matrix.shape != (each.shape[1], each.shape[1]):
-                rule = f"must have the shape (n, {matrix.shape[1]}), at least one token and tag, and pairwise be square"
-                got = f"got the shape {each.shape}, and {matrix.shape} of pairwise"
-                raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
+        matrix = valid_scores("pairwise", pairwise, (2,))
+        arrays = sentence_arrays(unaries, matrix)
         transitions = transitions_of(matrix[None])
         matrix.flags.writeable = False
         chains: list[Self] = []
-        for start, stop in _batches([len(each) for each in arrays]):
-            rows = np.concatenate(arrays[start:stop])
-            rows.flags.writeable = False
-            try:
-                rows = _scores("unaries", rows, (2,))
-            except ParameterError:  # name the sentence instead
-                for c in range(start, stop):
-                    _scores(f"unaries[{c}]", arrays[c], (2,))
-                raise
+        for start, stop in batches([len(each) for each in arrays], _BATCH_TOKENS):
             bounds = np.cumsum([0, *(len(each) for each in arrays[start:stop])])
+            rows = np.empty((bounds[-1], len(matrix)))
+            joined_scores(arrays, start, stop, rows)
+            rows.flags.writeable = False
             try:
                 messages = messages_of_chains(bounds, rows, matrix, transitions)
             except NoSequenceError as error:
-                place = f"unaries[{start + error.chain}]"
-                raise ParameterError(error.message, parameter="scores", place=place) from None
+                raise error.of_sentence(start) from None
             ends = bounds.tolist()
             chains += [cls(rows[a:b], matrix, each) for a, b, each in zip(ends, ends[1:], messages, strict=False)]
         return chains
@@ -352,67 +343,6 @@ class LinearChain:
                 "probability": self.marginals().ravel(),
             }
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BestSequences:
-    """The likeliest tag sequences of a chain, best first.
-
-    Attributes
-    ----------
-    tags
-        int32 (k, n), read-only.
-    log_probs
-        float64 (k,), read-only, never rising: natural log of each sequence's probability.
-    """
-
-    tags: Ints32
-    log_probs: Floats
-
-    def __post_init__(self) -> None:
-        self.tags.flags.writeable = self.log_probs.flags.writeable = False
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
-        import pandas as pd
-
-        k, n = self.tags.shape
-        return pd.DataFrame(
-            {
-                "rank": np.repeat(np.arange(k), n),
-                "log_prob": np.repeat(self.log_probs, n),
-                "position": np.tile(np.arange(n), k),
-                "tag": self.tags.ravel(),
-            }
-        )
-
-
-def _batches(lengths: list[int]) -> Iterator[tuple[int, int]]:
-    """Runs of sentences of about _BATCH_TOKENS tokens: (start, stop)."""
-    start, n_tokens = 0, 0
-    for c, length in enumerate(lengths):
-        n_tokens += length
-        if n_tokens >= _BATCH_TOKENS or c == len(lengths) - 1:
-            yield start, c + 1
-            start, n_tokens = c + 1, 0
-
-
-def _scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
-    """Return valid scores as a contiguous float64 array that nobody else can change, or raise."""
-    given = np.asarray(values)
-    if given.ndim not in dimensions or (given.size and given.dtype.kind not in "iuf"):
-        rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"
-        described = f"{given.ndim} dimension{'s' * (given.ndim != 1)} of {given.dtype}"
-        raise ParameterError(f"{rule}, got {described}", parameter=name)
-    kept = given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable
-    scores: Floats = given if kept else np.array(given, np.float64, order="C")
-    if _chain_kernels.count_invalid(scores.reshape(-1)):
-        with np.errstate(invalid="ignore"):
-            valid = (np.abs(scores) <= _chain_kernels.LARGEST_SCORE) | (scores == -np.inf)
-        place = np.argwhere(~valid)[0].tolist()
-        rule = f"must be -inf or a number of at most {_chain_kernels.LARGEST_SCORE:g} in size"
-        raise ParameterError(f"{rule}, got {float(scores[tuple(place)])}", parameter=f"{name}{place}")
-    return scores
 
 
 def _stack(pairwise: Floats) -> Floats:

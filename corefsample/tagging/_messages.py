@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from corefsample.tagging import _chain_kernels, _log_kernels, _sampling_kernels
+from corefsample.tagging import _batch_kernels, _chain_kernels, _log_kernels, _sampling_kernels
+from corefsample.tagging._passes import (
+    PassArrays,
+    Transitions,
+    fill_emissions,
+    largest_distance,
+    passes,
+    transitions_of,
+)
 
 _BLOCK_CELLS = 2**18  # of matrices of transitions whose exponentials are held at a time
-# Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
-_ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
 
 
 class NoSequenceError(ParameterError):
@@ -24,26 +29,9 @@ class NoSequenceError(ParameterError):
         super().__init__(f"must allow a tag sequence, got none that reaches token {token}", parameter="scores")
         self.chain = chain
 
-
-class Transitions(NamedTuple):
-    """Exponentials of some matrices of transitions, float64, with padding up to w.
-
-    Attributes
-    ----------
-    weights
-        (m, n_tags, w): a tag and the next; what would underflow is rounded up.
-    lower
-        (m, w, w): the same, but what would underflow is 0.
-    transposed
-        (m, w, w): `weights` with the next tag first.
-    shifts
-        float64 (m,): what was subtracted from the scores.
-    """
-
-    weights: Floats
-    lower: Floats
-    transposed: Floats
-    shifts: Floats
+    def of_sentence(self, start: int) -> ParameterError:
+        """Return the error that names the sentence, if `start` is the first one of the batch."""
+        return ParameterError(self.message, parameter="scores", place=f"unaries[{start + self.chain}]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,34 +111,20 @@ def messages_of_chains(
     """
     if transitions is None:
         transitions = transitions_of(pairwise[None])
-    emissions, shifts = _emissions(unary)
-    forward, backward = np.empty_like(emissions), np.empty_like(emissions)
-    scales, probs = np.empty(len(unary)), np.empty_like(unary)
-    apart, log_partitions = np.empty(len(indptr) - 1), np.empty(len(indptr) - 1)
-    _, lower, transposed, pair_shifts = transitions
-    _chain_kernels.both_passes(
-        indptr,
-        emissions,
-        shifts,
-        lower,
-        transposed,
-        pair_shifts,
-        forward,
-        scales,
-        backward,
-        probs,
-        apart,
-        log_partitions,
-    )
+    arrays, probs = PassArrays.empty(*unary.shape), np.empty(unary.shape)
+    apart, agree = passes(indptr, unary, transitions, arrays, probs)
+    emissions, shifts, forward, scales, backward = arrays
+    log_partitions = np.empty(len(apart))
+    _batch_kernels.log_weights(indptr, forward, scales, shifts, transitions.shifts, apart, log_partitions)
     found = []
     bounds = indptr.tolist()
     for c, log_partition in enumerate(log_partitions.tolist()):
         a, b = bounds[c], bounds[c + 1]
-        if apart[c] <= _ROUNDING + _ROUNDING_PER_TOKEN * (b - a):
+        if agree[c]:
             rows = probs[a:b], forward[a:b], backward[a:b], scales[a:b], emissions[a:b]
             found.append(Messages(log_partition, *rows, transitions))
         else:
-            found.append(_by_logs(unary[a:b], pairwise[None], chain=c))
+            found.append(messages_by_logs(unary[a:b], pairwise[None], chain=c))
     return found
 
 
@@ -163,15 +137,16 @@ def messages_of_chain(unary: Floats, pairwise: Floats) -> Messages:
         If no sequence is allowed.
     """
     n, n_tags = unary.shape
-    emissions, shifts = _emissions(unary)
-    forward, backward = np.empty_like(emissions), np.empty_like(emissions)
-    scales, probs, pair_shifts = np.empty(n), np.empty_like(unary), np.empty(n - 1)
+    arrays = PassArrays.empty(n, n_tags)
+    fill_emissions(unary, arrays)
+    emissions, shifts, forward, scales, backward = arrays
+    probs, pair_shifts = np.empty((n, n_tags)), np.empty(n - 1)
     places = _places(0, n - 1, n_tags)
     for start, stop in places:
         transitions = transitions_of(pairwise[start:stop])
         pair_shifts[start:stop] = transitions.shifts
         if _chain_kernels.forward_pass(emissions, transitions.lower, start, stop, forward, scales) >= 0:
-            return _by_logs(unary, pairwise)
+            return messages_by_logs(unary, pairwise)
     apart = 0.0
     for start, stop in reversed(places):
         if len(places) > 1:
@@ -179,13 +154,20 @@ def messages_of_chain(unary: Floats, pairwise: Floats) -> Messages:
         apart += _chain_kernels.backward_pass(
             emissions, transitions.transposed, start, stop, forward, scales, backward, probs
         )
-    if not apart <= _ROUNDING + _ROUNDING_PER_TOKEN * n:
-        return _by_logs(unary, pairwise)
+    if not apart <= largest_distance(n):
+        return messages_by_logs(unary, pairwise)
     log_partition = _chain_kernels.log_weight(forward, scales, shifts, pair_shifts)
     return Messages(log_partition, probs, forward, backward, scales, emissions)
 
 
-def _by_logs(unary: Floats, pairwise: Floats, chain: int = 0) -> Messages:
+def messages_by_logs(unary: Floats, pairwise: Floats, chain: int = 0) -> Messages:
+    """Messages as logarithms, for scores of any size; `pairwise` is (m, n_tags, n_tags).
+
+    Raises
+    ------
+    NoSequenceError
+        Of this chain, if no sequence is allowed.
+    """
     forward, backward, scales = np.empty_like(unary), np.empty_like(unary), np.empty(len(unary))
     unreached = _log_kernels.log_forward_pass(unary, pairwise, forward, scales)
     if unreached >= 0:
@@ -200,28 +182,3 @@ def _places(first: int, end: int, n_tags: int) -> list[tuple[int, int]]:
     """Blocks of the places from `first` to `end` - 1: (start, stop)."""
     step = max(_BLOCK_CELLS // n_tags**2, 1)
     return [(start, min(start + step, end)) for start in range(first, end, step)]
-
-
-def _padded(n_tags: int) -> int:
-    return -(-n_tags // _chain_kernels.LANES) * _chain_kernels.LANES
-
-
-def _emissions(unary: Floats) -> tuple[Floats, Floats]:
-    """Exponentials of unary scores, (n, w), and their shifts."""
-    n, n_tags = unary.shape
-    shifts, emissions = np.empty(n), np.empty((n, _padded(n_tags)))
-    _chain_kernels.shift_rows(unary, 1, shifts, emissions)
-    np.exp(emissions, out=emissions)
-    return emissions, shifts
-
-
-def transitions_of(matrices: Floats) -> Transitions:
-    """Exponentials of pairwise scores (m, n_tags, n_tags)."""
-    m, n_tags, _ = matrices.shape
-    w = _padded(n_tags)
-    shifts, weights = np.empty(m), np.empty((m, n_tags, w))
-    lower, transposed = np.empty((m, w, w)), np.empty((m, w, w))
-    _chain_kernels.shift_rows(matrices.reshape(-1, n_tags), n_tags, shifts, weights.reshape(m * n_tags, w))
-    np.exp(weights, out=weights)
-    _chain_kernels.split_transitions(weights, lower, transposed)
-    return Transitions(weights, lower, transposed, shifts)

@@ -117,7 +117,7 @@ def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
 @pytest.mark.parametrize("n_tags", [1, 2, 7, 8, 9, 17])
 def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
     unary, pairwise = drawn(40, n_tags, 4.0)
-    chain, other = LinearChain.from_scores(unary, pairwise), messages._by_logs(unary, pairwise[None])
+    chain, other = LinearChain.from_scores(unary, pairwise), messages.messages_by_logs(unary, pairwise[None])
     assert chain.log_partition == pytest.approx(other.log_partition, rel=1e-13)
     np.testing.assert_allclose(chain.marginals(), other.probs, atol=1e-12, rtol=1e-9)
 
