@@ -232,7 +232,7 @@ def score(
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
       corefsample score folder_of_texts --fix-text --pipeline en_core_web_sm --out scored.parquet
-      corefsample score 'news/*.jsonl' --pipeline en_core_web_sm --workers 8 --out scored.parquet
+      corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
     """
     from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
@@ -297,8 +297,8 @@ def _print_text_faults(texts: TextTally) -> None:
     if texts.n_lower_case:
         print_text(
             f"Without upper case: {of_all(texts.n_lower_case)}. Parsers find names and the ends of sentences by it, "
-            "and a lexicon some names (US, Turkey): few events will be found. Score the texts as they were published, or "
-            "restore their case first."
+            "and a lexicon some names (US, Turkey): few events will be found. Score the texts as they were published, "
+            "or restore their case first."
         )
     if texts.n_mojibake:
         print_text(

@@ -30,8 +30,8 @@ def _class(*spans: tuple[int, int]) -> str:
 
 
 # UTF-8 read as Windows-1252 or Latin-1: accented letters and Latin-1 signs (C2 or C3 and a byte from 80 to BF),
-# quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two more), the
-# character for what could not be decoded (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left
+# quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two more),
+# the character for what could not be decoded (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left
 # out, because their characters also come next to each other in correct text.
 _ANY = _class((0x80, 0xBF))
 _MOJIBAKE = re.compile(

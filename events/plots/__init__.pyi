@@ -1,3 +1,4 @@
+from .bands import bands_by_event as bands_by_event
 from .bands import event_band as event_band
 from .bands import event_bands as event_bands
 from .comparisons import country_comparison as country_comparison

@@ -53,7 +53,7 @@ def news(tmp_path: Path) -> Path:
 def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
     capsys: pytest.CaptureFixture[str], news: Path, model_path: Path, tiny: str
 ) -> None:
-    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1)
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--quiet")
     status, out, err = called(capsys, *arguments, "--out", news.with_name("s.jsonl"))
     assert (status, err) == (0, "")
     out = " ".join(out.split())
@@ -78,7 +78,7 @@ def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path,
     run_score(news, news.with_name("s.jsonl"), options)
     tokens = [document.tokens for document in read_documents(news.with_name("s.jsonl"))]
     assert tokens[2] is not None
-    assert list(tokens[2].text) == ["The", "rebels", "didn’t", "leave", "."]
+    assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
 
 
 def test_a_resumed_run_counts_the_texts_of_its_finished_parts(
@@ -97,7 +97,7 @@ def test_a_resumed_run_counts_the_texts_of_its_finished_parts(
     with pytest.raises(KeyboardInterrupt):
         run_score(news, out, options, on_progress=stop)
     assert news.read_text(encoding="utf-8") == lines
-    with pytest.raises(ParameterError, match="must continue with options.text_repair None, got 'ftfy"):
+    with pytest.raises(ParameterError, match=r"must continue with options\.text_repair None, got 'ftfy"):
         run_score(news, out, dataclasses.replace(options, fix_text=True), resume=True)
     run = run_score(news, out, options, resume=True)
     assert run.n_resumed == 2
