@@ -42,13 +42,14 @@ from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
 from corefsample.mention_ranking import english_model
-from events.jobs.count_events import run_events
+from events.jobs.count_events import EventsOptions, run_events
 from events.simulation import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
+EIGHT_RULES = ("attack", "attack_target", "conflict", "arrest", "kill", "force", "protest", "meet")
 ONE_CORE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read when NumPy is loaded
 
 
@@ -159,8 +160,14 @@ def events_job(runs: int, n_documents: int) -> Iterator[Row]:
             for _ in pq.ParquetFile(news).iter_batches(batch_size=256, columns=JOB_COLUMNS):
                 pass
 
+        def eight_rules() -> None:
+            run_events(news, out, EventsOptions(rule=EIGHT_RULES), overwrite=True, pictures=False)
+
         name = f"events job, {n_documents:,} documents, 1,000 samples"
         yield within(name, "pyarrow reading its columns", in_turn(job, read, runs), 5)
+        yield within(
+            "events job, eight rules at once", "the same job with one rule", in_turn(eight_rules, job, runs), 1.5
+        )
         yield from memory(folder, news, n_documents)
 
 

@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -169,6 +170,7 @@ def match_rules(
 ) -> tuple[MentionMatches, ...]:
     """Match several rules against a parse, each as `match_document` does; what they share is done once."""
     readable = readable_schemes(tokens.dep, scheme)
+    words = frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
     readings: dict[str, _Reading] = {}
     chosen: list[list[_RuleReading]] = []
     for rule in rules:
@@ -179,7 +181,7 @@ def match_rules(
             )
         for name in served:
             if name not in readings:
-                readings[name] = _Reading(tokens, mentions, name)
+                readings[name] = _Reading(tokens, mentions, name, words)
         chosen.append([_RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
@@ -198,23 +200,44 @@ def _agreed(readings: Sequence[_RuleReading], found: LexiconMatches, lexicon: Le
     return matches[0]
 
 
+class _Descriptions(NamedTuple):
+    """Codes of actors, and the mentions that are described as these, as in `MentionMatches`."""
+
+    codes: tuple[str, ...]
+    mentions: Ints32
+    numbers: Ints32
+    words: Ints32
+
+
 class _Reading:
     """A parse in one scheme: what all rules share."""
 
-    def __init__(self, tokens: Tokens, mentions: Ints32, scheme: str) -> None:
+    def __init__(self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str]) -> None:
         self.scheme = scheme
         self.view = ParseView(tokens, SCHEMES[scheme])
-        self.index = LemmaIndex(self.view)
+        self.index = LemmaIndex(self.view, words)
         self.by_head: dict[int, list[int]] = {}
         for mention, head in enumerate(mentions[:, 2].tolist()):
             self.by_head.setdefault(head, []).append(mention)
-        self._described: dict[tuple[str, ...], dict[tuple[int, str], int]] = {}
+        self._described: dict[tuple[str, ...], _Descriptions] = {}
 
-    def described(self, paths: tuple[str, ...], codes: Mapping[int, str]) -> dict[tuple[int, str], int]:
+    def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
         if paths not in self._described:
-            self._described[paths] = _described(self.view, self.by_head, paths, codes)
+            words = _described(self.view, self.by_head, paths, found.codes) if found.codes else {}
+            described = sorted(words)
+            countries = tuple(sorted({code for _, code in described}))
+            number = {code: c for c, code in enumerate(countries)}
+            self._described[paths] = _Descriptions(
+                countries,
+                np.array([m for m, _ in described], np.int32),
+                np.array([number[code] for _, code in described], np.int32),
+                np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+            )
         return self._described[paths]
+
+
+_NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
 
 
 class _RuleReading:
@@ -239,21 +262,19 @@ class _RuleReading:
     def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Add the mentions that are described as an actor, given the names of actors in the text."""
         rule = self._rule
-        words = self.parse.described(rule.described[self.parse.scheme], found.codes) if found.codes else {}
-        described = sorted(words)
-        countries = tuple(sorted({code for _, code in described}))
-        number = {code: c for c, code in enumerate(countries)}
+        # Nothing is described where no rule has an instance; such matches are not shared.
+        described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
         return MentionMatches(
-            countries=countries,
-            described_mentions=np.array([m for m, _ in described], np.int32),
-            described_countries=np.array([number[code] for _, code in described], np.int32),
+            countries=described.codes,
+            described_mentions=described.mentions,
+            described_countries=described.numbers,
             instances=np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event)),
             triggers=np.array(self._triggers, np.int32),
             n_ambiguous=found.n_ambiguous,
-            described_words=np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+            described_words=described.words,
             event=rule.name,
-            role_codes=tuple(_role_codes(rule, role, countries, lexicon) for role in rule.event),
-            inner=lexicon.inner_codes.intersection(countries),
+            role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
+            inner=lexicon.inner_codes.intersection(described.codes),
             excluded=tuple(self._excluded),
         )
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from corefsample.syntax import ParseView
 from events.rules import Frame, Phrase
 
 
 class LemmaIndex:
-    """The tokens of each lemma of a document, in lower case."""
+    """The tokens of some lemmas of a document, by lemma in lower case."""
 
-    def __init__(self, view: ParseView) -> None:
-        self.lemmas = [lemma.lower() for lemma in view.lemma]
+    def __init__(self, view: ParseView, words: Collection[str]) -> None:
+        lower = {lemma: lemma.lower() for lemma in set(view.lemma)}
+        wanted = {lemma: each for lemma, each in lower.items() if each in words}
+        self.lemmas: dict[int, str] = {t: wanted[lemma] for t, lemma in enumerate(view.lemma) if lemma in wanted}
         self.tokens: dict[str, list[int]] = {}
-        for token, lemma in enumerate(self.lemmas):
+        for token, lemma in self.lemmas.items():
             self.tokens.setdefault(lemma, []).append(token)
 
 
@@ -32,7 +34,7 @@ def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
     size = len(phrase.words)
     for start in index.tokens[phrase.words[0]]:
         end = start + size
-        if tuple(index.lemmas[start:end]) == phrase.words:
+        if tuple(index.lemmas.get(token) for token in range(start, end)) == phrase.words:
             yield max(token for token in range(start, end) if not start <= view.heads[token] < end)
 
 
@@ -49,7 +51,7 @@ def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[i
             below = _below(view, frontier)
             frontier = []
             for token in below:
-                if index.lemmas[token] in missing:
+                if index.lemmas.get(token) in missing:
                     missing.remove(index.lemmas[token])
                     frontier.append(token)
         if not missing:
