@@ -13,6 +13,7 @@ from corefsample import __version__
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
 from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
+from events.cli._explaining import explain
 from events.cli._files import convert, doctor
 from events.cli._installation import warm_up
 from events.cli._modelling import score, train
@@ -40,6 +41,7 @@ def cli() -> None:
     \b
     Check a file of scored mentions, or a rule of your own:
       corefsample doctor scored.parquet
+      corefsample explain scored.parquet --rule my_rule.yaml
     """
 
 
@@ -49,6 +51,7 @@ for _command in (
     events,
     report,
     doctor,
+    explain,
     calibrate,
     calibrate_queries,
     recalibrate,
