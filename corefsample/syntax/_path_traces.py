@@ -96,7 +96,8 @@ def connecting_path(view: ParseView, start: int, end: int) -> str | None:
 def _step_down(view: ParseView, token: int) -> str:
     label = view.labels[token]
     marker = next((d for d in view.dependents.get(token, ()) if view.labels[d] == "case"), None)
-    lemma = view.lemma[token if label == "prep" else marker].lower() if label == "prep" or marker is not None else ""
+    named = token if label == "prep" else marker
+    lemma = "" if named is None else view.lemma[named].lower()
     if not re.fullmatch(r"\w+", lemma):
         return f">{label}"
     return f">{label}[{'lemma' if label == 'prep' else 'case'}={lemma}]"

@@ -82,7 +82,7 @@ def _pairs(each: Explained) -> list[tuple[str, str]]:
     words = list(each.words)
     words[trace.token - each.start] = f"[{words[trace.token - each.start]}]"
     pairs = [("sentence", " ".join(words)), ("trigger", f"{trace.trigger} (frame {trace.frame})")]
-    pairs.append(("outcome", f"{trace.outcome}: {_OUTCOMES[trace.outcome]}"))
+    pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]})"))
     if trace.conditions:
         pairs.append(("conditions", ", ".join(trace.conditions)))
     for role in trace.roles:

@@ -12,8 +12,8 @@ import click
 from corefsample import __version__
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
-from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
 from events.cli._explaining import explain
+from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
 from events.cli._files import convert, doctor
 from events.cli._installation import warm_up
 from events.cli._modelling import score, train

@@ -78,9 +78,11 @@ def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: 
     """Report what a rule looks for, and for each preset whether its examples hold and in which schemes it matches."""
     presets, gaps = load_presets(name), path_gaps(name)
     first = presets[0]
+    triggers = dict.fromkeys(trigger for rule in presets for trigger in rule.triggers.split(", "))
+    upos = sorted({upos for rule in presets for upos in rule.upos})
     report.pairs = [
         ("rule", first.name),
-        ("triggers", f"{first.triggers} ({', '.join(sorted(first.upos))})"),
+        ("triggers", f"{', '.join(sorted(triggers))} ({', '.join(upos)})"),
         ("event", " > ".join(first.event) or "no role: documents are counted"),
     ]
     if lexicon is not None:

@@ -32,7 +32,7 @@ def text_records(path: str, date_format: str | None, progress: ReadProgress) -> 
         How far the file is read.
     """
     with open_bytes(path, progress) as stream:
-        content = stream.read(max_line_bytes() + 1)
+        content: bytes = stream.read(max_line_bytes() + 1)
     name = os.path.basename(path)
     stem = name.removesuffix(".gz").removesuffix(".txt")
 
