@@ -317,7 +317,7 @@ def main() -> None:
         if chosen.only == name or (not chosen.only and name != "scale"):
             for row in part(runs, n_documents):
                 rows.append(row)
-                print(f"measured: {row.work} against {row.against}", file=sys.stderr)
+                print(f"measured: {row.work} against {row.against}: {row.ratio:.3g}", file=sys.stderr)
     if chosen.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
         return

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample._jit import inner_kernel, kernel, kernel_without_nan
+from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, kernel_without_nan
 
 LANES = 8
 LOG_FLOOR = -230.0
@@ -68,7 +68,7 @@ def shift_rows(scores: Floats, rows_of_shift: int, shifts: Floats, shifted: Floa
                 row[t] = -np.inf
 
 
-@inner_kernel
+@fused_inner_kernel
 def weighted_rows(weights, matrix, out):  # type: ignore[no-untyped-def]
     """out[t] = sum over s of weights[s] * matrix[s, t]; the padding is part of both dimensions."""
     w = out.shape[0]
@@ -79,11 +79,19 @@ def weighted_rows(weights, matrix, out):  # type: ignore[no-untyped-def]
         x4, x5, x6, x7 = weights[s + 4], weights[s + 5], weights[s + 6], weights[s + 7]
         rows = matrix[s : s + 8]
         for t in range(w):
-            four = out[t] + ((x0 * rows[0, t] + x1 * rows[1, t]) + (x2 * rows[2, t] + x3 * rows[3, t]))
-            out[t] = four + ((x4 * rows[4, t] + x5 * rows[5, t]) + (x6 * rows[6, t] + x7 * rows[7, t]))
+            # One term after the other: with fused products, a row is one instruction.
+            total = out[t] + x0 * rows[0, t]
+            total += x1 * rows[1, t]
+            total += x2 * rows[2, t]
+            total += x3 * rows[3, t]
+            total += x4 * rows[4, t]
+            total += x5 * rows[5, t]
+            total += x6 * rows[6, t]
+            total += x7 * rows[7, t]
+            out[t] = total
 
 
-@inner_kernel
+@fused_inner_kernel
 def weight_of_all(forward, backward):  # type: ignore[no-untyped-def]
     """Sum over tags of forward * backward, LANES sums at a time: each addition waits for the one before it."""
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -127,7 +135,7 @@ def split_transitions(transitions: Floats, lower: Floats, transposed: Floats) ->
     return n_clipped
 
 
-@kernel_without_nan
+@fused_kernel
 def forward_pass(emissions: Floats, lower: Floats, place: int, stop: int, forward: Floats, scales: Floats) -> int:
     """Fill rows of `forward` and `scales` behind the places from `place` to `stop` - 1, and the first row for place 0.
 
@@ -158,7 +166,7 @@ def forward_pass(emissions: Floats, lower: Floats, place: int, stop: int, forwar
     return -1
 
 
-@kernel_without_nan
+@fused_kernel
 def backward_pass(
     emissions: Floats,
     transposed: Floats,
@@ -235,7 +243,7 @@ def log_weight(forward: Floats, scales: Floats, shifts: Floats, pair_shifts: Flo
     return total + (lost + math.log(end))
 
 
-@kernel
+@fused_kernel
 def both_passes(
     indptr: Ints,
     emissions: Floats,
@@ -260,7 +268,7 @@ def both_passes(
             log_weights[c] = log_weight(f, s, shifts[a:b], pair_shifts)
 
 
-@kernel
+@fused_kernel
 def pair_marginals(
     transitions: Floats,
     place: int,

@@ -43,8 +43,11 @@ def cumulative_weights(forward, matrix, logs, sums):  # type: ignore[no-untyped-
 @inner_kernel
 def cumulative_marginals(forward, logs, sums):  # type: ignore[no-untyped-def]
     """sums[s, 0] = sum over tags up to s of forward[s]: the last token has no next tag."""
-    largest = forward.max() if logs else 0.0
-    total = 0.0
+    largest, total = 0.0, 0.0
+    if logs:
+        largest = forward[0]
+        for s in range(1, sums.shape[0]):
+            largest = max(largest, forward[s])
     for s in range(sums.shape[0]):
         total += math.exp(forward[s] - largest) if logs else forward[s]
         sums[s, 0] = total

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 @click.option(
     "--rule",
     multiple=True,
+    default=("attack",),
     metavar="RULE",
     help="attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be "
-    "repeated.  [default: attack]",
+    "repeated.",
 )
 @click.option(
     "--preset", default="paper", metavar="NAME", help="Preset of the rules: paper, extended, asserted, or your own."
@@ -102,12 +103,12 @@ def events(
       corefsample events scored.parquet --out run
       corefsample events scored.parquet --preset asserted --period year --out run2
       corefsample events scored.parquet --compare YUG X-NATO --out run3
-      corefsample events scored.parquet --rule arrest --rule kill --lexicon police --out run5
+      corefsample events scored.parquet --rule arrest --rule kill --out run5
       corefsample events 'scored/*.parquet' --workers 8 --out run4
     """
     from events.jobs.count_events import EventsOptions, run_events
 
-    rules = options["rule"] or ("attack",)
+    rules = options["rule"]
     rule = rules[0] if len(rules) == 1 else rules
     chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
     with progress("counting", as_json) as on_progress:

@@ -144,9 +144,6 @@ def read_count_posterior(
             raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run))
         paths[name] = parquet_source(path)
     counts = pd.read_parquet(paths["counts"], filters=[("period", "==", period)])
-    if event is None and len(counts["event"].unique()) > 1:
-        names = ", ".join(counts["event"].unique())
-        raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     if event is not None:
         counts = counts[counts["event"] == event]
     columns, key = role_columns(counts.columns), event_key(country)
@@ -158,10 +155,14 @@ def read_count_posterior(
             parameter="country and period",
             place=os.fspath(run),
         )
+    if len(chosen) > 1:
+        names = ", ".join(chosen["event"])
+        raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     row = chosen.to_dict("records")[0]
+    of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
     evidence = pd.read_parquet(paths["evidence"], columns=["probability"], filters=same)
-    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), columns[: len(key)])
+    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
 def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:

@@ -143,6 +143,8 @@ class EventCounts:
             half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(cell.by_sample))
             mean = float(np.mean(cell.by_sample))
             return mean - half, mean + half
+        if not cell.hits:  # most cells of a long table: the count is 0
+            return 0, 0
         interval = hdi_interval if self.interval == "hdi" else quantile_interval
         return interval(count_pmf(cell.probabilities), self.level)
 

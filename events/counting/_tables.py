@@ -81,7 +81,7 @@ def role_columns(columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def row_names(table: pd.DataFrame, *, several: bool | None = None) -> pd.Series[str]:
+def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
     """Name of each row's count in a table of counts: its actors, and before them its event where there are several.
 
     Parameters
@@ -90,22 +90,33 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None) -> pd.Series[
         From `events.counting.EventCounts.to_frame`, or counts.csv.
     several
         Whether to name the events; by default where the table has several.
+    like
+        The table that decides which columns of roles each event has: those that are not always empty. By default
+        `table` itself.
     """
     import pandas as pd
 
     columns = role_columns(table.columns)
-    if several is None:
-        several = "event" in table and len(table["event"].unique()) > 1
-    cells = [table[column].fillna("").astype(str) for column in columns]
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
-    names = [_row_name(event, codes, several=several) for event, *codes in zip(events, *cells, strict=True)]
+    if several is None:
+        several = len(events.unique()) > 1
+    of_event = _columns_of_events(table if like is None else like, columns)
+    cells = [table[column].fillna("").astype(str) for column in columns]
+    names = []
+    for event, *codes in zip(events, *cells, strict=True):
+        by_column = dict(zip(columns, codes, strict=True))
+        actors = event_name(tuple(by_column[column] for column in of_event.get(event, columns)))
+        is_alone = not of_event.get(event, columns)
+        names.append(event if is_alone else f"{event}: {actors}" if several else actors)
     return pd.Series(names, table.index, dtype=object)
 
 
-def _row_name(event: str, codes: Sequence[str], *, several: bool) -> str:
-    filled = list(codes)
-    while len(filled) > 1 and not filled[-1]:  # columns of other rules
-        filled.pop()
-    if not any(filled):
-        return event if not filled or several else "-"
-    return f"{event}: {event_name(tuple(filled))}" if several else event_name(tuple(filled))
+def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each event of a table, the columns of roles that are not always empty."""
+    if "event" not in table:
+        return {}
+    filled = {column: table[column].fillna("").astype(str).ne("") for column in columns}
+    return {
+        str(event): tuple(column for column in columns if filled[column][table["event"] == event].any())
+        for event in table["event"].unique()
+    }

@@ -106,6 +106,8 @@ class Cell:
     @property
     def variance_of_mean(self) -> float:
         """Summed squares of the documents' Monte Carlo standard errors."""
+        if not self.hits and not self.n_without:
+            return 0.0
         hits = np.array([0, *self.hits], np.int64)
         counts = np.array([self.n_without, *self.hits.values()], np.float64)
         return math.fsum((counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist())

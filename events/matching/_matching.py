@@ -185,7 +185,8 @@ def match_rules(
         chosen.append([_RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
-    if any(reading.instances for of_rule in chosen for reading in of_rule):
+    # Names matter only where some mention fills a role.
+    if any(max(each, default=ABSENT) >= 0 for of_rule in chosen for reading in of_rule for each in reading.instances):
         found = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
     return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
 

@@ -117,7 +117,7 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         path,
         record,
         counts.assign(country=row_names(counts, several=several)),
-        evidence.assign(country=row_names(evidence[[*named, "period"]], several=several)),
+        evidence.assign(country=row_names(evidence[[*named, "period"]], several=several, like=counts)),
     )
     unknown = set(run.evidence["country"]) - set(run.counts["country"])
     unknown |= set(run.evidence["period"]) - set(run.counts["period"])
@@ -341,7 +341,8 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
 def _shown_name(code: str, names: dict[str, Any]) -> str:
     """Names of the actors of an event, after its own name where the run has several."""
     event, colon, actors = code.rpartition(": ")
-    return event + colon + " > ".join(str(names.get(part, part)) for part in actors.split(">"))
+    known = {**names, "-": "no actor named"}
+    return event + colon + " > ".join(str(known.get(part, part)) for part in actors.split(">"))
 
 
 def _rounded(values: pd.Series[Any]) -> list[float | int]:

@@ -242,7 +242,7 @@ def test_doctor_checks_rules_and_lexicons(capsys: pytest.CaptureFixture[str], tm
     status, out, err = called(capsys, "doctor", shipped, lexicon)
     assert (status, err) == (0, "")
     assert "attack" in out
-    assert "preset paper     examples hold (17); serves ud2, ud1, clearnlp" in out
+    assert "preset paper     examples hold (19); serves ud2, ud1, clearnlp" in out
     assert "1 codes: 1 country" in out
 
 
@@ -272,11 +272,11 @@ def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path
 def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
-    rule.write_text(shipped.replace("expect: {paper: [], extended: [USA]}", "expect: {paper: [], extended: [GBR]}"))
+    rule.write_text(shipped.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
-    assert "preset paper     examples hold (17); serves ud2, ud1, clearnlp" in out
+    assert "preset paper     examples hold (19); serves ud2, ud1, clearnlp" in out
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 
@@ -288,7 +288,7 @@ def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture
     assert status == 3
     assert len(err.splitlines()) == 1
     assert "examples[0]: parse: line 1: must be number, word" in err
-    assert out.count("an example fails") == 2
+    assert out.count("an example fails") == 3
 
 
 def test_doctor_reports_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -408,7 +408,9 @@ def test_any_other_failure_has_status_1_and_one_line(
     monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", fail)
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
-    assert err == "corefsample: ZeroDivisionError: two lines (COREFSAMPLE_TRACEBACK=1 shows where)\n"
+    place = f"{corpus}: line 1: doc_id 'doc 1'"
+    shown = f"two lines while counting {place} (COREFSAMPLE_TRACEBACK=1 shows where)"
+    assert err == f"corefsample: ZeroDivisionError: {shown}\n"
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
     monkeypatch.setenv("COREFSAMPLE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):

@@ -144,7 +144,7 @@ def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: P
         finished(folder)
     near = pd.read_csv(tmp_path / "run" / "near_half.csv")
     expected = sorted(rows, key=lambda r: abs(r["probability"] - 0.5))[:100]  # stable: the earlier first
-    assert near["doc_id"].tolist() == [r.doc_id for r in expected]
+    assert near["doc_id"].tolist() == [r["doc_id"] for r in expected]
 
 
 def test_evidence_of_many_batches_keeps_its_order(tmp_path: Path) -> None:
