@@ -19,6 +19,7 @@ _OUTCOMES = {
     "counted": "an event",
     "excluded": "no event: a condition excludes it",
     "no actor": "an event only if coreference says who this is",
+    "several actors": "no event by itself: an entity must be described as one actor",
     "other class": "no event by itself: the actor is of another class",
     "no mention": "no event: the path ends at no mention",
     "no path": "no event: no path of the role leads anywhere",
@@ -91,7 +92,9 @@ def _pairs(each: Explained) -> list[tuple[str, str]]:
             pairs.append((role.role, f"nothing{remark}; nearest path {each.near_miss(role)}"))
             continue
         assert role.token is not None  # the end of the path
-        actors = ", ".join((*role.codes, *(f"{code} (another class)" for code in role.other_codes))) or "no actor"
+        actors = ", ".join(role.codes) or "no actor"
+        if role.codes and not role.in_class:
+            actors += " (another class)"
         pairs.append((role.role, f"{each.text(role.token)} = {actors}, by {role.path or 'the trigger itself'}"))
     for actor in trace.actors:
         remark = "" if actor.describes else " (describes no mention)"

@@ -146,8 +146,8 @@ def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
         ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
         ("names", _listed([f"{entry.code} {entry.name}" for entry in entries])),
         ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
-        ("titles", f"{len(content.titles):,}"),
         ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{_listed(declared)}"),
+        ("titles", f"{len(content.titles):,}"),
         ("no country", f"{len(content.not_countries):,} names"),
         ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{_listed(dated)}"),
     ]

@@ -129,7 +129,7 @@ class Explained:
             "path": role.path,
             "word": None if role.token is None else self.text(role.token),
             "actors": list(role.codes),
-            "actors_of_other_classes": list(role.other_codes),
+            "in_class": role.in_class,
             "nearest": None if role.nearest is None else role.nearest.path,
             "failed_step": None if role.nearest is None else role.nearest.failed,
             "near_miss": self.near_miss(role) or None,

@@ -23,10 +23,11 @@ from events.rules import Frame, Rule
 COUNTED = "counted"  # an event, without the help of coreference
 EXCLUDED = "excluded"  # by a condition of the preset
 NO_ACTOR = "no actor"  # a mention fills the role, and is no actor by itself: coreference decides
+SEVERAL = "several actors"  # a mention fills the role, and is described as several actors, so as none
 OTHER_CLASS = "other class"  # a mention fills the role, and is an actor of a class that the role does not have
 NO_MENTION = "no mention"  # a path leads to a token that is the head of no mention
 NO_PATH = "no path"  # no path of a role leads anywhere
-OUTCOMES = (COUNTED, EXCLUDED, NO_ACTOR, OTHER_CLASS, NO_MENTION, NO_PATH)
+OUTCOMES = (COUNTED, EXCLUDED, NO_ACTOR, SEVERAL, OTHER_CLASS, NO_MENTION, NO_PATH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,11 @@ class RoleTrace:
         Whether it may be absent.
     path, token
         The first path that leads to the head of a mention, and that token; None if no path does.
-    codes, other_codes
-        Actors as which the mentions there are described: those of the role's classes, and others.
+    codes
+        Actors as which the mentions there are described; of actors that are parts of others (the police of a country)
+        only these. An event needs one.
+    in_class
+        Whether they are of the role's classes.
     nearest
         Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
     """
@@ -75,16 +79,18 @@ class RoleTrace:
     path: str | None
     token: int | None
     codes: tuple[str, ...]
-    other_codes: tuple[str, ...]
+    in_class: bool
     nearest: PathTrace | None
 
     @property
     def outcome(self) -> str:
         """COUNTED if the role is as the event needs it, else what it lacks."""
-        if self.codes or self.is_optional:
+        if self.is_optional:
             return COUNTED
         if self.path is not None:
-            return OTHER_CLASS if self.other_codes else NO_ACTOR
+            if len(self.codes) != 1:
+                return SEVERAL if self.codes else NO_ACTOR
+            return COUNTED if self.in_class else OTHER_CLASS
         return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
 
 
@@ -120,7 +126,7 @@ class TriggerTrace:
         """One of OUTCOMES."""
         lacking = max((role.outcome for role in self.roles), key=OUTCOMES.index, default=COUNTED)
         # A condition excludes what would otherwise make an event, perhaps with the help of coreference.
-        return EXCLUDED if self.conditions and lacking in (COUNTED, NO_ACTOR, OTHER_CLASS) else lacking
+        return EXCLUDED if self.conditions and lacking not in (NO_MENTION, NO_PATH) else lacking
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +223,17 @@ class _Tracer:
         ]
         if not filled:
             nearest = nearest_trace(of_scheme, view, token)
-            return RoleTrace(role, is_optional, None, None, (), (), nearest)
-        # A mention that is an actor of the role's classes says more than one that is none.
-        path, head = next((each for each in filled if self._split(role, each[1])[0]), filled[0])
-        return RoleTrace(role, is_optional, path, head, *self._split(role, head), None)
+            return RoleTrace(role, is_optional, None, None, (), False, nearest)
+        # Of several mentions the one that comes nearest to an event.
+        traces = [RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None) for path, head in filled]
+        return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
 
-    def _split(self, role: str, head: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Actors at the head of a mention: those of the classes of a role, and the others."""
-        codes = sorted(self._codes.get(head, ()))
+    def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
+        """Actors as which the mentions with a head are described, and whether a role's classes have them."""
+        codes = self._codes.get(head, set())
+        codes = codes & self._lexicon.inner_codes or codes
         kinds = self._rule.classes.get(role)
-        own = tuple(code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds)
-        return own, tuple(code for code in codes if code not in own)
+        return tuple(sorted(codes)), kinds is None or all(self._lexicon.kinds[code] in kinds for code in codes)
 
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""
