@@ -66,10 +66,10 @@ class RoleTrace:
     path, token
         The first path that leads to the head of a mention, and that token; None if no path does.
     codes
-        Actors as which the mentions there are described; of actors that are parts of others (the police of a country)
-        only these. An event needs one.
+        Actors of the role's classes as which the mentions there are described, of which an event needs one: without
+        those of which others are parts (a country with its police). Without any, actors of other classes.
     in_class
-        Whether they are of the role's classes.
+        Whether there are any of the role's classes.
     nearest
         Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
     """
@@ -88,9 +88,9 @@ class RoleTrace:
         if self.is_optional:
             return COUNTED
         if self.path is not None:
-            if len(self.codes) != 1:
-                return SEVERAL if self.codes else NO_ACTOR
-            return COUNTED if self.in_class else OTHER_CLASS
+            if not self.in_class:
+                return OTHER_CLASS if self.codes else NO_ACTOR
+            return COUNTED if len(self.codes) == 1 else SEVERAL
         return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
 
 
@@ -231,9 +231,9 @@ class _Tracer:
     def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
         """Actors as which the mentions with a head are described, and whether a role's classes have them."""
         codes = self._codes.get(head, set())
-        codes = codes & self._lexicon.inner_codes or codes
         kinds = self._rule.classes.get(role)
-        return tuple(sorted(codes)), kinds is None or all(self._lexicon.kinds[code] in kinds for code in codes)
+        own = {code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds}
+        return tuple(sorted(own & self._lexicon.inner_codes or own or codes)), bool(own)
 
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""
