@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corefsample.syntax._paths import ParseView, _compiled, _reached, path_steps
+from corefsample.syntax._paths import ParseView, follow, path_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,13 @@ class PathTrace:
 
 def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
     """Follow a path from token `start` and report the step that leads nowhere, if there is one."""
-    compiled = _compiled(path)
-    opening, written = path_steps(path)
-    n_steps = len(compiled.steps)
-    if not all(test(view, start) for test in compiled.start):
-        return PathTrace(path, (), n_steps, 0, opening, False, (start,))
+    opening, steps = path_steps(path)
+    if opening and not follow(opening, view, start):
+        return PathTrace(path, (), len(steps), 0, opening, False, (start,))
     here = {start}
-    for number, (step, (_, conditions)) in enumerate(zip(compiled.steps, written, strict=True)):
-        ends = _reached(step, view, here)
+    for number, ((step, conditions), written) in enumerate(zip(steps, _written_steps(path, opening), strict=True)):
+        ends = {end for token in here for end in follow(written, view, token)}
         if not ends:
-            failed = _written_steps(path, opening)[number]
             labels = dict.fromkeys(
                 view.labels[below]
                 for token in sorted(here)
@@ -66,9 +63,9 @@ def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
                 if not step.up or view.heads[token] >= 0
             )
             fits = bool(conditions) and any(map(step.fits, labels))
-            return PathTrace(path, (), n_steps, number, failed, fits, tuple(sorted(here)), tuple(labels))
+            return PathTrace(path, (), len(steps), number, written, fits, tuple(sorted(here)), tuple(labels))
         here = ends
-    return PathTrace(path, tuple(sorted(here)), n_steps, n_steps, "", False, ())
+    return PathTrace(path, tuple(sorted(here)), len(steps), len(steps), "", False, ())
 
 
 def nearest_trace(paths: Sequence[str], view: ParseView, start: int) -> PathTrace | None:

@@ -49,10 +49,10 @@ def explain(inputs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
     path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it.
 
-    \\b
+    \b
     Examples:
-      corefsample explain scored.parquet --rule arrest --preset asserted --lexicon police
-      corefsample explain scored.parquet --rule my_rule.yaml --trigger detain --sample 50
+      corefsample explain scored.parquet --rule arrest --lexicon police
+      corefsample explain scored.parquet --rule my_rule.yaml --trigger detain
       corefsample explain scored.parquet --rule kill --doc-id news-17
     """
     from events.jobs.explain import ExplainOptions, run_explain

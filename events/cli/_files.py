@@ -95,8 +95,8 @@ def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
     \b
     Examples:
       corefsample doctor scored.jsonl.gz
-      corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme clearnlp
-      corefsample doctor scored.parquet --rule arrest --preset asserted --lexicon police
+      corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme ud2
+      corefsample doctor scored.parquet --rule arrest --lexicon police
     """
     from events.jobs.examine import ExamineOptions, examine
 

@@ -231,7 +231,7 @@ def score(
     Examples:
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
-      corefsample score folder_of_texts --fix-text --pipeline en_core_web_sm --out scored.parquet
+      corefsample score texts --pipeline NAME --fix-text --out scored.parquet
       corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
     """
     from corefsample.files import local_name

@@ -15,7 +15,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
 from events.lexicon import Lexicon, LexiconMatches
-from events.matching._matching import _described, readable_schemes
+from events.matching._matching import described_words, readable_schemes
 from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules import Frame, Rule
 
@@ -181,7 +181,7 @@ class _Tracer:
             self._heads.setdefault(head, []).append(mention)
         self._codes: dict[int, set[str]] = {}  # by head of a mention
         self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
-        words = _described(view, self._heads, rule.described[scheme], names.codes)
+        words = described_words(view, self._heads, rule.described[scheme], names.codes)
         for (mention, code), word in sorted(words.items()):
             self._codes.setdefault(mention_heads[mention], set()).add(code)
             self._described.setdefault(word, []).append(mention_heads[mention])
