@@ -62,7 +62,7 @@ def test_the_rule_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
     pairs = dict(report.pairs)
     assert report.problems == []
     assert pairs["rule"] == "arrest"
-    assert pairs["preset paper"] == pairs["preset broad"] == "examples hold (1); serves ud2, ud1, clearnlp"
+    assert pairs["preset paper"] == pairs["preset broad"] == "examples hold (1: ud2 1); serves ud2, ud1, clearnlp"
 
 
 def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_the_rule_of_the_readme_passes_the_doctor(tmp_path: Path) -> None:
     (rule,) = yaml_blocks(PROJECT / "README.md")
     report = examined(rule, tmp_path)
     assert report.problems == []
-    assert dict(report.pairs)["preset paper"].startswith("examples hold (1)")
+    assert dict(report.pairs)["preset paper"].startswith("examples hold (1: ")
 
 
 def test_every_named_path_of_every_scheme_has_a_row_with_its_paths() -> None:

@@ -18,8 +18,10 @@ PathLike = str | os.PathLike[str]
 _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")
 _HINTS = {
     "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
-    "save it as CSV, with commas": (".tsv", ".tab", ".xls", ".xlsx", ".ods"),
-    "`corefsample score` makes scored mentions of it": (".csv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
+    "save it as CSV": (".tsv", ".tab", ".xls", ".ods"),
+    "`corefsample score` makes scored mentions of it": (
+        *(".csv", ".xlsx", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
+    ),
     "JSON Lines has one object per line and no list around them, and ends in .jsonl": (".json",),
 }
 

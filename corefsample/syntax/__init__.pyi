@@ -4,6 +4,10 @@ from ._codes import numbered as numbered
 from ._codes import syntax_codes as syntax_codes
 from ._flat_paths import FlatParses as FlatParses
 from ._mentions import mentions_from_parse as mentions_from_parse
+from ._path_traces import PathTrace as PathTrace
+from ._path_traces import connecting_path as connecting_path
+from ._path_traces import nearest_trace as nearest_trace
+from ._path_traces import trace_path as trace_path
 from ._paths import ParseView as ParseView
 from ._paths import follow as follow
 from ._paths import leading_to as leading_to

@@ -69,23 +69,39 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
 @click.command(cls=Command, short_help="Check a file, and describe its content.")
 @click.argument("files", nargs=-1, required=True)
+@click.option("--rule", metavar="RULE", help="Rule whose hits in scored mentions are counted.  [default: none]")
+@click.option("--preset", default="paper", metavar="NAME", help="Preset of --rule.")
+@click.option(
+    "--lexicon",
+    metavar="FILE",
+    help="Lexicon for the examples of rules and for --rule.  [default: countries]",
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(["ud2", "ud1", "clearnlp"]),
+    help="Dependency scheme in which every preset must be able to match.  [default: any]",
+)
 @max_line_option
 @json_option
-def doctor(files: tuple[str, ...], as_json: bool) -> None:
+def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Check a file of scored mentions, a rule, or a lexicon, and describe its content.
 
     FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
-    rules, whose examples are checked, or of lexicons.
+    rules, whose examples are checked, or of lexicons; or the name of a shipped rule or lexicon.
+
+    With --rule, what the rule and the lexicon find in the scored mentions is counted: hits of every trigger, condition
+    and name, and the paths from triggers to actors that fill no role.
 
     \b
     Examples:
       corefsample doctor scored.jsonl.gz
-      corefsample doctor my_rule.yaml
+      corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme ud2
+      corefsample doctor scored.parquet --rule arrest --lexicon police
     """
-    from events.jobs.examine import examine
+    from events.jobs.examine import ExamineOptions, examine
 
     with progress("checking", as_json) as on_progress:
-        reports = examine(files, on_progress=on_progress)
+        reports = examine(files, ExamineOptions(**options), on_progress=on_progress)
     if as_json:
         print_json([report.to_json() for report in reports])
     else:

@@ -30,6 +30,7 @@ from events.cli._screen import (
 if TYPE_CHECKING:
     from events.jobs.scoring import ScoringRun
     from events.jobs.training import TrainingRun
+    from events.news import TextTally
 
 
 AT_LEAST_0, AT_LEAST_1 = click.FloatRange(min=0.0), click.IntRange(min=1)
@@ -166,7 +167,7 @@ def _print_training(run: TrainingRun) -> None:
     sections={
         "Reading news": (
             *("date_format", "date_column", "text_column", "id_column", "number_articles", "title_column"),
-            *("headline", "paragraphs"),
+            *("headline", "paragraphs", "fix_text"),
         ),
         "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields"),
         "Processes": ("jobs", "workers", "scheduler"),
@@ -195,6 +196,7 @@ def _print_training(run: TrainingRun) -> None:
     default="blank-line",
     help="What separates the paragraphs of a text.",
 )
+@click.option("--fix-text", is_flag=True, help="Repair characters of a wrong encoding with ftfy (extra `text`).")
 @click.option("--model", metavar="FILE", help="A trained model.  [default: the English one in the package]")
 @click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
 @click.option(
@@ -219,15 +221,17 @@ def score(
 ) -> None:
     """Score the antecedents of mentions, in news or in annotated documents.
 
-    INPUTS are dated news, with --pipeline: CSV, JSON Lines or Parquet with the columns doc_id, date, text and title;
-    NITF XML, archives (.tgz) and folders of it; or - for JSON Lines on standard input. Or they are annotated corpora
-    (.conllu, .conll, _conll, also with .gz), whose mentions and gold are kept; or scored mentions, to be scored again.
-    The commands events and calibrate read the file --out.
+    INPUTS are dated news, with --pipeline: CSV, Excel, JSON Lines or Parquet with the columns doc_id, date, text and
+    title; texts (.txt) with a date such as 2001-09-11 in their names; NITF XML, archives (.tgz) and folders of these;
+    or - for JSON Lines on standard input. Or they are annotated corpora (.conllu, .conll, _conll, also with .gz), whose
+    mentions and gold are kept; or scored mentions, to be scored again. The commands events and calibrate read the file
+    --out.
 
     \b
     Examples:
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
+      corefsample score texts --pipeline NAME --fix-text --out scored.parquet
       corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
     """
     from corefsample.files import local_name
@@ -271,6 +275,7 @@ def _print_scoring(run: ScoringRun) -> None:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:
         print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    _print_text_faults(run.texts)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
     if run.n_quarantined:
@@ -279,3 +284,29 @@ def _print_scoring(run: ScoringRun) -> None:
             click.echo(f"  {reason}")
     rate = tally.n_documents / run.seconds if run.seconds else 0.0
     click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")
+
+
+def _print_text_faults(texts: TextTally) -> None:
+    """Print how many texts have lost their upper case or their encoding, and what to do."""
+
+    def of_all(count: int) -> str:
+        return f"{count:,} of {counted(texts.n_texts, 'document')} ({count / texts.n_texts:.1%})"
+
+    if texts.n_repaired:
+        print_text(f"Text repaired: {of_all(texts.n_repaired)}.")
+    if texts.n_lower_case:
+        print_text(
+            f"Without upper case: {of_all(texts.n_lower_case)}. Parsers find names and the ends of sentences by it, "
+            "and a lexicon some names (US, Turkey): few events will be found. Score the texts as they were published, "
+            "or restore their case first."
+        )
+    if texts.n_mojibake:
+        print_text(
+            f"Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: {of_all(texts.n_mojibake)}. "
+            "Read the source as UTF-8, or repair the text with --fix-text."
+        )
+    if texts.n_lost:
+        print_text(
+            f"Characters lost (\N{REPLACEMENT CHARACTER}): {of_all(texts.n_lost)}. "
+            "Read the source again in its own encoding."
+        )

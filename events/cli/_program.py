@@ -13,6 +13,7 @@ from corefsample import __version__
 from events.cli._auditing import audit
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
+from events.cli._explaining import explain
 from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
 from events.cli._files import convert, doctor
 from events.cli._installation import warm_up
@@ -46,6 +47,7 @@ def cli() -> None:
     \b
     Check a file of scored mentions, or a rule of your own:
       corefsample doctor scored.parquet
+      corefsample explain scored.parquet --rule my_rule.yaml
     """
 
 
@@ -56,6 +58,7 @@ for _command in (
     report,
     audit,
     doctor,
+    explain,
     calibrate,
     calibrate_queries,
     recalibrate,

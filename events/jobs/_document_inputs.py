@@ -34,7 +34,7 @@ Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # place i
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
 _TABLES = (".jsonl", ".jsonl.gz", ".parquet")  # scored mentions or news
 _ANNOTATED_SUFFIXES = (".conllu", ".conll", "_conll", ".conllu.gz", ".conll.gz", "_conll.gz")
-_NEWS = (".csv", ".csv.gz", ".xml", ".xml.gz", ".tgz", ".tar.gz", ".tar")
+_NEWS = (".csv", ".csv.gz", ".xlsx", ".txt", ".txt.gz", ".xml", ".xml.gz", ".tgz", ".tar.gz", ".tar")
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')
 _TEXT_KEY = re.compile(rb'"text"\s*:\s*"')
@@ -170,7 +170,7 @@ class DocumentInputs:
     inputs
         Files, folders of news, globs, or "-" for JSON Lines on standard input. The names decide what they contain:
         .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
-        mentions if they have mentions, else news); .csv, .xml, .tgz ... (news).
+        mentions if they have mentions, else news); .csv, .xlsx, .txt, .xml, .tgz ... (news).
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     article_options

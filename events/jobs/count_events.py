@@ -11,6 +11,7 @@ from pathlib import Path
 
 from corefsample.errors import CorefsampleError, ParameterError
 from corefsample.files import FolderCopy, PathLike, is_url, joined, path_list
+from events.jobs._actor_notes import warn_about_actors
 from events.jobs._cluster import require_dask
 from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
@@ -101,7 +102,9 @@ def run_events(
                         if compilers.processes:
                             _load_libraries(pictures)
                     _compute(run, missing, workers, scheduler, on_progress)
-                    return finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
+                    summary = finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
+                    warn_about_actors(run, options)
+                    return summary
                 except BaseException as error:
                     message = _left(run)
                     if isinstance(error, KeyboardInterrupt) and message:

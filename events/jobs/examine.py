@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample.documents import DocumentBatch, Rejected
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.formats import DocumentStream
-from corefsample.syntax import SCHEMES, fitting_schemes
-from events._yaml_file import file_bytes, read_yaml
-from events.counting import check_examples
+from corefsample.syntax import fitting_schemes, scheme_names
+from events.jobs._file_check import FileReport, check_file, is_rule_or_lexicon
 from events.jobs._reading import Progress
-from events.lexicon import LexiconContent, lexicon_content
-from events.rules import Rule, load_presets
+from events.jobs._rule_hits import RuleHits, rule_hits
 
-__all__ = ["CorpusReport", "FileReport", "examine"]
+__all__ = ["CorpusReport", "ExamineOptions", "FileReport", "RuleHits", "examine"]
 
 _SHOWN = 20  # problems
-_LISTED = 5  # names
-_YAML = (".yaml", ".yml")
 
 
 @dataclass(slots=True)
@@ -85,44 +82,75 @@ class CorpusReport:
         ]
 
 
-@dataclass(slots=True)
-class FileReport:
-    """Content of a rule or lexicon file, as pairs of name and value, and its problems."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamineOptions:
+    """What files are checked against.
 
-    title: str
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
+    Attributes
+    ----------
+    rule, preset
+        A rule whose hits in files of scored mentions are counted; None: they are described without one.
+    lexicon
+        Lexicon for the examples of rules, and for the hits; None: countries.
+    scheme
+        Dependency scheme in which every preset of a rule must be able to match, and by which documents are read for
+        the hits; None: any.
+    """
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        problems = [str(problem) for problem in self.problems]
-        return {"title": self.title, **dict(self.pairs), "n_problems": self.n_problems, "problems": problems}
+    rule: str | None = None
+    preset: str = "paper"
+    lexicon: str | None = None
+    scheme: str | None = None
 
-    def lines(self) -> list[tuple[str, str]]:
-        """Pairs of name and value, to print."""
-        return self.pairs
+    def __post_init__(self) -> None:
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
 
 
-def examine(files: Sequence[str], *, on_progress: Progress | None = None) -> list[CorpusReport | FileReport]:
-    """Check files and report what they contain: one report for all files of scored mentions, one for each YAML file.
+def examine(
+    files: Sequence[str], options: ExamineOptions | None = None, *, on_progress: Progress | None = None
+) -> list[CorpusReport | FileReport | RuleHits]:
+    """Check files and report what they contain: one report for each rule or lexicon, one for all scored mentions.
 
     Parameters
     ----------
     files
-        Files of scored mentions, globs, "-", and YAML files of rules or lexicons.
+        Files of scored mentions, globs, "-", YAML files of rules or lexicons, and names of shipped ones.
+    options
+        What the files are checked against; with a rule, the report on scored mentions is followed by its hits.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
+    ParameterError
+        If an option breaks its rule, or a rule is given for standard input, which is read once.
     InputError
-        If a file is missing or unreadable as a whole. Bad documents and failing examples are reported instead.
+        If a file is missing or unreadable as a whole, or the rule or lexicon of the options breaks its rules. Bad
+        documents and failing examples are reported instead.
     """
-    reports: list[CorpusReport | FileReport] = [_yaml_report(name) for name in files if name.endswith(_YAML)]
-    corpus = [name for name in files if not name.endswith(_YAML)]
+    options = options or ExamineOptions()
+    reports: list[CorpusReport | FileReport | RuleHits] = [
+        check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)
+    ]
+    corpus = [name for name in files if not is_rule_or_lexicon(name)]
+    if options.rule is not None:
+        if not corpus:
+            raise ParameterError("needs files of scored mentions, got none", parameter="rule")
+        if "-" in corpus:
+            raise ParameterError("needs files that can be read twice, got standard input", parameter="rule")
     if corpus:
         reports.append(_corpus_report(corpus, on_progress))
+    if options.rule is not None:
+        hits = rule_hits(
+            corpus,
+            options.rule,
+            preset=options.preset,
+            lexicon=options.lexicon,
+            scheme=options.scheme,
+            on_progress=on_progress,
+        )
+        reports.append(hits)
     return reports
 
 
@@ -171,62 +199,3 @@ def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBat
         report.n_parsed += 1
         distinct = labels[int(bounds[row]) : int(bounds[row + 1])].unique().to_pylist()
         schemes[" or ".join(fitting_schemes(distinct)) or "none"] += 1
-
-
-def _yaml_report(name: str) -> FileReport:
-    """Check a rule or a lexicon; a lexicon has entries or extends another."""
-    report = FileReport(name)
-    try:
-        content = read_yaml(name, file_bytes(name))
-        if isinstance(content, dict) and ("entries" in content or "extends" in content):
-            report.pairs = _lexicon_pairs(lexicon_content(name))
-        else:
-            _check_rule(report, load_presets(name))
-    except InputError as error:
-        report.problems.append(error)
-    report.n_problems = len(report.problems)
-    return report
-
-
-def _check_rule(report: FileReport, presets: list[Rule]) -> None:
-    """Report what a rule looks for, and for each preset whether its examples hold."""
-    first = presets[0]
-    report.pairs = [
-        ("rule", first.name),
-        ("triggers", f"{', '.join(sorted(first.lemmas))} ({', '.join(sorted(first.upos))})"),
-        ("event", " > ".join(first.event)),
-    ]
-    for rule in presets:
-        schemes = ", ".join(scheme for scheme in SCHEMES if rule.serves(scheme)) or "no scheme"
-        try:
-            checked = check_examples(rule)
-        except InputError as error:
-            # An example that cannot be read fails in every preset with the same error.
-            if str(error) not in map(str, report.problems):
-                report.problems.append(error)
-            outcome = "an example fails"
-        else:
-            outcome = f"examples hold ({checked:,})"
-        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {schemes}"))
-
-
-def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
-    entries = [content.entries[code] for code in sorted(content.entries)]
-    aliases = [alias for entry in entries for alias in entry.aliases]
-    kinds = Counter(entry.kind for entry in entries)
-    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]
-    dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
-    return [
-        ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
-        ("names", _listed([f"{entry.code} {entry.name}" for entry in entries])),
-        ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
-        ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{_listed(declared)}"),
-        ("no country", f"{len(content.not_countries):,} names"),
-        ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{_listed(dated)}"),
-    ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are."""
-    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more

@@ -58,14 +58,14 @@ class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def lexicon_content(path: str) -> LexiconContent:
-    """Read a lexicon file and combine it with the lexicon that it extends.
+    """Read a lexicon file, or a shipped lexicon by its name, and combine it with the lexicon that it extends.
 
     Raises
     ------
     InputError
         If it cannot be read, or breaks a rule of the format.
     """
-    return read_content(path, file_bytes(path), SHIPPED_LEXICONS)
+    return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path), SHIPPED_LEXICONS)
 
 
 @functools.cache

@@ -225,7 +225,7 @@ class _Reading:
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
         if paths not in self._described:
-            words = _described(self.view, self.by_head, paths, found.codes) if found.codes else {}
+            words = described_words(self.view, self.by_head, paths, found.codes) if found.codes else {}
             described = sorted(words)
             countries = tuple(sorted({code for _, code in described}))
             number = {code: c for c, code in enumerate(countries)}
@@ -287,7 +287,7 @@ def _role_codes(rule: Rule, role: str, countries: tuple[str, ...], lexicon: Lexi
     return (*codes, NO_ACTOR) if role in rule.optional else codes
 
 
-def _described(
+def described_words(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
     """Mentions and the actors to which a description path of their head leads, with the first such token."""

@@ -1,4 +1,4 @@
-"""Dated news articles in files: JSON Lines, tables, Parquet and NITF XML."""
+"""Dated news articles in files: JSON Lines, tables, Excel workbooks, texts and NITF XML."""
 
 import lazy_loader
 

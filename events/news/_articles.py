@@ -1,4 +1,4 @@
-"""Streams of dated news articles from JSON Lines, CSV, Parquet, and NITF XML (New York Times Annotated Corpus)."""
+"""Streams of dated news articles from tables, texts, and NITF XML (New York Times Annotated Corpus)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from corefsample.documents import Rejected
 from corefsample.files import PathLike, ReadProgress, SeenIds, total_size
 from events.news._fields import Article, ArticleFault, FieldRules, Record
-from events.news._files import ARCHIVES, MARKUP, corpus_paths, news_suffix
+from events.news._files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records
 from events.news._tables import Columns, csv_records, json_records, parquet_records
+from events.news._texts import text_records
+from events.news._workbooks import workbook_records
 
 
 class ArticleStream:
@@ -21,16 +23,18 @@ class ArticleStream:
     ----------
     inputs
         Files, folders, globs, or "-" for JSON Lines on standard input. The ending of a name gives the format:
-        .jsonl, .csv, .xml (these also with .gz), .parquet, and .tgz, .tar.gz, .tar for archives of XML, which may
-        contain archives once. A folder stands for all such files in it, at any depth, sorted by path.
+        .jsonl, .csv, .txt, .xml (these also with .gz), .parquet, .xlsx (extra `excel`), and .tgz, .tar.gz, .tar for
+        archives of XML, which may contain archives once. A folder stands for all such files in it, at any depth,
+        sorted by path; for its texts (.txt) only if it has no other files. A text is one article, named after its
+        file, with the date that its name contains.
     text_column, date_column, id_column, title_column
         Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
         after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
     metadata
         Further columns to keep; None for all others.
     date_format
-        Format of the dates in tables, for `datetime.datetime.strptime`; None for ISO dates. The time of day and the
-        time zone are ignored.
+        Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
+        (in names also 20010911). The time of day and the time zone are ignored.
     max_chars
         Longest text allowed, in characters; spaCy's parsers reject texts of more than a million.
     on_rejected
@@ -102,6 +106,10 @@ class ArticleStream:
             return archive_records(path, self._progress, by_name=self._columns.doc_id is None)
         if suffix in MARKUP:
             return xml_records(path, self._progress, by_name=self._columns.doc_id is None)
+        if suffix in TEXTS:
+            return text_records(path, self._rules.date_format, self._progress)
+        if suffix == ".xlsx":
+            return workbook_records(path, self._columns, self._progress)
         if suffix == ".parquet":
             return parquet_records(path, self._columns, self._progress)
         if suffix in (".csv", ".csv.gz"):

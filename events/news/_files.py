@@ -9,10 +9,11 @@ from typing import NoReturn
 from corefsample.errors import InputError
 from corefsample.files import PathLike, input_paths, require_suffix, suffix_of
 
-TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
+TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
+TEXTS = (".txt", ".txt.gz")
 MARKUP = (".xml", ".xml.gz")
 ARCHIVES = (".tgz", ".tar.gz", ".tar")
-_SUFFIXES = (*TABLES, *MARKUP, *ARCHIVES)
+_SUFFIXES = (*TABLES, *TEXTS, *MARKUP, *ARCHIVES)
 
 
 def news_suffix(name: str) -> str | None:
@@ -24,7 +25,8 @@ def corpus_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     """Expand globs and folders, and check that every file has a known ending.
 
     A folder stands for all files in it with a known ending, at any depth, sorted by path; names that begin with a dot
-    are left out.
+    are left out. Texts (.txt) are articles only in a folder without files of another format: beside those they
+    describe them, like README.txt.
 
     Raises
     ------
@@ -53,6 +55,8 @@ def _files_of(folder: str) -> list[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and news_suffix(name)]
+    others = [path for path in paths if news_suffix(path) not in TEXTS]
+    paths = others or paths
     if not paths:
         rule = f"folder must contain files that end in one of {', '.join(_SUFFIXES)}"
         raise InputError(f"{rule}, got none", place=folder)

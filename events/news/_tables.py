@@ -6,8 +6,9 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from corefsample.files import (
 from events.news._fields import ArticleFault, Record
 
 _ROWS = 256  # read from Parquet at a time
-_SEPARATORS = (";", "\t", "|")  # that other programs write instead of commas
+_SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
 _UTF8_HINT = "save the file as UTF-8"
 
 
@@ -82,11 +83,7 @@ class Columns:
         """Raise if a table lacks a column or has one twice."""
         for name in (*self.required, *(self.metadata or ())):
             if name not in names:
-                hint: str | ParameterHint | None = None
-                if len(names) == 1 and any(separator in names[0] for separator in _SEPARATORS):
-                    hint = "commas must separate the columns"
-                elif name in self.required:
-                    hint = ParameterHint(self.required[name], "names another")
+                hint = ParameterHint(self.required[name], "names another") if name in self.required else None
                 found = shown(", ".join(names))
                 raise InputError(f"columns must include {name!r}, got {found}", place=path, hint=hint)
         for name in names:
@@ -186,23 +183,41 @@ def _finite(text: str) -> float:
 
 
 def csv_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
-    """Read comma-separated values with a header; every value is text, "NA" too."""
+    """Read separated values with a header; every value is text, "NA" too.
+
+    Commas, semicolons, tabs or vertical bars separate the values: see `separated`.
+    """
     # The interpreter's limit is too low for articles; it applies to the whole process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
     lines = _TextLines(path, progress)
+    separator, all_lines = separated(lines, list(columns.required))
     # `strict` raises for a quote that is never closed.
-    rows = _csv_rows(path, csv.reader(lines, strict=True), lines)
+    rows = _csv_rows(path, csv.reader(all_lines, strict=True, delimiter=separator), lines)
     place, names = next(rows, ("", []))
     if not names:
         raise InputError("a header is missing, the file is empty", place=f"{path}: line 1")
     columns.require_in(path, names)
     for number, (place, row) in enumerate(rows, start=1):
-        original = _json_writer(row)
+        original = json_writer(row)
         if len(row) != len(names):
             fault = ArticleFault(f"a row must have {len(names)} values, as the header has, got {len(row)}")
             yield Record(place, original, fault=fault)
         else:
             yield columns.record(path, number, place, dict(zip(names, row, strict=True)), original)
+
+
+def separated(lines: Iterable[str], required: Sequence[str]) -> tuple[str, Iterator[str]]:
+    """Find what separates the values of a table from its first line; return it and all lines.
+
+    It is the separator with which the header has the required columns; if none has them, the one with the most
+    columns, a comma where several are equal.
+    """
+    every = iter(lines)
+    first = next(every, "")
+    headers = {separator: next(csv.reader([first], delimiter=separator), []) for separator in _SEPARATORS}
+    complete = [separator for separator, names in headers.items() if {*required}.issubset(names)]
+    separator = complete[0] if complete else max(headers, key=lambda separator: len(headers[separator]))
+    return separator, chain([first] if first else [], every)
 
 
 def _csv_rows(path: str, reader: Any, lines: _TextLines) -> Iterator[tuple[str, list[str]]]:
@@ -248,7 +263,7 @@ class _TextLines:
             yield text
 
 
-def _json_writer(content: Any) -> Callable[[], str]:
+def json_writer(content: Any) -> Callable[[], str]:
     return lambda: json.dumps(content, ensure_ascii=False, default=str)
 
 
@@ -268,7 +283,7 @@ def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iter
             for batch in file.iter_batches(_ROWS, columns=wanted):
                 for row in batch.to_pylist():
                     number += 1
-                    yield columns.record(path, number, f"row {number}", row, _json_writer(row))
+                    yield columns.record(path, number, f"row {number}", row, json_writer(row))
                 progress.bytes_read = size * number // total
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())

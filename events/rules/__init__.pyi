@@ -1,6 +1,8 @@
 from ._conditions import Condition as Condition
 from ._conditions import shipped_conditions as shipped_conditions
 from ._format import Example as Example
+from ._gaps import PathGap as PathGap
+from ._gaps import path_gaps as path_gaps
 from ._rules import Frame as Frame
 from ._rules import Phrase as Phrase
 from ._rules import Rule as Rule

@@ -178,17 +178,18 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str = DEFAULT_PR
     -----
     The rule contains the file's inline examples; `events.counting.check_examples` checks them.
     """
-    file, source = _file(rule)
+    file, source = rule_file(rule)
     return _rule(file, preset, source)
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     """Load all presets of a rule; parameters and errors as in `load_rules`."""
-    file, source = _file(rule)
+    file, source = rule_file(rule)
     return [_rule(file, preset, source) for preset in file.presets]
 
 
-def _file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
+def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
+    """Content of a rule file, checked, and its name."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
+from corefsample._log import logger
 from corefsample.documents import Rejected
 from corefsample.errors import InputError
 from corefsample.formats import QuarantineFile
@@ -15,6 +16,7 @@ from events.jobs import DocumentInputs
 from events.jobs.scoring._engines import Engine, in_order
 from events.jobs.scoring._parts import FinishedPart, Parts
 from events.jobs.scoring._workers import Scored, Scorer, Task, add_tally
+from events.news import TextTally
 
 DOCUMENTS_A_TASK = 8
 TASKS_A_PART = 16
@@ -35,6 +37,8 @@ class ScoringResult:
     ----------
     tally
         Counts of the scored documents.
+    texts
+        Counts of their texts by what is wrong with them.
     n_resumed
         Scored documents from an earlier run.
     n_rejected, reasons
@@ -42,6 +46,7 @@ class ScoringResult:
     """
 
     tally: ScoringTally = field(default_factory=ScoringTally)
+    texts: TextTally = field(default_factory=TextTally)
     n_resumed: int = 0
     n_rejected: int = 0
     reasons: list[str] = field(default_factory=list)
@@ -72,6 +77,7 @@ def score_corpus(
                 if task.n_resumed is not None:
                     known = _known_part(inputs, parts, task)
                     add_tally(result.tally, known.tally)
+                    result.texts.add(known.texts)
                     result.n_resumed += known.tally.n_documents
                 rejected = parts.rejected(number) if task.n_resumed is not None else scored.rejected
                 _reject(rejected, result, on_rejected)
@@ -83,11 +89,22 @@ def score_corpus(
             if n_read:
                 parts.add(number, n_read, part)
                 add_tally(result.tally, part.tally)
+                is_first = not result.texts.n_texts
+                result.texts.add(part.texts)
+                if is_first and n_read == documents_per_part():
+                    _warn_early(part.texts)
     if not result.tally.n_documents:
         quarantined = f", {result.n_rejected} rejected, first: {result.reasons[0]}" if result.n_rejected else ""
         rule = "a corpus must have at least one document"
         raise InputError(f"{rule}, got none{quarantined}", place=", ".join(inputs.paths))
     return result
+
+
+def _warn_early(texts: TextTally) -> None:
+    """Say after the first part, before a long run is done, that most texts have no upper case."""
+    if texts.n_lower_case > texts.n_texts / 2:
+        rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
+        logger("score").warning("%s of %s %s", texts.n_lower_case, texts.n_texts, rule)
 
 
 def _tasks(inputs: DocumentInputs, parts: Parts) -> Iterator[Task]:

@@ -10,6 +10,7 @@ from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
 from corefsample.syntax import scheme_names
 from events.jobs.scoring._parsing import PARAGRAPHS
+from events.news import require_repair
 
 MENTIONS = ("annotated", "parse")
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
@@ -38,6 +39,9 @@ class ScoreOptions:
         Whether the headline of news is parsed as its first paragraph; it is always kept as the metadata `title`.
     paragraphs
         "blank-line": blank lines separate paragraphs. "line": each line is a paragraph.
+    fix_text
+        Whether ftfy (extra `text`) repairs the text and the headline of news before they are parsed: characters of a
+        wrong encoding, HTML entities, control characters.
     text_column, date_column, id_column, title_column
         Columns of tables of news; `id_column` None: articles are numbered in their file, "news.csv#1".
     date_format
@@ -59,6 +63,7 @@ class ScoreOptions:
     scheme: str | None = None
     headline: bool = True
     paragraphs: str = "blank-line"
+    fix_text: bool = False
     text_column: str = "text"
     date_column: str = "date"
     id_column: str | None = "doc_id"
@@ -78,6 +83,10 @@ class ScoreOptions:
             _checks.choice("scheme", self.scheme, scheme_names())
         if self.jobs is not None:
             _checks.whole("jobs", self.jobs, 1)
+        if self.fix_text:
+            require_repair()
+            if self.pipeline is None:
+                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="fix_text")
         if self.pipeline is not None and self.mentions == "annotated":
             raise ParameterError("must be 'parse' with a pipeline, got 'annotated'", parameter="mentions")
 

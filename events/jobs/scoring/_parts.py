@@ -31,6 +31,7 @@ from corefsample.files import (
 from corefsample.formats import write_documents
 from corefsample.mention_ranking import ScoringTally
 from events.jobs.scoring._workers import Scored
+from events.news import TextTally
 
 __all__ = ["PARTS_SUFFIX", "FinishedPart", "Parts", "open_parts"]
 
@@ -40,10 +41,11 @@ _MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class FinishedPart:
-    """Number of documents read for a part, good and bad, and the counts of the scored ones."""
+    """Number of documents read for a part, good and bad, and the counts of the scored ones and of their texts."""
 
     n_read: int
     tally: ScoringTally
+    texts: TextTally
 
 
 class Parts:
@@ -80,10 +82,11 @@ class Parts:
             "n_read": n_read,
             "sha256": sha256(path),
             "tally": dataclasses.asdict(scored.tally),
+            "texts": dataclasses.asdict(scored.texts),
             "rejected": [each.to_json() for each in scored.rejected],
         }
         write_json(path.with_suffix(".json"), content, indent=None)
-        self.finished[number] = FinishedPart(n_read, scored.tally)
+        self.finished[number] = FinishedPart(n_read, scored.tally, scored.texts)
 
     def paths(self) -> list[Path]:
         """Files of all parts that contain a document, in order."""
@@ -185,7 +188,7 @@ def _read_part(path: Path) -> tuple[FinishedPart, list[Rejected]] | None:
     try:
         if not isinstance(content, dict) or content["sha256"] != sha256(path):
             return None
-        part = FinishedPart(content["n_read"], ScoringTally(**content["tally"]))
+        part = FinishedPart(content["n_read"], ScoringTally(**content["tally"]), TextTally(**content["texts"]))
         return part, [_rejected(**each) for each in content["rejected"]]
     except (OSError, KeyError, TypeError):
         return None

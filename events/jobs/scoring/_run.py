@@ -23,6 +23,7 @@ from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
 from events.jobs.scoring._parsing import has_clearnlp_labels
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
+from events.news import TextTally
 
 RECORD_SUFFIX = ".scoring.json"
 
@@ -39,6 +40,8 @@ class ScoringRun:
         The file of scored documents, and the record of the run beside it.
     tally
         Documents written, their mentions, candidates kept and left out.
+    texts
+        Counts of their texts by what is wrong with them: no upper case, a wrong encoding.
     n_resumed
         Number of the written documents that an earlier run had scored.
     n_quarantined, reasons
@@ -54,6 +57,7 @@ class ScoringRun:
     out: str
     record: str
     tally: ScoringTally
+    texts: TextTally
     n_resumed: int
     n_quarantined: int
     reasons: tuple[str, ...]
@@ -64,6 +68,7 @@ class ScoringRun:
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name, with those of the tally among them."""
         fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
+        fields["texts"] = dataclasses.asdict(self.texts)
         counts = dataclasses.asdict(self.tally)
         return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
 
@@ -153,6 +158,7 @@ def run_score(
             out=path,
             record=record,
             tally=result.tally,
+            texts=result.texts,
             n_resumed=result.n_resumed,
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
@@ -197,6 +203,7 @@ def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
             **{name: getattr(options, name) for name in names},
             "mentions": options.mentions or "annotated",
             "recalibration": described["recalibration"],
+            "text_repair": described["text_repair"],
         },
         "inputs": sources,
     }

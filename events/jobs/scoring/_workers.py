@@ -18,7 +18,7 @@ from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
 from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
-from events.news import Article
+from events.news import Article, TextTally, repair_version, repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,19 @@ class Task:
 
 @dataclass(slots=True)
 class Scored:
-    """Scored documents and rejected ones, each in order, and the counts of the scored ones."""
+    """Scored documents and rejected ones, each in order, and the counts of the scored ones and of their texts."""
 
     documents: list[ScoredDocument] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     tally: ScoringTally = field(default_factory=ScoringTally)
+    texts: TextTally = field(default_factory=TextTally)
 
     def add(self, other: Scored) -> None:
         """Append the documents of another result."""
         self.documents += other.documents
         self.rejected += other.rejected
         add_tally(self.tally, other.tally)
+        self.texts.add(other.texts)
 
 
 class Scorer:
@@ -86,6 +88,7 @@ class Scorer:
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
             "recalibration": None if self.recalibration is None else self.recalibration.to_json(),
+            "text_repair": repair_version() if options.fix_text else None,
         }
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
@@ -100,7 +103,10 @@ class Scorer:
                 continue
             tally = ScoringTally()
             try:
-                document = self._scored(item.document, tally)
+                source = item.document
+                if isinstance(source, Article) and self.options.fix_text:
+                    source = repaired(source)
+                document = self._scored(source, tally)
             except ParameterError as error:
                 result.rejected.append(item.rejected(error))
             except Exception as error:
@@ -109,6 +115,7 @@ class Scorer:
             else:
                 result.documents.append(document)
                 add_tally(result.tally, tally)
+                result.texts.add_text(_text_of(source), is_repaired=source is not item.document)
         return result
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
@@ -135,6 +142,12 @@ class Scorer:
             tokens=tokens,
             metadata=article_metadata(article),
         )
+
+
+def _text_of(document: AnnotatedDocument | ScoredDocument | Article) -> str:
+    if isinstance(document, Article):
+        return f"{document.title}\n{document.text}"
+    return "" if document.tokens is None else " ".join(document.tokens.text)
 
 
 def place_of(item: ReadDocument | Rejected) -> str:

@@ -342,14 +342,14 @@ def test_a_bad_option_raises_at_once(tmp_path: Path, options: dict[str, Any], re
 
 
 def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
-    path, other, empty = one_json(tmp_path), tmp_path / "news.txt", tmp_path / "empty"
+    path, other, empty = one_json(tmp_path), tmp_path / "news.docx", tmp_path / "empty"
     other.touch()
     empty.mkdir()
     for inputs, reason in [
         ([], "inputs must name at least one file, got none"),
         (tmp_path / "no.jsonl", "no.jsonl: file must exist, got none"),
         (tmp_path / "*.csv", "*.csv: glob must match a file, got none"),
-        (other, "news.txt: file name must end in one of .jsonl, .jsonl.gz, .csv, "),
+        (other, "news.docx: file name must end in one of .jsonl, .jsonl.gz, .csv, "),
         (empty, "empty: folder must contain files that end in one of .jsonl, "),
         ([path, path], "news.jsonl: input must be named once, got it again"),
     ]:

@@ -1,0 +1,113 @@
+"""How far a path leads in a parse, step by step, and the path that connects two tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corefsample.syntax._paths import ParseView, follow, path_steps
+
+
+@dataclass(frozen=True, slots=True)
+class PathTrace:
+    """How far a path leads from a token.
+
+    Attributes
+    ----------
+    path
+        The path.
+    ends
+        Tokens where it ends; empty if a step fails.
+    n_steps, n_done
+        Steps of the path, and how many of them lead to some token.
+    failed
+        The step that fails, with its conditions, as it is written; the conditions at the beginning if these fail; ""
+        if none fails.
+    label_fits
+        Whether the failed step finds a token by its label, and only its conditions fail there.
+    reached
+        Tokens from which the failed step starts.
+    labels
+        Labels that the failed step could have taken there: of the dependents, or for a step up of the token itself.
+    """
+
+    path: str
+    ends: tuple[int, ...]
+    n_steps: int
+    n_done: int
+    failed: str
+    label_fits: bool
+    reached: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+
+    @property
+    def _nearness(self) -> tuple[int, bool, int]:
+        """Steps done first, then whether the label fits, then few steps left."""
+        return self.n_done, self.label_fits, self.n_done - self.n_steps
+
+
+def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
+    """Follow a path from token `start` and report the step that leads nowhere, if there is one."""
+    opening, steps = path_steps(path)
+    if opening and not follow(opening, view, start):
+        return PathTrace(path, (), len(steps), 0, opening, False, (start,))
+    here = {start}
+    for number, ((step, conditions), written) in enumerate(zip(steps, _written_steps(path, opening), strict=True)):
+        ends = {end for token in here for end in follow(written, view, token)}
+        if not ends:
+            labels = dict.fromkeys(
+                view.labels[below]
+                for token in sorted(here)
+                for below in ((token,) if step.up else view.dependents.get(token, ()))
+                if not step.up or view.heads[token] >= 0
+            )
+            fits = bool(conditions) and any(map(step.fits, labels))
+            return PathTrace(path, (), len(steps), number, written, fits, tuple(sorted(here)), tuple(labels))
+        here = ends
+    return PathTrace(path, tuple(sorted(here)), len(steps), len(steps), "", False, ())
+
+
+def nearest_trace(paths: Sequence[str], view: ParseView, start: int) -> PathTrace | None:
+    """The trace of the path that comes farthest from token `start`, the first of several; None without a path."""
+    traces = [trace_path(path, view, start) for path in paths]
+    return max(traces, key=lambda trace: trace._nearness, default=None)
+
+
+def connecting_path(view: ParseView, start: int, end: int) -> str | None:
+    """The path from one token of a sentence to another, in the notation of paths; None if they are not connected.
+
+    It goes up to the lowest token above both and down from there. A step down to a token with a dependent labelled
+    case has its lemma as a condition.
+    """
+    above_start = _above(view, start)
+    above_end = _above(view, end)
+    common = next((token for token in above_start if token in above_end), None)
+    if common is None:
+        return None
+    up = above_start[: above_start.index(common)]
+    down = above_end[: above_end.index(common)][::-1]
+    return "".join([*(f"<{view.labels[token]}" for token in up), *(_step_down(view, token) for token in down)])
+
+
+def _step_down(view: ParseView, token: int) -> str:
+    label = view.labels[token]
+    marker = next((d for d in view.dependents.get(token, ()) if view.labels[d] == "case"), None)
+    named = token if label == "prep" else marker
+    lemma = "" if named is None else view.lemma[named].lower()
+    if not re.fullmatch(r"\w+", lemma):
+        return f">{label}"
+    return f">{label}[{'lemma' if label == 'prep' else 'case'}={lemma}]"
+
+
+def _above(view: ParseView, token: int) -> list[int]:
+    """A token and all tokens above it, upwards."""
+    above = [token]
+    while view.heads[above[-1]] >= 0:
+        above.append(view.heads[above[-1]])
+    return above
+
+
+def _written_steps(path: str, opening: str) -> list[str]:
+    """The steps of a path as they are written, each with its conditions."""
+    return re.findall(r"[<>][^<>\[]+(?:\[[^\]]*\])?\+?", path.strip()[len(opening) :])

@@ -1,0 +1,102 @@
+"""Commands about rules: explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from events.cli._options import Command, json_option, max_line_option, print_result, scheme_option, seed_option
+from events.cli._screen import counted, print_pairs, print_text, progress
+
+if TYPE_CHECKING:
+    from events.jobs.explain import Explained, Explanation
+
+__all__ = ["explain"]
+
+# What the outcome of a trigger means, after its name.
+_OUTCOMES = {
+    "counted": "an event",
+    "excluded": "no event: a condition excludes it",
+    "no actor": "an event only if coreference says who this is",
+    "several actors": "no event by itself: an entity must be described as one actor",
+    "other class": "no event by itself: the actor is of another class",
+    "no mention": "no event: the path ends at no mention",
+    "no path": "no event: no path of the role leads anywhere",
+}
+
+
+@click.command(cls=Command, short_help="Show why sentences make an event, or do not.")
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--rule", default="attack", metavar="RULE", help="A shipped rule, or a YAML file of your own.")
+@click.option("--preset", default="paper", metavar="NAME", help="Preset of the rule.")
+@click.option("--lexicon", metavar="FILE", help="countries, police, or a YAML file.  [default: countries]")
+@scheme_option
+@click.option("--doc-id", metavar="ID", help="Only this document.  [default: all]")
+@click.option("--trigger", metavar="LEMMA", help="Only this trigger.  [default: all]")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    help="Sentences to show, drawn at random.  [default: 20; with --doc-id all]",
+)
+@seed_option("Same seed, same sentences.")
+@max_line_option
+@json_option
+def explain(inputs: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Show sentences with a trigger of a rule, and why they make an event, or do not.
+
+    INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
+    trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
+    path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it.
+
+    \b
+    Examples:
+      corefsample explain scored.parquet --rule arrest --lexicon police
+      corefsample explain scored.parquet --rule my_rule.yaml --trigger detain
+      corefsample explain scored.parquet --rule kill --doc-id news-17
+    """
+    from events.jobs.explain import ExplainOptions, run_explain
+
+    with progress("explaining", as_json) as on_progress:
+        run = run_explain(inputs, ExplainOptions(**options), on_progress=on_progress)
+    print_result(run, as_json, _print_explanation)
+
+
+def _print_explanation(run: Explanation) -> None:
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(run.outcomes.items()))
+    print_text(
+        f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
+        f"{counted(run.n_documents, 'document')}{': ' * bool(outcomes)}{outcomes}."
+    )
+    for each in run.shown:
+        click.echo()
+        print_pairs(_place(each), _pairs(each))
+
+
+def _place(each: Explained) -> str:
+    return each.doc_id if each.date is None else f"{each.doc_id}, {each.date}"
+
+
+def _pairs(each: Explained) -> list[tuple[str, str]]:
+    """Lines about one trigger; the trigger is in brackets in its sentence."""
+    trace = each.trace
+    words = list(each.words)
+    words[trace.token - each.start] = f"[{words[trace.token - each.start]}]"
+    pairs = [("sentence", " ".join(words)), ("trigger", f"{trace.trigger} (frame {trace.frame})")]
+    pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]})"))
+    if trace.conditions:
+        pairs.append(("conditions", ", ".join(trace.conditions)))
+    for role in trace.roles:
+        if role.path is None:
+            remark = " (optional)" if role.is_optional else ""
+            pairs.append((role.role, f"nothing{remark}; nearest path {each.near_miss(role)}"))
+            continue
+        assert role.token is not None  # the end of the path
+        actors = ", ".join(role.codes) or "no actor"
+        if role.codes and not role.in_class:
+            actors += " (another class)"
+        pairs.append((role.role, f"{each.text(role.token)} = {actors}, by {role.path or 'the trigger itself'}"))
+    for actor in trace.actors:
+        remark = "" if actor.describes else " (describes no mention)"
+        pairs.append(("actor", f"{each.text(*actor.span)} = {actor.code}{remark}, at {actor.route or 'another tree'}"))
+    return pairs

@@ -1,0 +1,159 @@
+"""Check of rule and lexicon files for `corefsample doctor`."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.syntax import SCHEMES
+from events._yaml_file import file_bytes, read_yaml
+from events.counting import check_examples
+from events.lexicon import SHIPPED_LEXICONS, Lexicon, LexiconContent, lexicon_content, load_lexicon
+from events.matching import check_classes
+from events.rules import PathGap, Rule, load_presets, path_gaps, shipped_rules
+
+__all__ = ["FileReport", "check_file", "is_rule_or_lexicon"]
+
+_LISTED = 5  # names
+_YAML = (".yaml", ".yml")
+
+
+@dataclass(slots=True)
+class FileReport:
+    """Content of a rule or lexicon file, as pairs of name and value, and its problems."""
+
+    title: str
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    n_problems: int = 0
+    problems: list[CorefsampleError] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        problems = [str(problem) for problem in self.problems]
+        return {"title": self.title, **dict(self.pairs), "n_problems": self.n_problems, "problems": problems}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of name and value, to print."""
+        return self.pairs
+
+
+def is_rule_or_lexicon(name: str) -> bool:
+    """Whether a name is that of a YAML file, or of a shipped rule or lexicon."""
+    return name.endswith(_YAML) or (name in (*shipped_rules(), *SHIPPED_LEXICONS) and not os.path.exists(name))
+
+
+def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport:
+    """Check a rule or a lexicon; a lexicon has entries or extends another.
+
+    Parameters
+    ----------
+    name
+        A YAML file, or the name of a shipped rule or lexicon.
+    lexicon
+        For the classes of a rule's roles, and for its examples without words of their own; None: countries.
+    scheme
+        The dependency scheme in which every preset must be able to match; None: those that it serves are reported.
+    """
+    report = FileReport(name)
+    try:
+        if name in SHIPPED_LEXICONS or (name.endswith(_YAML) and _is_lexicon(read_yaml(name, file_bytes(name)))):
+            report.pairs = _lexicon_pairs(lexicon_content(name))
+        else:
+            _check_rule(report, name, None if lexicon is None else load_lexicon(lexicon), scheme)
+    except InputError as error:
+        report.problems.append(error)
+    report.n_problems = len(report.problems)
+    return report
+
+
+def _is_lexicon(content: Any) -> bool:
+    return isinstance(content, dict) and ("entries" in content or "extends" in content)
+
+
+def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
+    """Report what a rule looks for, and for each preset whether its examples hold and in which schemes it matches."""
+    presets, gaps = load_presets(name), path_gaps(name)
+    first = presets[0]
+    triggers = dict.fromkeys(trigger for rule in presets for trigger in rule.triggers.split(", "))
+    upos = sorted({upos for rule in presets for upos in rule.upos})
+    report.pairs = [
+        ("rule", first.name),
+        ("triggers", f"{', '.join(sorted(triggers))} ({', '.join(upos)})"),
+        ("event", " > ".join(first.event) or "no role: documents are counted"),
+    ]
+    if lexicon is not None:
+        report.pairs.append(("lexicon", lexicon.source))
+        try:
+            check_classes(first, lexicon)
+        except InputError as error:
+            report.problems.append(error)
+    for rule in presets:
+        try:
+            checked = check_examples(rule, lexicon)
+        except InputError as error:
+            # An example that cannot be read fails in every preset with the same error.
+            if str(error) not in map(str, report.problems):
+                report.problems.append(error)
+            outcome = "an example fails"
+        else:
+            outcome = f"examples hold ({checked:,}{': ' * bool(checked)}{_by_scheme(rule)})"
+        of_preset = [gap for gap in gaps if gap.preset == rule.preset]
+        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, of_preset)}"))
+        report.problems += _scheme_problems(rule, of_preset, scheme)
+
+
+def _by_scheme(rule: Rule) -> str:
+    """Number of examples of the preset in each scheme."""
+    counts = Counter(example.scheme for example in rule.examples if rule.preset in example.expect)
+    return ", ".join(f"{scheme} {counts[scheme]:,}" for scheme in SCHEMES if counts[scheme])
+
+
+def _served(rule: Rule, gaps: Sequence[PathGap]) -> str:
+    """The schemes in which a preset matches, each with the paths that it lacks there."""
+    served = [scheme for scheme in SCHEMES if rule.serves(scheme)]
+    return ", ".join(f"{scheme}{_without(gaps, scheme)}" for scheme in served) or "no scheme"
+
+
+def _without(gaps: Sequence[PathGap], scheme: str) -> str:
+    lacking = [str(gap) for gap in gaps if gap.scheme == scheme]
+    return f" (without {', '.join(lacking)})" if lacking else ""
+
+
+def _scheme_problems(rule: Rule, gaps: Sequence[PathGap], scheme: str | None) -> list[CorefsampleError]:
+    """Why a preset cannot match in a scheme, or can only in part."""
+    if scheme is None:
+        return []
+    place = f"{rule.source}: presets.{rule.preset}"
+    lacking = [str(gap) for gap in gaps if gap.scheme == scheme]
+    if lacking:
+        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=place)]
+    if not rule.serves(scheme):
+        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=place)]
+    return []
+
+
+def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
+    entries = [content.entries[code] for code in sorted(content.entries)]
+    aliases = [alias for entry in entries for alias in entry.names]
+    kinds = Counter(entry.kind for entry in entries)
+    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]
+    dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
+    return [
+        ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
+        ("names", _listed([f"{entry.code} {entry.name}" for entry in entries])),
+        ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
+        ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{_listed(declared)}"),
+        ("titles", f"{len(content.titles):,}"),
+        ("no country", f"{len(content.not_countries):,} names"),
+        ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{_listed(dated)}"),
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

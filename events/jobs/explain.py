@@ -1,0 +1,305 @@
+"""The job behind `corefsample explain`: why sentences with a trigger make an event or do not."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample.documents import DocumentBatch, Tokens
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike
+from corefsample.formats import DocumentStream
+from corefsample.syntax import scheme_names
+from events.jobs._reading import Progress
+from events.lexicon import Lexicon, load_lexicon
+from events.matching import DocumentTrace, NamedActor, RoleTrace, TriggerTrace, check_classes, trace_document
+from events.rules import Rule, load_rules
+
+__all__ = ["ExplainOptions", "Explained", "Explanation", "run_explain", "traced"]
+
+DEFAULT_SAMPLE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """Which triggers to explain.
+
+    Attributes
+    ----------
+    rule, preset, lexicon, scheme
+        As for `events.jobs.count_events.EventsOptions`, of one rule.
+    doc_id
+        Only this document; None: all.
+    trigger
+        Only triggers with this lemma, in any case, or the head words of phrases with it; None: all.
+    sample
+        How many triggers, at least 1, drawn without regard to their outcome; None: 20, or all of the document
+        `doc_id`.
+    seed
+        Same seed, same triggers, whatever the order of the documents.
+    """
+
+    rule: str = "attack"
+    preset: str = "paper"
+    lexicon: str | None = None
+    scheme: str | None = None
+    doc_id: str | None = None
+    trigger: str | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sample is not None:
+            _checks.whole("sample", self.sample, 1)
+        _checks.seed(self.seed)
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, scheme_names())
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One trigger in its sentence.
+
+    Attributes
+    ----------
+    doc_id, date
+        Of the document; the date in ISO form, or None.
+    words
+        Words of the sentence.
+    start
+        Offset of the first of them in the document.
+    trace
+        The trigger; its offsets are those of the document.
+    """
+
+    doc_id: str
+    date: str | None
+    words: tuple[str, ...]
+    start: int
+    trace: TriggerTrace
+
+    def text(self, start: int, end: int | None = None) -> str:
+        """Words of the document from one offset to another (exclusive), or the word at one."""
+        return " ".join(self.words[start - self.start : (start + 1 if end is None else end) - self.start])
+
+    def near_miss(self, role: RoleTrace) -> str:
+        """Which step of the nearest path failed, and where; "" if a path led to a mention."""
+        nearest = role.nearest
+        if role.path is not None:
+            return ""
+        if nearest is None:
+            return "the rule has no path"
+        words = ", ".join(repr(self.text(token)) for token in nearest.ends or nearest.reached)
+        if nearest.ends:
+            return f"{nearest.path or 'the trigger'} leads to {words}, which is the head of no mention"
+        if nearest.failed == "" or nearest.failed.startswith("["):
+            return f"{nearest.path}: {words} is not {nearest.failed}"
+        if nearest.label_fits:
+            return f"{nearest.path}: from {words}, the label of {nearest.failed} is there, its condition fails"
+        labels = ", ".join(nearest.labels) or "no label"
+        return f"{nearest.path}: {nearest.failed} leads nowhere from {words}, which has {labels}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name; of the trace its outcome, conditions, roles and actors."""
+        trace = self.trace
+        return {
+            "doc_id": self.doc_id,
+            "date": self.date,
+            "sentence": " ".join(self.words),
+            "trigger": trace.trigger,
+            "word": self.text(trace.token),
+            "frame": trace.frame,
+            "outcome": trace.outcome,
+            "conditions": list(trace.conditions),
+            "roles": [self._role(role) for role in trace.roles],
+            "actors": [self._actor(actor) for actor in trace.actors],
+        }
+
+    def _role(self, role: RoleTrace) -> dict[str, Any]:
+        return {
+            "role": role.role,
+            "outcome": role.outcome,
+            "path": role.path,
+            "word": None if role.token is None else self.text(role.token),
+            "actors": list(role.codes),
+            "in_class": role.in_class,
+            "nearest": None if role.nearest is None else role.nearest.path,
+            "failed_step": None if role.nearest is None else role.nearest.failed,
+            "near_miss": self.near_miss(role) or None,
+        }
+
+    def _actor(self, actor: NamedActor) -> dict[str, Any]:
+        return {
+            "actor": actor.code,
+            "words": self.text(*actor.span),
+            "path_from_trigger": actor.route,
+            "describes_a_mention": actor.describes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Triggers of a corpus with what became of them.
+
+    Attributes
+    ----------
+    rule, preset, lexicon
+        What was looked for.
+    n_documents, n_triggers
+        Documents read, and triggers found that the options select.
+    outcomes
+        Number of these triggers by outcome.
+    shown
+        The chosen ones, in the order of the corpus.
+    """
+
+    rule: str
+    preset: str
+    lexicon: str
+    n_documents: int
+    n_triggers: int
+    outcomes: dict[str, int]
+    shown: tuple[Explained, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return {**fields, "shown": [each.to_json() for each in self.shown]}
+
+
+def run_explain(
+    inputs: PathLike | Iterable[PathLike],
+    options: ExplainOptions | None = None,
+    *,
+    on_progress: Progress | None = None,
+) -> Explanation:
+    """Trace the triggers of a rule in scored documents, and choose some to show.
+
+    Parameters
+    ----------
+    inputs
+        Files of scored mentions, globs, or "-" for JSON Lines on standard input; every document with tokens.
+    options
+        Which triggers.
+    on_progress
+        Called after each batch with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule, no trigger of the rule has the lemma, or no document has the doc_id.
+    InputError
+        If a rule, a lexicon or a document breaks its rule.
+    """
+    options = options or ExplainOptions()
+    rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    check_classes(rule, lexicon)
+    lemma = _wanted_lemma(rule, options.trigger)
+    limit = options.sample or (None if options.doc_id is not None else DEFAULT_SAMPLE)
+    chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
+    outcomes: dict[str, int] = {}
+    n_documents = n_triggers = 0
+    for batch, row, trace in _traces(inputs, options, rule, lexicon, on_progress):
+        n_documents += 1
+        if trace is None:
+            continue
+        tokens = batch.tokens(row)
+        assert tokens is not None  # the stream needs them
+        for each in _explained(batch, row, tokens, trace):
+            if lemma is not None and lemma not in each.trace.trigger.split():
+                continue
+            n_triggers += 1
+            outcomes[each.trace.outcome] = outcomes.get(each.trace.outcome, 0) + 1
+            rank = 0 if limit is None else -_rank(options.seed, each.doc_id, each.trace.token)
+            heapq.heappush(chosen, (rank, n_triggers, each))
+            if limit is not None and len(chosen) > limit:
+                heapq.heappop(chosen)
+    shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
+    return Explanation(rule.name, rule.preset, lexicon.source, n_documents, n_triggers, outcomes, shown)
+
+
+def traced(
+    stream: DocumentStream, rule: Rule, lexicon: Lexicon, scheme: str | None
+) -> Iterator[tuple[DocumentBatch, list[DocumentTrace]]]:
+    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad."""
+
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
+        traces, faults = {}, {}
+        for row in range(len(batch)):
+            try:
+                traces[row] = _trace(batch, row, rule, lexicon, scheme)
+            except InputError as error:
+                faults[row] = error.message
+        return traces, faults
+
+    for batch, traces in stream.inspected(inspect):
+        yield batch, [traces[row] for row in range(len(batch))]
+
+
+def _traces(
+    inputs: PathLike | Iterable[PathLike],
+    options: ExplainOptions,
+    rule: Rule,
+    lexicon: Lexicon,
+    on_progress: Progress | None,
+) -> Iterator[tuple[DocumentBatch, int, DocumentTrace | None]]:
+    """Each document with its trace; None for other documents than the wanted one."""
+    stream = DocumentStream(inputs, needs=("tokens",))
+    n_documents, is_found = 0, options.doc_id is None
+    for batch in stream:
+        for row in range(len(batch)):
+            n_documents += 1
+            if options.doc_id in (None, batch.doc_ids[row]):
+                is_found = True
+                try:
+                    trace = _trace(batch, row, rule, lexicon, options.scheme)
+                except InputError as error:
+                    raise batch.rejected(row, error.message).error() from None
+                yield batch, row, trace
+            else:
+                yield batch, row, None
+        if on_progress is not None:
+            on_progress(stream.bytes_read, stream.total_bytes, n_documents)
+    if not n_documents:
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
+    if not is_found:
+        raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
+
+
+def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> DocumentTrace:
+    tokens = batch.tokens(row)
+    assert tokens is not None  # the stream needs them
+    date = None if np.isnat(batch.dates[row]) else batch.dates[row].item()
+    return trace_document(tokens, batch.spans(row), rule, lexicon, date, scheme)
+
+
+def _wanted_lemma(rule: Rule, trigger: str | None) -> str | None:
+    """The lemma in lower case, if a trigger of the rule has it."""
+    if trigger is None:
+        return None
+    words = {word for frame in rule.frames for word in frame.words}
+    if trigger.lower() not in words:
+        rule_text = f"must be a trigger of the rule {rule.name}, preset {rule.preset} ({rule.triggers})"
+        raise ParameterError(f"{rule_text}, got {trigger!r}", parameter="trigger")
+    return trigger.lower()
+
+
+def _explained(batch: DocumentBatch, row: int, tokens: Tokens, trace: DocumentTrace) -> Iterator[Explained]:
+    bounds = tokens.sentences()
+    date = batch.dates[row]
+    day = None if np.isnat(date) else str(date)
+    for trigger in trace.triggers:
+        start, end = bounds[int(tokens.sent[trigger.token])]
+        yield Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger)
+
+
+def _rank(seed: int, doc_id: str, token: int) -> int:
+    """A pseudorandom number that depends on the seed and the trigger alone."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\0{doc_id}\0{token}".encode(), digest_size=8).digest(), "big")

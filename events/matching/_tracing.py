@@ -1,0 +1,251 @@
+"""Why each trigger of a document makes an event or does not: paths, mentions, actors and conditions.
+
+Tracing repeats the matching of `match_rules` in one scheme and keeps what that leaves out. It is for a reader of a few
+sentences and for counts of a rule's parts, not for counting events.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from corefsample._arrays import Ints32
+from corefsample.documents import Tokens
+from corefsample.errors import InputError
+from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
+from events.lexicon import Lexicon, LexiconMatches
+from events.matching._matching import described_words, readable_schemes
+from events.matching._triggers import LemmaIndex, frame_triggers
+from events.rules import Frame, Rule
+
+# What becomes of a trigger; of several frames the first of these outcomes is reported.
+COUNTED = "counted"  # an event, without the help of coreference
+EXCLUDED = "excluded"  # by a condition of the preset
+NO_ACTOR = "no actor"  # a mention fills the role, and is no actor by itself: coreference decides
+SEVERAL = "several actors"  # a mention fills the role, and is described as several actors, so as none
+OTHER_CLASS = "other class"  # a mention fills the role, and is an actor of a class that the role does not have
+NO_MENTION = "no mention"  # a path leads to a token that is the head of no mention
+NO_PATH = "no path"  # no path of a role leads anywhere
+OUTCOMES = (COUNTED, EXCLUDED, NO_ACTOR, SEVERAL, OTHER_CLASS, NO_MENTION, NO_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedActor:
+    """The name of an actor in the text.
+
+    Attributes
+    ----------
+    code
+        Its code in the lexicon.
+    span
+        Tokens of the name, end exclusive.
+    route
+        The path of the parse from the trigger to the head of a mention that the name describes, or else to the name;
+        None if they are in different trees.
+    describes
+        Whether it describes a mention by the paths of the rule.
+    """
+
+    code: str
+    span: tuple[int, int]
+    route: str | None
+    describes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoleTrace:
+    """How one role of the event is filled at a trigger.
+
+    Attributes
+    ----------
+    role
+        Name of the role.
+    is_optional
+        Whether it may be absent.
+    path, token
+        The first path that leads to the head of a mention, and that token; None if no path does.
+    codes
+        Actors of the role's classes as which the mentions there are described, of which an event needs one: without
+        those of which others are parts (a country with its police). Without any, actors of other classes.
+    in_class
+        Whether there are any of the role's classes.
+    nearest
+        Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
+    """
+
+    role: str
+    is_optional: bool
+    path: str | None
+    token: int | None
+    codes: tuple[str, ...]
+    in_class: bool
+    nearest: PathTrace | None
+
+    @property
+    def outcome(self) -> str:
+        """COUNTED if the role is as the event needs it, else what it lacks."""
+        if self.is_optional:
+            return COUNTED
+        if self.path is not None:
+            if not self.in_class:
+                return OTHER_CLASS if self.codes else NO_ACTOR
+            return COUNTED if len(self.codes) == 1 else SEVERAL
+        return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerTrace:
+    """A trigger in the text, and what becomes of it.
+
+    Attributes
+    ----------
+    token
+        The trigger.
+    trigger
+        The lemma of the rule that it has, or the phrase of which it is the head word.
+    frame
+        Name of its frame.
+    conditions
+        The conditions of the preset that hold of it.
+    roles
+        The roles of the event.
+    actors
+        Names of actors in its sentence.
+    """
+
+    token: int
+    trigger: str
+    frame: str
+    conditions: tuple[str, ...]
+    roles: tuple[RoleTrace, ...]
+    actors: tuple[NamedActor, ...]
+
+    @property
+    def outcome(self) -> str:
+        """One of OUTCOMES."""
+        lacking = max((role.outcome for role in self.roles), key=OUTCOMES.index, default=COUNTED)
+        # A condition excludes what would otherwise make an event, perhaps with the help of coreference.
+        return EXCLUDED if self.conditions and lacking not in (NO_MENTION, NO_PATH) else lacking
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTrace:
+    """The triggers of one document in the order of the text, and all names of actors in it, by their head tokens."""
+
+    scheme: str
+    triggers: tuple[TriggerTrace, ...]
+    names: LexiconMatches
+
+
+def trace_document(
+    tokens: Tokens,
+    mentions: Ints32,
+    rule: Rule,
+    lexicon: Lexicon,
+    date: datetime.date | None,
+    scheme: str | None = None,
+) -> DocumentTrace:
+    """Trace every trigger of a document; parameters and errors as in `match_document`.
+
+    If the labels fit several schemes, the first that the rule serves is read.
+    """
+    readable = readable_schemes(tokens.dep, scheme)
+    served = [name for name in readable if rule.serves(name)]
+    if not served:
+        rule_text = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
+        raise InputError(f"{rule_text}, got {' or '.join(readable)}")
+    view = ParseView(tokens, SCHEMES[served[0]])
+    names = lexicon.match(tokens.text, view.heads, date, tokens.lemma)
+    tracer = _Tracer(view, served[0], rule, lexicon, names, mentions[:, 2].tolist(), tokens.sent.tolist())
+    return DocumentTrace(served[0], tuple(tracer.triggers()), names)
+
+
+class _Tracer:
+    """One parse with the names of actors in it and what they describe."""
+
+    def __init__(
+        self,
+        view: ParseView,
+        scheme: str,
+        rule: Rule,
+        lexicon: Lexicon,
+        names: LexiconMatches,
+        mention_heads: list[int],
+        sentences: list[int],
+    ) -> None:
+        self._view, self._scheme, self._rule, self._lexicon = view, scheme, rule, lexicon
+        self._names, self._sentences = names, sentences
+        self._heads: dict[int, list[int]] = {}  # mentions by head
+        for mention, head in enumerate(mention_heads):
+            self._heads.setdefault(head, []).append(mention)
+        self._codes: dict[int, set[str]] = {}  # by head of a mention
+        self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
+        words = described_words(view, self._heads, rule.described[scheme], names.codes)
+        for (mention, code), word in sorted(words.items()):
+            self._codes.setdefault(mention_heads[mention], set()).add(code)
+            self._described.setdefault(word, []).append(mention_heads[mention])
+
+    def triggers(self) -> Iterable[TriggerTrace]:
+        """The triggers in the order of the text; of several frames at one token the one with the best outcome."""
+        view, rule = self._view, self._rule
+        words = frozenset[str]().union(*(frame.words for frame in rule.frames))
+        index = LemmaIndex(view, words)
+        frames: dict[int, list[tuple[Frame, str]]] = {}
+        for frame in rule.frames:
+            # Phrases first: where a token is the head of one and has a lemma of its own, the phrase says more.
+            parts = [
+                *((replace(frame, lemmas=frozenset(), phrases=(phrase,)), phrase.words) for phrase in frame.phrases),
+                *((replace(frame, lemmas=frozenset({lemma}), phrases=()), (lemma,)) for lemma in sorted(frame.lemmas)),
+            ]
+            for part, trigger in parts:
+                for token in frame_triggers(part, view, index):
+                    frames.setdefault(token, []).append((frame, " ".join(trigger)))
+        for token, several in sorted(frames.items()):
+            conditions = tuple(name for name in rule.unless if rule.conditions[name].holds(view, token, self._scheme))
+            actors = tuple(self._actors_near(token))
+            traces = [
+                TriggerTrace(token, trigger, frame.name, conditions, tuple(self._roles(frame, token)), actors)
+                for frame, trigger in several
+            ]
+            yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
+
+    def _roles(self, frame: Frame, token: int) -> Iterable[RoleTrace]:
+        for role in self._rule.event:
+            yield self._role(role, frame.roles.get(role, {}), token)
+
+    def _role(self, role: str, paths: Mapping[str, tuple[str, ...]], token: int) -> RoleTrace:
+        view = self._view
+        of_scheme = paths.get(self._scheme, ())
+        is_optional = role in self._rule.optional
+        filled = [
+            (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if head in self._heads
+        ]
+        if not filled:
+            nearest = nearest_trace(of_scheme, view, token)
+            return RoleTrace(role, is_optional, None, None, (), False, nearest)
+        # Of several mentions the one that comes nearest to an event.
+        traces = [RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None) for path, head in filled]
+        return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
+
+    def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
+        """Actors as which the mentions with a head are described, and whether a role's classes have them."""
+        codes = self._codes.get(head, set())
+        kinds = self._rule.classes.get(role)
+        own = {code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds}
+        return tuple(sorted(own & self._lexicon.inner_codes or own or codes)), bool(own)
+
+    def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
+        """The actors that the sentence of a trigger names."""
+        view = self._view
+        for token, code in sorted(self._names.codes.items()):
+            if self._sentences[token] != self._sentences[trigger]:
+                continue
+            ends = self._described.get(token) or [token]
+            yield NamedActor(code, self._names.spans[token], _shortest(view, trigger, ends), token in self._described)
+
+
+def _shortest(view: ParseView, start: int, ends: Iterable[int]) -> str | None:
+    """The path with the fewest steps to one of several tokens."""
+    routes = [route for route in (connecting_path(view, start, end) for end in ends) if route is not None]
+    return min(routes, key=lambda route: route.count(">") + route.count("<"), default=None)

@@ -1,0 +1,121 @@
+"""Whether a text has lost its upper case or its encoding, and the repair of the latter with ftfy."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from corefsample.errors import ParameterError
+from events.news._fields import Article
+
+# A headline of a few words may have no upper case.
+_FEWEST_LETTERS = 40
+
+
+def _as_windows(byte: int) -> str:
+    """How Windows-1252 shows a byte; the five bytes that it leaves undefined as Latin-1 does."""
+    try:
+        return bytes([byte]).decode("cp1252")
+    except UnicodeDecodeError:
+        return chr(byte)
+
+
+def _class(*spans: tuple[int, int]) -> str:
+    """Characters that bytes become when UTF-8 is read as Windows-1252 or Latin-1."""
+    characters = {show(byte) for first, last in spans for byte in range(first, last + 1) for show in (_as_windows, chr)}
+    return "[" + "".join(map(re.escape, sorted(characters))) + "]"
+
+
+# UTF-8 read as Windows-1252 or Latin-1: accented letters and Latin-1 signs (C2 or C3 and a byte from 80 to BF),
+# quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two more),
+# the character for what could not be decoded (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left
+# out, because their characters also come next to each other in correct text.
+_ANY = _class((0x80, 0xBF))
+_MOJIBAKE = re.compile(
+    f"[\u00c2\u00c3]{_ANY}"
+    f"|\u00e2{_class((0x80, 0x80), (0x82, 0x82), (0x84, 0x84))}{_ANY}"
+    f"|\u00f0{_class((0x9F, 0x9F))}{_ANY}{_ANY}"
+    "|\u00ef\u00bf\u00bd|\u00ef\u00bb\u00bf"
+)
+_LOST = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(slots=True)
+class TextTally:
+    """Counts of texts by what is wrong with them.
+
+    Attributes
+    ----------
+    n_texts
+        Number of texts.
+    n_lower_case
+        Texts of at least 40 letters of a script with two cases, none of them in upper case.
+    n_mojibake
+        Texts with characters that come from UTF-8 that was read in another encoding, such as those of an apostrophe.
+    n_lost
+        Texts with the replacement character: what stood there is lost.
+    n_repaired
+        Texts that `repaired` changed; the other counts are of the repaired texts.
+    """
+
+    n_texts: int = 0
+    n_lower_case: int = 0
+    n_mojibake: int = 0
+    n_lost: int = 0
+    n_repaired: int = 0
+
+    def add_text(self, text: str, *, is_repaired: bool = False) -> None:
+        """Count one text."""
+        self.n_texts += 1
+        self.n_lower_case += is_lower_case(text)
+        self.n_mojibake += has_mojibake(text)
+        self.n_lost += _LOST in text
+        self.n_repaired += is_repaired
+
+    def add(self, other: TextTally) -> None:
+        """Add the counts of other texts."""
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
+
+def is_lower_case(text: str) -> bool:
+    """Whether a text has at least 40 letters in lower case and none in upper case."""
+    # `islower` is false for texts without letters of two cases, and for those with a letter in upper case.
+    return text.islower() and sum(map(str.islower, text)) >= _FEWEST_LETTERS
+
+
+def has_mojibake(text: str) -> bool:
+    """Whether a text has a sequence of characters that UTF-8 becomes when it is read as Windows-1252 or Latin-1."""
+    return not text.isascii() and _MOJIBAKE.search(text) is not None
+
+
+def require_repair() -> None:
+    """Raise ParameterError unless ftfy is installed."""
+    if find_spec("ftfy") is None:
+        hint = "pip install 'corefsample[text]'"
+        raise ParameterError("needs ftfy, which is not installed", parameter="fix_text", hint=hint)
+
+
+def repair_version() -> str:
+    """Name and version of the library that repairs texts."""
+    import ftfy
+
+    return f"ftfy {ftfy.__version__}"
+
+
+def repaired(article: Article) -> Article:
+    """The article with text and headline as ftfy repairs them; the same object if they need no repair.
+
+    ftfy turns mojibake back into the characters that were meant, HTML entities into characters, and removes control
+    characters. Quotation marks stay as they are, because parsers know them.
+    """
+    import ftfy
+
+    settings: Any = ftfy.TextFixerConfig(uncurl_quotes=False, explain=False)
+    text, title = ftfy.fix_text(article.text, settings), ftfy.fix_text(article.title, settings)
+    if (text, title) == (article.text, article.title):
+        return article
+    return dataclasses.replace(article, text=text, title=title)

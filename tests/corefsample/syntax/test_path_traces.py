@@ -1,0 +1,115 @@
+"""How far a path leads, and the path that connects two tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from references import events as er
+
+from corefsample.documents import Tokens
+from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, follow, nearest_trace, trace_path
+
+# 0 Ten 1 were 2 killed 3 in 4 police 5 firing 6 by 7 soldiers
+TEXT = (
+    "Ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass killed=kill/VERB>0:root in/ADP>6:case police/NOUN>6:compound "
+    "firing/NOUN>3:obl by/ADP>8:case soldiers/NOUN>6:nmod"
+)
+LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "amod", "conj", "case", "xcomp", "acl:relcl"]
+PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths})
+
+
+def view() -> ParseView:
+    return ParseView(er.parsed(TEXT), SCHEMES["ud2"])
+
+
+@st.composite
+def parses(draw: st.DrawFn) -> Tokens:
+    """A random tree with random labels, of at most eight tokens."""
+    size = draw(st.integers(1, 8))
+    heads = [-1, *(draw(st.integers(0, token - 1)) for token in range(1, size))]
+    order = draw(st.permutations(range(size)))
+    head = np.full(size, -1, np.int32)
+    for token in range(1, size):
+        head[order[token]] = order[heads[token]]
+    words = draw(st.lists(st.sampled_from(["by", "attack", "in", "that"]), min_size=size, max_size=size))
+    upos = draw(st.lists(st.sampled_from(["VERB", "NOUN", "ADP"]), min_size=size, max_size=size))
+    labels = [draw(st.sampled_from(LABELS)) if h >= 0 else "root" for h in head]
+    return Tokens(words, words, upos, labels, head, np.zeros(size, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "expected"),
+    [
+        (">obl>compound", 2, PathTrace(">obl>compound", (4,), 2, 2, "", False, ())),
+        # No dependent of "killed" has the label.
+        (
+            ">obl:agent",
+            2,
+            PathTrace(">obl:agent", (), 1, 0, ">obl:agent", False, (2,), ("nsubj:pass", "aux:pass", "obl")),
+        ),
+        # "firing" is obl, but its case is "in".
+        (
+            "[passive]>obl[case=by]",
+            2,
+            PathTrace(
+                "[passive]>obl[case=by]", (), 1, 0, ">obl[case=by]", True, (2,), ("nsubj:pass", "aux:pass", "obl")
+            ),
+        ),
+        # The second step fails, at "firing".
+        (
+            ">obl>nmod:poss+",
+            2,
+            PathTrace(">obl>nmod:poss+", (), 2, 1, ">nmod:poss+", False, (5,), ("case", "compound", "nmod")),
+        ),
+        ("[active]>obl", 2, PathTrace("[active]>obl", (), 1, 0, "[active]", False, (2,))),
+        # The root has no step up, though its label fits.
+        ("<root", 2, PathTrace("<root", (), 1, 0, "<root", False, (2,))),
+        ("<obl[upos=NOUN]", 5, PathTrace("<obl[upos=NOUN]", (), 1, 0, "<obl[upos=NOUN]", True, (5,), ("obl",))),
+        ("", 2, PathTrace("", (2,), 0, 0, "", False, ())),
+    ],
+)
+def test_a_trace_names_the_step_that_fails_and_what_was_there(path: str, start: int, expected: PathTrace) -> None:
+    assert trace_path(path, view(), start) == expected
+
+
+@given(tokens=parses(), path=st.sampled_from(PATHS), data=st.data())
+def test_a_trace_ends_where_the_path_leads(tokens: Tokens, path: str, data: st.DataObject) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
+    start = data.draw(st.integers(0, len(tokens) - 1))
+    trace = trace_path(path, parse, start)
+    assert list(trace.ends) == sorted(follow(path, parse, start))
+    assert bool(trace.ends) == (trace.n_done == trace.n_steps and not trace.failed)
+    assert bool(trace.reached) != bool(trace.ends)
+
+
+def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
+    paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
+    found = nearest_trace(paths, view(), 2)
+    assert found is not None
+    assert found.path == ">obl>nmod:poss"
+    # Where no step is done, a label that fits is nearer; then the first path.
+    assert nearest_trace(paths[:2], view(), 2) == trace_path(paths[1], view(), 2)
+    assert nearest_trace([paths[3], paths[0]], view(), 2) == trace_path(paths[3], view(), 2)
+    assert nearest_trace([], view(), 2) is None
+
+
+def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
+    assert connecting_path(view(), 2, 4) == ">obl[case=in]>compound"
+    assert connecting_path(view(), 4, 0) == "<compound<obl>nsubj:pass"
+    assert connecting_path(view(), 2, 7) == ">obl[case=in]>nmod[case=by]"
+    assert connecting_path(view(), 3, 3) == ""
+    two = er.parsed("It/PRON>2:nsubj rained=rain/VERB>0:root", "They/PRON>2:nsubj left=leave/VERB>0:root")
+    assert connecting_path(ParseView(two, SCHEMES["ud2"]), 0, 2) is None
+    text = "arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj"
+    assert connecting_path(ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2) == ">prep[lemma=of]>pobj"
+
+
+@given(tokens=parses(), data=st.data())
+def test_following_a_connecting_path_leads_to_its_end(tokens: Tokens, data: st.DataObject) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
+    start, end = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))
+    path = connecting_path(parse, start, end)
+    assert path is not None
+    assert end in follow(path, parse, start)

@@ -1,0 +1,199 @@
+"""corefsample explain shows triggers with their reasons; doctor counts what a rule finds and checks rules by scheme."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import called, refused
+from references import events as er
+
+from corefsample.errors import InputError, ParameterError
+from events.jobs._actor_notes import actor_notes
+from events.jobs.examine import ExamineOptions, RuleHits, examine
+from events.jobs.explain import ExplainOptions, run_explain
+from events.lexicon import load_lexicon
+from events.rules import load_rules
+
+SENTENCES = {
+    "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+    "excluded": ["Iraqis/PROPN>3:nsubj may/AUX>3:aux attack/VERB>0:root"],
+    "missed": [
+        "It/PRON>2:nsubj rained=rain/VERB>0:root",
+        "ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass attacked=attack/VERB>0:root in/ADP>5:case Iraq/PROPN>3:obl",
+    ],
+    "none": ["It/PRON>2:nsubj rained=rain/VERB>0:root"],
+}
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in SENTENCES.items()]
+    return er.write_lines(tmp_path / "scored.jsonl", documents)
+
+
+def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
+    capsys: pytest.CaptureFixture[str], scored: Path
+) -> None:
+    status, out, err = called(capsys, "explain", scored, "--preset", "asserted")
+    assert (status, err) == (0, "")
+    blocks = [" ".join(block.split()) for block in out.split("\n\n")]
+    assert blocks[0] == (
+        "Rule attack, preset asserted, lexicon countries: 3 triggers in 4 documents: counted 1, excluded 1, no path 1."
+    )
+    assert blocks[1] == (
+        "counted, 1999-01-05 sentence Iraqis [attacked] it trigger attack (frame verb) outcome counted (an event) "
+        "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj"
+    )
+    assert "outcome excluded (no event: a condition excludes it) conditions modal" in blocks[2]
+    # "in Iraq" has the label of the path, but the preposition is not "by".
+    assert (
+        "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', the label of >obl[case=by] is there, its "
+        "condition fails actor Iraq = IRQ, at >obl[case=in]"
+    ) in blocks[3]
+    assert len(blocks) == 4
+
+
+def test_the_summary_for_programs_has_every_reason(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, out, err = called(capsys, "explain", scored, "--doc-id", "missed", "--json")
+    assert (status, err) == (0, "")
+    content = json.loads(out)
+    assert (content["n_documents"], content["n_triggers"], content["outcomes"]) == (4, 1, {"no path": 1})
+    (shown,) = content["shown"]
+    assert (shown["doc_id"], shown["sentence"], shown["word"]) == ("missed", "ten were attacked in Iraq", "attacked")
+    (role,) = shown["roles"]
+    assert (role["nearest"], role["failed_step"]) == ("[passive]>obl[case=by]", ">obl[case=by]")
+    assert shown["actors"] == [
+        {"actor": "IRQ", "words": "Iraq", "path_from_trigger": ">obl[case=in]", "describes_a_mention": True}
+    ]
+
+
+def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:
+    sentence = SENTENCES["counted"]
+    documents = [er.json_document(f"d{n}", "1999-01-05", sentence) for n in range(40)]
+    there = er.write_lines(tmp_path / "there.jsonl", documents)
+    back = er.write_lines(tmp_path / "back.jsonl", documents[::-1])
+    shown = {
+        seed: [
+            [each.doc_id for each in run_explain(path, ExplainOptions(sample=5, seed=seed)).shown]
+            for path in (there, back)
+        ]
+        for seed in range(3)
+    }
+    for one, other in shown.values():
+        assert len(one) == 5
+        assert one == other[::-1]
+    assert len({tuple(one) for one, _ in shown.values()}) > 1
+    assert len(run_explain(there).shown) == 20
+    assert run_explain(there).n_triggers == 40
+
+
+def test_an_unknown_document_or_trigger_is_an_error(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, line = refused(capsys, "explain", scored, "--doc-id", "x")
+    assert (status, line) == (2, "corefsample: --doc-id must be the doc_id of a document, got 'x'")
+    status, line = refused(capsys, "explain", scored, "--trigger", "kill")
+    assert (status, line) == (
+        2,
+        "corefsample: --trigger must be a trigger of the rule attack, preset paper (attack), got 'kill'",
+    )
+    strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
+    bad = er.write_lines(scored.with_name("bad.jsonl"), [strange])
+    with pytest.raises(InputError, match=r"bad\.jsonl: line 1: doc_id 'bad': tokens\.dep must fit"):
+        run_explain(bad)
+
+
+def test_doctor_counts_what_a_rule_and_a_lexicon_find(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, out, err = called(capsys, "doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
+    assert (status, err) == (0, "")
+    _, hits = json.loads(out)
+    counts = ("n_documents", "n_with_actor", "n_with_trigger", "n_with_event", "n_problems")
+    assert [hits[name] for name in counts] == [4, 3, 3, 1, 0]
+    assert hits["triggers"] == {"attack": {"counted": 1, "excluded": 1, "no path": 1}}
+    assert {name: n for name, n in hits["conditions"].items() if n} == {"modal": 1}
+    assert hits["aliases"] == {"IRQ": {"iraqis": 2, "iraq": 1}}
+    assert "IRQ Iraqi" in hits["unused"]
+    assert not {"IRQ Iraq", "IRQ Iraqis"} & set(hits["unused"])
+    assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
+    status, out, _ = called(capsys, "doctor", scored, "--rule", "meet")
+    assert status == 0
+    assert "no document has a trigger of the rule" in " ".join(out.split())
+
+
+def test_doctor_reports_bad_documents_of_a_rule_and_needs_files(tmp_path: Path) -> None:
+    strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
+    path = er.write_lines(tmp_path / "s.jsonl", [strange, *er.corpus()])
+    *_, hits = examine([str(path)], ExamineOptions(rule="attack"))
+    assert isinstance(hits, RuleHits)
+    assert (hits.n_documents, hits.n_problems) == (10, 1)
+    with pytest.raises(ParameterError, match="needs files of scored mentions"):
+        examine(["attack"], ExamineOptions(rule="attack"))
+    with pytest.raises(ParameterError, match="needs files that can be read twice"):
+        examine(["-"], ExamineOptions(rule="attack"))
+
+
+RULE = """
+version: 1
+name: strike
+trigger: {lemma: [strike]}
+paths: {near: {ud2: [">obl[case=near]"]}}
+classes: {agent: [rebel]}
+presets:
+  paper: {described: [head], roles: {agent: [subject]}}
+  wide: {described: [head], roles: {agent: [subject, near]}}
+  narrow: {described: [head], roles: {agent: [near]}}
+"""
+
+
+def test_doctor_finds_paths_that_a_scheme_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = tmp_path / "strike.yaml"
+    rule.write_text(RULE)
+    status, out, err = called(capsys, "doctor", rule)
+    assert (status, err) == (0, "")
+    out = " ".join(out.split())
+    assert "preset paper examples hold (0); serves ud2, ud1, clearnlp " in out
+    assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
+    assert "preset narrow examples hold (0); serves ud2" in out
+    status, out, err = called(capsys, "doctor", rule, "--scheme", "clearnlp")
+    assert status == 3
+    assert err.splitlines() == [
+        f"corefsample: {rule}: presets.{preset}: every path must be given in clearnlp, got none for near (agent)"
+        for preset in ("wide", "narrow")
+    ]
+    assert called(capsys, "doctor", rule, "--scheme", "ud2")[0] == 0
+
+
+def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rule, lexicon = tmp_path / "strike.yaml", tmp_path / "own.yaml"
+    parse = "      1 Rebels rebel NOUN 2 nsubj\n      2 struck strike VERB 0 root\n"
+    rule.write_text(f"{RULE}examples:\n  - expect: {{paper: [REB]}}\n    parse: |\n{parse}")
+    lexicon.write_text("version: 1\nentries:\n  - {code: REB, name: Rebels, kind: rebel, nouns: [rebel]}\n")
+    status, out, err = called(capsys, "doctor", rule, "--lexicon", lexicon)
+    assert (status, err) == (0, "")
+    assert "preset paper examples hold (1: ud2 1)" in " ".join(out.split())
+    status, _, err = called(capsys, "doctor", rule, "--lexicon", "countries")
+    assert status == 3
+    assert f"{rule}: classes.agent must be classes of the lexicon countries" in err
+    assert f"{rule}: examples[0]: preset paper must find REB, got nothing" in err
+
+
+def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    arrest, attack = load_rules("arrest", "extended"), load_rules("attack")
+    countries, police = load_lexicon(), load_lexicon("police")
+    (note,) = actor_notes([arrest, attack], countries, {"FRA", ""})
+    assert note == (
+        "only countries can fill the roles of arrest, whose examples have other actors (ARMY, POLICE): the lexicon "
+        "police has them"
+    )
+    assert actor_notes([arrest, attack], police, {"POLICE"}) == []
+    (note,) = actor_notes([arrest], police, {""})
+    assert note.startswith("no actor of the lexicon police fills a role of arrest in any document")
+    assert actor_notes([attack], countries, {"FRA"}) == []
+    folder = scored.with_name("run")
+    options = ("--rule", "conflict", "--samples", 5, "--no-pictures", "--quiet", "--preset", "paper")
+    quiet = er.write_lines(scored.with_name("quiet.jsonl"), [er.json_document("a", "1999-01-05", SENTENCES["none"])])
+    status, _, err = called(capsys, "events", quiet, "--out", folder, *options)
+    assert status == 0
+    assert err.startswith("corefsample: no actor of the lexicon countries fills a role of conflict in any document")

@@ -1,0 +1,134 @@
+"""Traces of triggers agree with the matching that counts events, and say what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+import numpy as np
+import pytest
+from references import events as er
+
+from corefsample.errors import InputError
+from events.counting import _rule_examples as rule_examples
+from events.lexicon import load_lexicon
+from events.matching import DocumentTrace, match_document, trace_document
+from events.rules import load_presets, load_rules, shipped_rules
+
+DAY = datetime.date(2000, 1, 1)
+
+
+def traced(text: str, rule: str = "attack", preset: str = "extended", lexicon: str = "police") -> DocumentTrace:
+    tokens = er.parsed(*text.split(" ; "))
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32).reshape(-1, 3)
+    return trace_document(tokens, mentions, load_rules(rule, preset), load_lexicon(lexicon), DAY)
+
+
+def only_one(codes: set[str], inner: frozenset[str]) -> str | None:
+    codes = codes & inner or codes
+    return min(codes) if len(codes) == 1 else None
+
+
+@pytest.mark.parametrize("name", shipped_rules())
+def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> None:
+    lexicon = load_lexicon("police")
+    n_triggers = 0
+    for rule in load_presets(name):
+        for example in rule.examples:
+            tokens = rule_examples._tokens(example)
+            heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
+            mentions = np.array([[t, t + 1, t] for t in heads], np.int32).reshape(-1, 3)
+            matches = match_document(tokens, mentions, rule, lexicon, DAY, example.scheme)
+            trace = trace_document(tokens, mentions, rule, lexicon, DAY, example.scheme)
+            by_outcome: dict[str, set[int]] = {}
+            for trigger in trace.triggers:
+                by_outcome.setdefault(trigger.outcome, set()).add(trigger.token)
+                n_triggers += 1
+            with_mentions = [
+                by_outcome.get(outcome, set()) for outcome in ("counted", "no actor", "several actors", "other class")
+            ]
+            assert set().union(*with_mentions) == set(matches.triggers.tolist())
+            assert by_outcome.get("excluded", set()) == {each.token for each in matches.excluded}
+            # A trigger is counted by itself if each role that needs an actor has a single one, of its classes; the
+            # police of a country are the police.
+            described: dict[int, set[str]] = {}
+            for mention, code in zip(matches.described_mentions, matches.described_countries, strict=True):
+                described.setdefault(int(mention), set()).add(matches.countries[code])
+            counted = {
+                token
+                for token, instance in zip(matches.triggers.tolist(), matches.instances.tolist(), strict=True)
+                if all(
+                    role in rule.optional or only_one(described.get(mention, set()) & set(codes), lexicon.inner_codes)
+                    for role, mention, codes in zip(rule.event, instance, matches.codes_of_roles, strict=True)
+                )
+            }
+            assert by_outcome.get("counted", set()) == counted
+    assert n_triggers >= 5
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "conditions"),
+    [
+        ("Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root", "counted", ()),
+        ("They/PRON>2:nsubj attacked=attack/VERB>0:root", "no actor", ()),
+        (
+            "American/ADJ>4:amod and/CCONJ>3:cc British/ADJ>1:conj forces/NOUN>5:nsubj attacked=attack/VERB>0:root",
+            "several actors",
+            (),
+        ),
+        ("Iraqis/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root", "excluded", ("future",)),
+        # Nothing would be counted without the condition, so it is not the reason.
+        ("It/DET>4:nsubj:pass will/AUX>4:aux be/AUX>4:aux:pass attacked=attack/VERB>0:root", "no path", ("future",)),
+        ("Big/ADJ>2:nsubj attacked=attack/VERB>0:root", "no mention", ()),
+        ("Kuwait/PROPN>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root", "no path", ()),
+    ],
+)
+def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: str, conditions: tuple[str, ...]) -> None:
+    (trigger,) = traced(text, preset="asserted").triggers
+    assert (trigger.outcome, trigger.conditions) == (outcome, conditions)
+
+
+def test_an_actor_of_another_class_is_not_missing_but_other() -> None:
+    rule = load_rules("attack")
+    police = load_lexicon("police")
+    limited = dataclasses.replace(rule, classes={"agent": frozenset({"police"})})
+    tokens = er.parsed("Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root")
+    (trigger,) = trace_document(tokens, np.array([[0, 1, 0]], np.int32), limited, police, DAY).triggers
+    (role,) = trigger.roles
+    assert (trigger.outcome, role.codes, role.in_class) == ("other class", ("IRQ",), False)
+
+
+def test_a_role_with_classes_considers_only_actors_of_these() -> None:
+    rule, police = load_rules("attack"), load_lexicon("police")
+    tokens = er.parsed("Iraqi/ADJ>2:amod police/NOUN>3:nsubj attacked=attack/VERB>0:root")
+    mentions = np.array([[0, 2, 1]], np.int32)
+    for kinds, expected in ((None, "POLICE"), ("country", "IRQ"), ("police", "POLICE")):
+        classes = {} if kinds is None else {"agent": frozenset({kinds})}
+        limited = dataclasses.replace(rule, classes=classes)
+        (trigger,) = trace_document(tokens, mentions, limited, police, DAY).triggers
+        assert (trigger.outcome, trigger.roles[0].codes) == ("counted", (expected,))
+
+
+def test_actors_of_the_sentence_come_with_the_path_that_leads_to_them() -> None:
+    text = (
+        "Ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass attacked=attack/VERB>0:root in/ADP>6:case police/NOUN>6:compound "
+        "firing/NOUN>3:obl ; Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root"
+    )
+    (trigger,) = traced(text).triggers
+    (actor,) = trigger.actors
+    assert (actor.code, actor.span, actor.describes) == ("POLICE", (4, 5), True)
+    assert actor.route in (">obl[case=in]>compound", ">obl[case=in]")
+    (role,) = trigger.roles
+    assert role.nearest is not None
+    assert (role.path, role.outcome) == (None, "no path")
+    assert (role.nearest.failed, role.nearest.label_fits) == (">obl[case=by]", True)
+
+
+def test_a_phrase_is_named_as_the_trigger() -> None:
+    text = "Soldiers/NOUN>2:nsubj took=take/VERB>0:root him/PRON>2:obj into/ADP>5:case custody/NOUN>2:obl"
+    assert [each.trigger for each in traced(text, "arrest").triggers] == ["take into custody"]
+
+
+def test_a_document_of_a_scheme_that_the_rule_does_not_serve_is_rejected() -> None:
+    with pytest.raises(InputError, match=r"tokens\.dep must fit"):
+        traced("Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root")
