@@ -177,6 +177,10 @@ def _print_run(summary: RunSummary) -> None:
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
+    print_text(
+        "The intervals cover coreference only, not errors of rule, lexicon, parse or choice of articles: "
+        f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
+    )
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}")

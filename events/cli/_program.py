@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from corefsample import __version__
+from events.cli._auditing import audit
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
 from events.cli._counting import demo, events, report
 from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
@@ -38,6 +39,11 @@ def cli() -> None:
       corefsample report run
 
     \b
+    Label a sample of documents, for counts whose intervals hold:
+      corefsample audit plan run --out audit
+      corefsample audit estimate run audit/sheet.csv
+
+    \b
     Check a file of scored mentions, or a rule of your own:
       corefsample doctor scored.parquet
     """
@@ -47,6 +53,7 @@ for _command in (
     demo,
     score,
     events,
+    audit,
     report,
     doctor,
     calibrate,

@@ -23,6 +23,7 @@ __all__ = ["RunFolder"]
 
 _NEAR_HALF = 100
 _ROW_GROUP = 2000  # rows of evidence that are written together
+_TABLE_GROUP = 50_000  # rows of the table of all documents
 
 
 class RunFolder(OutputFolder):
@@ -38,6 +39,7 @@ class RunFolder(OutputFolder):
             "near_half.csv",
             "comparisons.csv",
             "documents.parquet",
+            "all_documents.parquet",
             "bands.png",
             "bands.svg",
             "comparison.png",
@@ -60,6 +62,8 @@ class RunFolder(OutputFolder):
         self._rows: list[EvidenceRow] = []
         self._near: list[tuple[float, int, EvidenceRow]] = []
         self._n_rows = 0
+        self._table: pq.ParquetWriter | None = None  # of all documents
+        self._waiting: list[pa.Table] = []  # rows for the next row group
 
     def _open(self) -> None:
         self._evidence = pq.ParquetWriter(self.file("evidence.parquet"), EVIDENCE_SCHEMA)
@@ -67,8 +71,9 @@ class RunFolder(OutputFolder):
 
     def _close(self) -> None:
         self._write_rows()
-        streams = (self._evidence, self._documents)
-        self._evidence = self._documents = None  # if closing one fails, none is closed twice
+        self._write_table(0)
+        streams = (self._evidence, self._documents, self._table)
+        self._evidence = self._documents = self._table = None  # if closing one fails, none is closed twice
         for stream in streams:
             if stream is not None:
                 stream.close()
@@ -77,6 +82,8 @@ class RunFolder(OutputFolder):
     def _abandon(self) -> None:
         if self._evidence is not None:
             abandon(self._evidence)
+        if self._table is not None:
+            abandon(self._table)
         if self._documents is not None:
             self._documents.abandon()
 
@@ -105,6 +112,23 @@ class RunFolder(OutputFolder):
         if self._documents is not None:
             self._documents.write(batch)
             self._documents.end_group()
+
+    def add_rows(self, rows: pa.Table) -> None:
+        """Append rows of the table of all documents."""
+        if self._table is None:
+            self._table = pq.ParquetWriter(self.file("all_documents.parquet"), rows.schema)
+        self._waiting.append(rows)
+        self._write_table(_TABLE_GROUP)
+
+    def _write_table(self, at_least: int) -> None:
+        """Write row groups of the table of all documents: their sizes do not depend on how the rows came."""
+        if sum(map(len, self._waiting)) < max(at_least, 1) or self._table is None:
+            return
+        rows = pa.concat_tables(self._waiting).combine_chunks()
+        end = len(rows) // at_least * at_least if at_least else len(rows)
+        for start in range(0, end, _TABLE_GROUP):
+            self._table.write_table(rows.slice(start, min(_TABLE_GROUP, end - start)))
+        self._waiting = [rows.slice(end)]
 
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""

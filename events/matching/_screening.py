@@ -54,6 +54,7 @@ class Screen:
         self._rule = rule
         self._lexicon = lexicon
         self._scheme = scheme
+        self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         names = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
         self._lemmas = _WordTable(lambda words: [word.lower() in rule.lemmas for word in words], {})
@@ -97,7 +98,8 @@ class Screen:
         `readable` says for each scheme which documents it can read.
         """
         triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-        named = _any_token(batch, triggers) & _any_token(batch, self._starts.flags(batch, "text"))
+        self._found = batch, _any_token(batch, triggers), _any_token(batch, self._starts.flags(batch, "text"))
+        named = self._found[1] & self._found[2]
         bounds = batch.token_bounds
         starts = np.flatnonzero(triggers)
         starts = starts[named[np.searchsorted(bounds, starts, side="right") - 1]]
@@ -128,6 +130,17 @@ class Screen:
             filled[np.searchsorted(bounds, fillers[is_head[fillers]], side="right") - 1] = True
             every &= filled
         return every
+
+    def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
+        """Whether each document has a trigger, and a word that may begin a name of the lexicon.
+
+        Of the last batch that was matched, the answer is kept.
+        """
+        if self._found is None or self._found[0] is not batch:
+            triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+            words = self._starts.flags(batch, "text")
+            self._found = batch, _any_token(batch, triggers), _any_token(batch, words)
+        return self._found[1:]
 
     def _match(self, batch: DocumentBatch, row: int) -> MentionMatches:
         tokens = batch.tokens(row)

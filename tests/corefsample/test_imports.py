@@ -87,7 +87,7 @@ LEVELS: list[list[str]] = [
     ["events.lexicon", "events.rules"],
     ["events.matching"],
     ["events.counting"],
-    ["events.queries", "events.plots", "events.arviz_export"],
+    ["events.queries", "events.plots", "events.arviz_export", "events.audit"],
     ["events.report"],
     ["events"],
     ["events.jobs"],

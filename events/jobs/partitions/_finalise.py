@@ -27,6 +27,7 @@ from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, Evi
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
+from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._options import RunSummary
 from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_partition
@@ -213,6 +214,8 @@ def _written(
     # The next ones are merged while some are compressed.
     for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
         run.add_documents(batch)
+    for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
+        run.add_rows(rows)
     counts = EventCounts(tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
     table = counts.to_frame()
     compared = compared_keys(options, rule, lexicon)

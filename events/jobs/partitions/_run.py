@@ -33,6 +33,7 @@ from events.counting import (
     event_key,
     evidence_rows,
 )
+from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
 from events.jobs.partitions._store import Places, Store, opened_run, writing
@@ -46,6 +47,7 @@ DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
+_ROW_BATCH = 4096  # rows of the table of all documents
 _EVIDENCE_BATCH, _DOCUMENT_BATCH = 256, 16  # rows; of many files that are merged, one batch each is in memory
 
 OnProgress = Callable[[int, int], None]
@@ -125,6 +127,7 @@ def _computed(
         Calendar(options.period),
         SortedRuns(result, "evidence", EVIDENCE_SCHEMA, evidence_keys, _EVIDENCE_BATCH),
         SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
+        SortedRuns(result, "all_documents", ALL_DOCUMENTS_SCHEMA, document_keys, _ROW_BATCH),
     )
     quarantine = _Quarantine(result / "quarantine.jsonl")
     documents = DocumentStream(
@@ -145,6 +148,7 @@ def _computed(
     _require_unchanged(file)
     sums.evidence.finish()
     sums.documents.finish()
+    sums.all_documents.finish()
     compared = {event_key(name) for name in options.compare or ()}
     (result / "tally.json").write_text(json.dumps(sums.tally.to_json(compared)), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
@@ -185,6 +189,7 @@ class _Sums:
     calendar: Calendar
     evidence: SortedRuns
     documents: SortedRuns
+    all_documents: SortedRuns
     n_sampled: int = 0
     n_with_events: int = 0
     n_ambiguous: int = 0
@@ -207,8 +212,12 @@ class _Sums:
             self.extremes = [min(dated, key=_date_of), max(dated, key=_date_of)]
         return periods
 
-    def add_events(self, batch: DocumentBatch, periods: list[Period], events_of: dict[int, DocumentEvents]) -> None:
-        """Add the events of documents of a batch, by row."""
+    def add_events(
+        self, batch: DocumentBatch, periods: list[Period], found: Found, events_of: dict[int, DocumentEvents]
+    ) -> None:
+        """Add the rows of a batch, and the events of its documents by row."""
+        if len(batch):
+            self.all_documents.add(document_rows(batch, periods, found, events_of))
         rows_with_events = []
         evidence: list[EvidenceRow] = []
         for row, events in events_of.items():
@@ -263,11 +272,11 @@ def _count(
     on_progress: OnProgress | None,
 ) -> None:
     """Add all documents to the sums; sampling runs in threads, some batches ahead of counting."""
-    sampled: deque[tuple[DocumentBatch, list[Period], dict[int, Future[DocumentEvents]]]] = deque()
+    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Future[DocumentEvents]]]] = deque()
 
     def add_oldest() -> None:
-        batch, periods, futures = sampled.popleft()
-        sums.add_events(batch, periods, {row: future.result() for row, future in futures.items()})
+        batch, periods, found, futures = sampled.popleft()
+        sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
     def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
@@ -288,7 +297,7 @@ def _count(
             for batch, matches in documents.inspected(inspect):
                 periods = sums.add_documents(batch)
                 futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
-                sampled.append((batch, periods, futures))
+                sampled.append((batch, periods, screen.found(batch), futures))
                 if len(sampled) > _AHEAD:
                     add_oldest()
                 if on_progress is not None:

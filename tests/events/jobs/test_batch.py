@@ -28,6 +28,7 @@ from events.counting import COUNT_COLUMNS, evaluate_matches
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 
 FILES = {
+    "all_documents.parquet",
     "bands.png",
     "bands.svg",
     "counts.csv",

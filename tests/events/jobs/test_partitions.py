@@ -45,6 +45,7 @@ TABLES = (
     "near_half.csv",
     "comparisons.csv",
     "documents.parquet",
+    "all_documents.parquet",
 )
 ROUNDS = 6  # of ten documents each
 

@@ -1,0 +1,299 @@
+"""Counts of documents by target and period, estimated from the labels of a plan's sample."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Floats
+from corefsample.errors import InputError
+from events.audit._agreement import Agreement, agreements
+from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
+from events.audit._plan import AuditPlan
+from events.audit._quality import (
+    CurvePoint,
+    Disagreement,
+    ModelQuality,
+    disagreements,
+    model_quality,
+    probability_curve,
+    width_after,
+)
+from events.audit._sheets import MISSING, UNSURE, SheetLabels
+from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_sum, posterior_interval
+from events.counting import Calendar, count_pmf, quantile_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["STABLE_ERRORS", "TOTAL", "AuditCount", "AuditEstimate", "MoreLabels", "estimate_counts"]
+
+TOTAL = "total"
+STABLE_ERRORS = "stable-errors"
+Assumption = Literal["stable-errors"]
+N_MORE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCount:
+    """The number of documents with a target in one period, or in all.
+
+    Attributes
+    ----------
+    event, actor
+        The event, and the actor, or "" for any.
+    period, period_start
+        Label and first day of the period; "total" and the first day of all.
+    n_docs
+        Documents of the period.
+    n_labelled, n_positive, n_unsure, n_missing
+        Documents of the sample, and those labelled yes, unsure, and not at all.
+    estimate, lower, upper
+        Estimate and confidence interval; unsure and missing labels are counted both ways: the lower limit with all of
+        them as no, the upper with all as yes.
+    if_no, if_yes
+        The estimate with all of them as no, and as yes.
+    level, method, assumption
+        Level, how the interval was made, and "stable-errors" where it rests on that assumption.
+    model_mean, model_lower, model_upper
+        Mean and credible interval of the model, which cover coreference only.
+    """
+
+    event: str
+    actor: str
+    period: str
+    period_start: datetime.date
+    n_docs: int
+    n_labelled: int
+    n_positive: int
+    n_unsure: int
+    n_missing: int
+    estimate: float
+    lower: int
+    upper: int
+    if_no: float
+    if_yes: float
+    level: float
+    method: str
+    assumption: str
+    model_mean: float
+    model_lower: int
+    model_upper: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoreLabels:
+    """What more labels are expected to bring, if the shares of positive labels stay as they are.
+
+    Attributes
+    ----------
+    target, n_more
+        The target, and the number of further labels.
+    width, width_after
+        Length of the interval of its total now, and then.
+    """
+
+    target: str
+    n_more: int
+    width: float
+    width_after: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditEstimate:
+    """Estimated counts, and what the labels say about the model.
+
+    Attributes
+    ----------
+    counts
+        One for each target and period, after the target's total.
+    quality, curve, disagreements, more, agreement
+        Precision and recall, P against labels, the largest disagreements, the use of more labels, and the agreement of
+        labellers.
+    """
+
+    counts: tuple[AuditCount, ...]
+    quality: tuple[ModelQuality, ...]
+    curve: tuple[CurvePoint, ...]
+    disagreements: tuple[Disagreement, ...]
+    more: tuple[MoreLabels, ...]
+    agreement: tuple[Agreement, ...]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {each.actor or each.event}: {each.estimate:.4g}, {each.lower:,} to {each.upper:,}"
+            for each in self.totals
+        ]
+        return "\n".join([f"AuditEstimate({len(self.counts)} counts)", *lines])
+
+    @property
+    def totals(self) -> tuple[AuditCount, ...]:
+        """The counts over all periods, one for each target."""
+        return tuple(each for each in self.counts if each.period == TOTAL)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table of the counts, one row each, with the fields of `AuditCount` as columns."""
+        return _table(self.counts, AuditCount)
+
+    def quality_frame(self) -> pd.DataFrame:
+        """Precision and recall as a tidy table."""
+        return _table(self.quality, ModelQuality)
+
+    def curve_frame(self) -> pd.DataFrame:
+        """P against labels as a tidy table."""
+        return _table(self.curve, CurvePoint)
+
+    def disagreement_frame(self) -> pd.DataFrame:
+        """Documents whose labels and P disagree most, as a tidy table."""
+        return _table(self.disagreements, Disagreement)
+
+
+def _table(rows: tuple[object, ...], kind: type) -> pd.DataFrame:
+    import pandas as pd
+
+    names = [each.name for each in dataclasses.fields(kind)]
+    return pd.DataFrame([[getattr(row, name) for name in names] for row in rows], columns=names)
+
+
+def estimate_counts(
+    plan: AuditPlan,
+    labels: SheetLabels,
+    *,
+    level: float = 0.95,
+    method: Method = DEFAULT_METHOD,
+    assume: Assumption | None = None,
+) -> AuditEstimate:
+    """Estimate the number of documents with each target, in total and by period, from labels.
+
+    Intervals of totals and of periods use the labels of their own documents. They need no assumption about the model.
+    Periods with few labels have wide intervals.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    labels
+        The labels of its sample, from `read_sheets`.
+    level
+        Of the confidence intervals, in (0, 1).
+    method
+        As in `estimate_total`.
+    assume
+        ``"stable-errors"`` assumes that within each stratum and range of P the share of positive documents is the same
+        in all periods. Then P is recalibrated on all labels, and a period's interval is that of its posterior, with the
+        uncertainty of the recalibration (Jeffreys' prior for each share).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter breaks its rule.
+    InputError
+        If a stratum has no label.
+    """
+    level = _checks.probability("level", level, below_one=True, above_zero=True)
+    _checks.choice("method", method, METHODS)
+    if assume is not None:
+        _checks.choice("assume", assume, (STABLE_ERRORS,))
+    _require_labels(plan, labels)
+    counts: list[AuditCount] = []
+    quality: list[ModelQuality] = []
+    curve: list[CurvePoint] = []
+    more: list[MoreLabels] = []
+    for target, name in enumerate(plan.frame.targets):
+        cells = target_cells(plan, labels, target, plan.cuts)
+        counts += _TargetCounts(plan, cells, name, level, method, assume).rows()
+        quality += model_quality(plan, labels, target, level, method)
+        curve += probability_curve(plan, labels, target, level, method)
+        more.append(MoreLabels(name, N_MORE, *width_after(plan, cells, N_MORE, level, method)))
+    found = tuple(disagreements(plan, labels))
+    agreed = tuple(agreements(labels.by_labeller, level))
+    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed)
+
+
+def _require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
+    """Raise if no document of a stratum has a label."""
+    given = (labels.labels != MISSING).any(axis=1)
+    n_given = np.bincount(plan.stratum_of[plan.sample[given]], minlength=len(plan.strata))
+    without = np.flatnonzero(n_given == 0)
+    if without.size:
+        h = int(without[0])
+        raise InputError(f"every stratum must have a label, got none in stratum {h + 1} ({plan.strata[h].name})")
+
+
+class _TargetCounts:
+    """The counts of one target."""
+
+    def __init__(
+        self, plan: AuditPlan, cells: Cells, name: str, level: float, method: Method, assume: Assumption | None
+    ) -> None:
+        self._plan, self._cells, self._level = plan, cells, level
+        self._method: Method = method
+        self._assume = assume
+        self._actor = name if plan.frame.by_actor else ""
+        self._all = cells.count()
+
+    def rows(self) -> list[AuditCount]:
+        """The total, and every period from the first to the last."""
+        frame = self._plan.frame
+        numbers = frame.period_numbers()
+        first = int(numbers.min())
+        span = np.arange(first, int(numbers.max()) + 1)
+        group_of = numbers - first
+        unsure = np.bincount(group_of[self._cells.sample[self._cells.labels == UNSURE]], minlength=len(span))
+        rows = [self._row(TOTAL, frame.dates.min().item(), self._all, self._cells.p, int(unsure.sum()), is_total=True)]
+        order = np.argsort(group_of, kind="stable")
+        ends = np.searchsorted(group_of[order], np.arange(len(span) + 1))
+        by_period = self._cells.counts(group_of, len(span))
+        for g, period in enumerate(Calendar(frame.period).periods(span)):
+            p = self._cells.p[order[ends[g] : ends[g + 1]]]
+            rows.append(self._row(period.label, period.start, by_period[g], p, int(unsure[g]), is_total=False))
+        return rows
+
+    def _row(
+        self, label: str, start: datetime.date, counts: CellCounts, p: Floats, n_unsure: int, *, is_total: bool
+    ) -> AuditCount:
+        assumes = self._assume is not None and not is_total
+        bounds = self._stable(counts) if assumes else interval_of(counts, self._level, self._method)
+        model = count_pmf(p[p > 0.0])
+        low, high = quantile_interval(model, self._level)
+        return AuditCount(
+            event=self._plan.frame.event,
+            actor=self._actor,
+            period=label,
+            period_start=start,
+            n_docs=int(counts.n_documents.sum()),
+            n_labelled=int(counts.n_labelled.sum()),
+            n_positive=int(counts.n_yes.sum()),
+            n_unsure=n_unsure,
+            n_missing=int(counts.n_open.sum()) - n_unsure,
+            estimate=bounds.estimate,
+            lower=bounds.lower,
+            upper=bounds.upper,
+            if_no=bounds.if_no[0],
+            if_yes=bounds.if_yes[0],
+            level=self._level,
+            method="recalibrated" if assumes else self._method,
+            assumption=STABLE_ERRORS if assumes else "",
+            model_mean=float(p.sum()),
+            model_lower=low,
+            model_upper=high,
+        )
+
+    def _stable(self, counts: CellCounts) -> Bounds:
+        """Posterior of a period's count, with the share of positives of each cell from all periods."""
+        ways = []
+        for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, self._all.n_open)):
+            positive = self._all.n_yes + n_open_all
+            a = positive.astype(np.float64) + 0.5
+            b = (self._all.n_labelled - positive).astype(np.float64) + 0.5
+            known = int((counts.n_yes + n_open_here).sum())
+            pmf = beta_binomial_sum(counts.n_documents - counts.n_labelled, a, b)
+            lower, upper = posterior_interval(pmf, self._level)
+            mean = known + float(((counts.n_documents - counts.n_labelled) * a / (a + b)).sum())
+            ways.append((mean, known + lower, known + upper))
+        return Bounds(0.5 * (ways[0][0] + ways[1][0]), ways[0][1], ways[1][2], ways[0], ways[1])

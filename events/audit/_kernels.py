@@ -1,0 +1,237 @@
+"""Compiled loops of the audit: tails of the hypergeometric distribution, exact limits, and the guaranteed test.
+
+Legend of names
+    N : documents of a stratum       n : labelled documents among them
+    t : positive documents of the stratum, unknown       k : positive labels
+    h : stratum       j : step of the grid of totals       i : step of the grid of the statistic
+X ~ Hypergeometric(N, t, n) is the number of positive labels: pmf(k) = C(t, k) C(N - t, n - k) / C(N, n).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corefsample._arrays import Floats, Ints
+from corefsample._jit import inner_kernel, kernel
+
+# Tails are compared with this relative tolerance, to the side of the longer interval: the error of lgamma at a million
+# documents is about 1e-8.
+TOLERANCE = 1e-7
+# Probability below which a number of positive labels is left out of the guaranteed test, and added to its P value.
+NEGLIGIBLE = 1e-10
+
+
+@inner_kernel
+def log_choose(n: int, k: int) -> float:
+    """Logarithm of the binomial coefficient."""
+    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+
+
+@inner_kernel
+def pmf(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X = k)."""
+    if k < 0 or k > n or k > t or n - k > N - t:
+        return 0.0
+    return math.exp(log_choose(t, k) + log_choose(N - t, n - k) - log_choose(N, n))
+
+
+@inner_kernel
+def sum_up(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X >= k), summed from k; k is not far below the mean."""
+    first = max(k, 0, n - (N - t))
+    term = pmf(first, N, t, n)
+    total = 0.0
+    x = first
+    while term > 0.0 and x <= min(n, t):
+        total += term
+        if term < 1e-17 * total:
+            break
+        term *= (t - x) * (n - x) / ((x + 1.0) * (N - t - n + x + 1.0))
+        x += 1
+    return total
+
+
+@inner_kernel
+def sum_down(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X <= k), summed from k; k is not far above the mean."""
+    first = min(k, n, t)
+    term = pmf(first, N, t, n)
+    total = 0.0
+    x = first
+    while term > 0.0 and x >= max(0, n - (N - t)):
+        total += term
+        if term < 1e-17 * total:
+            break
+        term *= x * (N - t - n + x) / ((t - x + 1.0) * (n - x + 1.0))
+        x -= 1
+    return total
+
+
+@inner_kernel
+def at_most(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X <= k)."""
+    if k < max(0, n - (N - t)):
+        return 0.0
+    if k >= min(n, t):
+        return 1.0
+    if k * N < n * t:
+        return min(1.0, sum_down(k, N, t, n))
+    return max(0.0, 1.0 - sum_up(k + 1, N, t, n))
+
+
+@inner_kernel
+def at_least(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X >= k)."""
+    if k <= max(0, n - (N - t)):
+        return 1.0
+    if k > min(n, t):
+        return 0.0
+    if k * N > n * t:
+        return min(1.0, sum_up(k, N, t, n))
+    return max(0.0, 1.0 - sum_down(k - 1, N, t, n))
+
+
+@inner_kernel
+def upper_tail(k: int, N: int, t: int, n: int, mid: float) -> float:  # noqa: N803
+    """P(X >= k) less the share `mid` of P(X = k)."""
+    tail = at_least(k, N, t, n)
+    return tail if mid == 0.0 else tail - mid * pmf(k, N, t, n)
+
+
+@inner_kernel
+def tail_limit(k: int, N: int, n: int, alpha: float, mid: float) -> int:  # noqa: N803
+    """The smallest t with P(X >= k) above alpha: the lower limit at level 1 - alpha.
+
+    The tail rises with t, from t = k to N - (n - k), where every document without a label is positive.
+    """
+    low, high = k, N - (n - k)
+    limit = alpha * (1.0 - TOLERANCE)
+    if upper_tail(k, N, low, n, mid) > limit:
+        return low
+    while high - low > 1:  # the tail at `low` is not above the limit, that at `high` is
+        middle = (low + high) // 2
+        if upper_tail(k, N, middle, n, mid) > limit:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@inner_kernel
+def opposite_tail(k: int, N: int, a: int, b: int, n: int, tail: float) -> float:  # noqa: N803
+    """P(X <= x | t = a) of the largest x < k with P(X <= x | t = b) <= tail; 0 if there is none."""
+    low, high = -1, k
+    while high - low > 1:
+        middle = (low + high) // 2
+        if at_most(middle, N, b, n) <= tail * (1.0 + TOLERANCE):
+            low = middle
+        else:
+            high = middle
+    return 0.0 if low < 0 else at_most(low, N, a, n)
+
+
+@inner_kernel
+def blaker_limit(k: int, N: int, n: int, alpha: float) -> int:  # noqa: N803
+    """Lower limit of the values of t that Blaker's exact test at level alpha does not reject.
+
+    The test adds to the smaller tail the largest opposite tail that is not larger. Blocks of values are skipped where
+    a bound over the block rejects all of them, so that the limit is exact, or a little too low for large N.
+    """
+    t = tail_limit(k, N, n, 0.5 * alpha, 0.0)
+    limit = alpha * (1.0 - TOLERANCE)
+    step = max(1, N // 20000)
+    while t < N - (n - k):
+        last = min(t + step - 1, N - (n - k))
+        smaller = at_least(k, N, last, n)
+        if smaller >= 0.5 or smaller + opposite_tail(k, N, t, last, n, smaller) > limit:
+            return t
+        t = last + 1
+    return min(t, N - (n - k))
+
+
+EQUAL, MID, BLAKER = 0, 1, 2
+
+
+@kernel
+def limits(k: Ints, N: Ints, n: Ints, alpha: float, kind: int, lower: Ints, upper: Ints) -> None:  # noqa: N803
+    """Fill the exact limits of t of each stratum, two-sided at level 1 - alpha.
+
+    The upper limit is that of the negative documents, subtracted from all.
+    """
+    for h in range(k.shape[0]):
+        if kind == BLAKER:
+            lower[h] = blaker_limit(k[h], N[h], n[h], alpha)
+            upper[h] = N[h] - blaker_limit(n[h] - k[h], N[h], n[h], alpha)
+        else:
+            mid = 0.5 if kind == MID else 0.0
+            lower[h] = tail_limit(k[h], N[h], n[h], 0.5 * alpha, mid)
+            upper[h] = N[h] - tail_limit(n[h] - k[h], N[h], n[h], 0.5 * alpha, mid)
+
+
+@kernel
+def floors(N: Ints, n: Ints, t: Ints, floor: Ints) -> None:  # noqa: N803
+    """Fill for each stratum the largest number of positive labels such that fewer are negligible."""
+    for h in range(N.shape[0]):
+        low, high = max(0, n[h] - (N[h] - t[h])), min(n[h], t[h]) + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if at_most(middle - 1, N[h], t[h], n[h]) <= NEGLIGIBLE:
+                low = middle
+            else:
+                high = middle
+        floor[h] = low
+
+
+@kernel
+def add_stratum(
+    size: Ints,
+    floor: int,
+    first: int,
+    last: int,
+    step: int,
+    spacing: float,
+    least: int,
+    before: Floats,
+    after: Floats,
+) -> None:
+    """Add a stratum, of size (N, n), to bounds of P(statistic >= i * spacing | at most j steps of positives).
+
+    The statistic is the sum over strata of (N / n) (X - floor). before[j, i] bounds its tail over all ways in which
+    j steps are divided among the earlier strata, and after[j, i] is filled for those and this one, whose positive
+    documents are first + step, first + 2 step ... up to last. The earlier strata's division may differ for each
+    number of labels here, which can only raise the bound. Every rounding raises it too.
+    Only i >= least is filled.
+    """
+    N, n = size[0], size[1]  # noqa: N806
+    n_steps, n_values = after.shape
+    weights = np.zeros(n + 2)
+    shifts = np.zeros(n + 2, np.int64)
+    total = np.zeros(n_values)
+    scale = N / n
+    for chosen in range(n_steps):
+        t = min(first + chosen * step, last)
+        n_kept = 0
+        beyond = 0.0  # of numbers of labels too rare to list, which count as enough
+        for x in range(floor, min(n, t) + 1):
+            # Numbers below the floor count as the floor.
+            weights[n_kept] = at_most(floor, N, t, n) if x == floor else pmf(x, N, t, n)
+            shifts[n_kept] = math.ceil(scale * (x - floor) / spacing - 1e-9)
+            n_kept += 1
+            beyond = at_least(x + 1, N, t, n)
+            if beyond < NEGLIGIBLE:
+                break
+        for j in range(chosen, n_steps):
+            total[:] = beyond
+            for x in range(n_kept):
+                shift, weight = min(shifts[x], n_values), weights[x]
+                for i in range(least, shift):
+                    total[i] += weight
+                for i in range(max(shift, least), n_values):
+                    total[i] += weight * before[j - chosen, i - shift]
+            for i in range(least, n_values):
+                if total[i] > after[j, i]:
+                    after[j, i] = total[i]
+        if t >= last:
+            break

@@ -1,0 +1,237 @@
+"""Which documents to label: a stratified random sample without replacement, drawn from all documents."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Ints, Words
+from corefsample._random import document_key
+from corefsample.errors import ParameterError
+from events.audit._frame import AuditFrame
+from events.audit._strata import Stratum, allocate, checked_cuts, expected_spreads, stratify
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AuditPlan", "extend_plan", "plan_audit"]
+
+CUTS = (0.5,)
+FLOOR = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditPlan:
+    """A stratified random sample of the documents of a frame.
+
+    Attributes
+    ----------
+    frame
+        All documents.
+    strata
+        The strata, numbered from 1 in files.
+    stratum_of
+        int64 (n_documents,): index of each document's stratum.
+    rounds
+        Labels of each stratum after each round: the last are those of the whole sample.
+    sample, round_of
+        int64 (n_sampled,): the documents to label, in random order within each round, and their rounds, from 1.
+    cuts, by, seed, floor
+        As given to `plan_audit`.
+    """
+
+    frame: AuditFrame
+    strata: tuple[Stratum, ...]
+    stratum_of: Ints
+    rounds: tuple[tuple[int, ...], ...]
+    sample: Ints
+    round_of: Ints
+    cuts: tuple[float, ...]
+    by: str | None
+    seed: int
+    floor: int
+
+    def __repr__(self) -> str:
+        labels = f"{len(self.sample):,} of {len(self.frame):,} documents"
+        return f"AuditPlan({labels} in {len(self.strata)} strata, {len(self.rounds)} rounds)"
+
+    @property
+    def identity(self) -> str:
+        """Twelve hexadecimal digits that name the plan, of whatever round."""
+        content = {
+            "source": self.frame.source["sha256"],
+            "targets": self.frame.targets,
+            "strata": [[each.name, each.n_documents] for each in self.strata],
+            "first": self.rounds[0],
+            "seed": self.seed,
+            "documents": hashlib.sha256(
+                "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
+            ).hexdigest(),
+        }
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+    def inclusion_probability(self, round_number: int) -> dict[int, float]:
+        """Probability of each stratum's documents to be in the sample of the rounds up to this one, by index."""
+        counts = self.rounds[round_number - 1]
+        return {h: counts[h] / each.n_documents for h, each in enumerate(self.strata)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row a stratum: stratum, name, n_documents, n_sampled, inclusion_probability."""
+        import pandas as pd
+
+        columns = ("name", "n_documents", "n_sampled", "inclusion_probability")
+        rows = [{name: getattr(each, name) for name in columns} for each in self.strata]
+        return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
+
+    def to_json(self) -> dict[str, Any]:
+        """Content of plan.json, without the list of documents: see docs/audit.md."""
+        frame = self.frame
+        return {
+            "format": 1,
+            "plan": self.identity,
+            "source": dict(frame.source),
+            "event": frame.event,
+            "targets": list(frame.targets),
+            "labels": "actors" if frame.by_actor else "yes-no",
+            "period": frame.period,
+            "seed": self.seed,
+            "cuts": list(self.cuts),
+            "by": self.by,
+            "floor": self.floor,
+            "n_documents": len(frame),
+            "n_sampled": len(self.sample),
+            "strata": [
+                {
+                    "stratum": h + 1,
+                    "name": each.name,
+                    "n_documents": each.n_documents,
+                    "n_sampled": each.n_sampled,
+                    "inclusion_probability": each.inclusion_probability,
+                    "spread": each.spread,
+                }
+                for h, each in enumerate(self.strata)
+            ],
+            "rounds": [list(counts) for counts in self.rounds],
+        }
+
+
+def plan_audit(
+    frame: AuditFrame,
+    n_labels: int = 200,
+    *,
+    cuts: Sequence[float] = CUTS,
+    groups: Sequence[Any] | None = None,
+    by: str | None = None,
+    floor: int = FLOOR,
+    seed: int = 0,
+) -> AuditPlan:
+    """Draw a stratified random sample of documents to label.
+
+    Strata are ranges of the highest P of any target: 0, and those between the bounds `cuts`; crossed with groups of the
+    user's and with periods, if there are any. Labels go where they are expected to narrow the interval most, and every
+    stratum gets some. P only guides the sample: estimates do not assume that it is right.
+
+    Parameters
+    ----------
+    frame
+        All documents, from `read_run_documents`, `read_scores` or `AuditFrame.from_arrays`.
+    n_labels
+        Documents to label, at least one per stratum.
+    cuts
+        Rising bounds of the ranges of P, in (0, 1].
+    groups
+        One value for each document: a column of the user's, or whether a keyword expression matches.
+    by
+        Length of the periods of which each gets its own strata, such as "year"; None: none.
+    floor
+        The fewest labels of a stratum, at least 1; a smaller stratum is labelled whole.
+    seed
+        In [0, 2**64). It and the doc_ids fix the sample, whatever the order of the documents.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter breaks its rule, or the labels are too few for the floors.
+    """
+    n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
+    bounds, seed = checked_cuts(cuts), _checks.seed(seed)
+    values = None if groups is None else np.array(list(groups), dtype=object)
+    if values is not None and len(values) != len(frame):
+        raise ParameterError(
+            f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter="groups"
+        )
+    names, stratum_of = stratify(frame, bounds, values, by)
+    sizes = np.bincount(stratum_of, minlength=len(names))
+    spreads = expected_spreads(frame, stratum_of, len(names))
+    counts = allocate(sizes, spreads, n_labels, floor=floor)
+    strata = tuple(
+        Stratum(name, size, n_sampled, spread)
+        for name, size, n_sampled, spread in zip(names, sizes.tolist(), counts.tolist(), spreads.tolist(), strict=True)
+    )
+    rounds = (tuple(counts.tolist()),)
+    sample, round_of = draw(frame, stratum_of, rounds, seed)
+    return AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, bounds, by, seed, floor)
+
+
+def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:
+    """Add a round of documents to an earlier plan: together they are one stratified random sample.
+
+    The new labels are divided by the same expected variances as before and do not depend on the labels of earlier
+    rounds, so that in each stratum the sample stays a simple random one.
+
+    Raises
+    ------
+    ParameterError
+        If `n_more` is below 1, or above the number of documents left.
+    """
+    n_more = _checks.whole("n_more", n_more, 1)
+    n_left = len(plan.frame) - len(plan.sample)
+    if n_more > n_left:
+        raise ParameterError(
+            f"must be at most the number of documents left, {n_left:,}, got {n_more:,}", parameter="n_more"
+        )
+    sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
+    counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, taken=plan.rounds[-1])
+    rounds = (*plan.rounds, tuple(counts.tolist()))
+    strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
+    sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)
+    return dataclasses.replace(plan, strata=strata, rounds=rounds, sample=sample, round_of=round_of)
+
+
+def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], seed: int) -> tuple[Ints, Ints]:
+    """Documents of the sample and their rounds: of each stratum those with the smallest keys.
+
+    A document's key is its 64-bit digest with the seed, so that the order is random, does not depend on that of the
+    documents, and the sample of the first rounds stays when another is added.
+    """
+    keys: Words = np.array([document_key(seed, doc_id) for doc_id in frame.doc_ids], np.uint64)
+    order = (
+        np.lexsort((frame.doc_ids.astype(str), keys, stratum_of)) if _has_ties(keys) else np.lexsort((keys, stratum_of))
+    )
+    starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
+    sampled, numbers = [], []
+    before = [0] * len(rounds[0])
+    for number, counts in enumerate(rounds, start=1):
+        rows = np.concatenate([order[s + b : s + c] for s, b, c in zip(starts, before, counts, strict=True)])
+        sampled.append(rows[np.argsort(_mixed(keys[rows]), kind="stable")])  # strata are mixed
+        numbers.append(np.full(len(rows), number, np.int64))
+        before = list(counts)
+    return np.concatenate(sampled).astype(np.int64), np.concatenate(numbers)
+
+
+def _has_ties(keys: Words) -> bool:
+    return len(np.unique(keys)) < len(keys)
+
+
+def _mixed(keys: Words) -> Words:
+    """Keys in another random order: the smallest keys of a large stratum are smaller than those of a small one."""
+    with np.errstate(over="ignore"):
+        mixed: Words = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(29))

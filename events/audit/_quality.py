@@ -1,0 +1,197 @@
+"""What labels say about the model: precision and recall, P against labels, and the largest disagreements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
+from events.audit._plan import AuditPlan
+from events.audit._sheets import UNSURE, YES, SheetLabels
+from events.audit._strata import allocate, cut_names
+from events.audit._totals import Method
+
+__all__ = [
+    "CurvePoint",
+    "Disagreement",
+    "ModelQuality",
+    "disagreements",
+    "model_quality",
+    "probability_curve",
+    "width_after",
+]
+
+THRESHOLD = 0.5
+_CURVE = tuple(round(0.1 * i, 1) for i in range(1, 10))
+_RECALLS = 2000  # of the grid on which limits of recall are searched
+_LEAST = 0.5  # distance between P and label of a disagreement
+
+
+@dataclass(frozen=True, slots=True)
+class ModelQuality:
+    """Precision or recall of the documents with P >= 0.5.
+
+    Attributes
+    ----------
+    target, measure
+        The target, and "precision" or "recall".
+    estimate, lower, upper
+        Share, with its confidence interval; NaN where nothing is to be divided.
+    """
+
+    target: str
+    measure: str
+    estimate: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """P against labels in one range of P.
+
+    Attributes
+    ----------
+    target, range_of_p
+        The target, and the range: "0.1 <= P < 0.2".
+    n_documents, n_labelled
+        Documents with P in the range, and those of the sample.
+    mean_p
+        Mean P of the documents.
+    share, lower, upper
+        Share of them that are positive, with its confidence interval.
+    """
+
+    target: str
+    range_of_p: str
+    n_documents: int
+    n_labelled: int
+    mean_p: float
+    share: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A document whose label and P disagree.
+
+    Attributes
+    ----------
+    doc_id, date, target
+        Which label.
+    probability, label
+        P, and "yes" or "no".
+    note
+        Of the labellers.
+    """
+
+    doc_id: str
+    date: str
+    target: str
+    probability: float
+    label: str
+    note: str
+
+
+def model_quality(
+    plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
+) -> tuple[ModelQuality, ModelQuality]:
+    """Precision and recall of the documents with P >= 0.5, with intervals.
+
+    Positives found and positives missed lie in different strata or cells, so they are independent. The limits of recall
+    r are those at which the interval of (1 - r) found - r missed, joined by MOVER, reaches zero.
+    """
+    cuts = sorted({*plan.cuts, THRESHOLD})
+    cells = target_cells(plan, labels, target, cuts)
+    counts = cells.count()
+    is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
+    found = interval_of(counts.chosen(is_high), level, method)
+    missed = interval_of(counts.chosen(~is_high), level, method)
+    n_high = int(counts.n_documents[is_high].sum())
+    name = plan.frame.targets[target]
+    nan = float("nan")
+    precision = (found.estimate / n_high, found.lower / n_high, found.upper / n_high) if n_high else (nan, nan, nan)
+    return ModelQuality(name, "precision", *precision), ModelQuality(name, "recall", *_recall(found, missed))
+
+
+def _recall(found: Bounds, missed: Bounds) -> tuple[float, float, float]:
+    positive = found.estimate + missed.estimate
+    if positive <= 0.0:
+        return float("nan"), 0.0, 1.0
+    r = np.linspace(0.0, 1.0, _RECALLS + 1)
+    centre = (1.0 - r) * found.estimate - r * missed.estimate
+    above = np.hypot((1.0 - r) * (found.upper - found.estimate), r * (missed.estimate - missed.lower))
+    below = np.hypot((1.0 - r) * (found.estimate - found.lower), r * (missed.upper - missed.estimate))
+    inside = np.flatnonzero((centre + above >= 0.0) & (centre - below <= 0.0))
+    estimate = found.estimate / positive
+    if not inside.size:
+        return estimate, estimate, estimate
+    return (
+        estimate,
+        min(estimate, float(r[max(inside[0] - 1, 0)])),
+        max(estimate, float(r[min(inside[-1] + 1, _RECALLS)])),
+    )
+
+
+def probability_curve(
+    plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
+) -> list[CurvePoint]:
+    """Share of positive documents by range of P: 0, and tenths; ranges without documents are left out."""
+    cells = target_cells(plan, labels, target, _CURVE)
+    counts = cells.count()
+    points = []
+    for number, name in enumerate(cut_names(_CURVE)):
+        own = counts.chosen(cells.range_of_p == number)
+        n = int(own.n_documents.sum())
+        if n:
+            bounds = interval_of(own, level, method)
+            shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
+            n_labelled = int(own.n_labelled.sum())
+            mean_p = float(own.expected.sum()) / n
+            points.append(CurvePoint(plan.frame.targets[target], name, n, n_labelled, mean_p, *shares))
+    return points
+
+
+def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list[Disagreement]:
+    """The documents whose labels and P disagree most: by at least one half, the largest first."""
+    found = []
+    for target, name in enumerate(plan.frame.targets):
+        p = plan.frame.probability(target)[plan.sample]
+        own = labels.labels[:, target]
+        is_clear = own < UNSURE
+        distance = np.where(is_clear, np.abs((own == YES) - p), 0.0)
+        for i in np.flatnonzero(distance >= _LEAST).tolist():
+            found.append((-float(distance[i]), str(plan.frame.doc_ids[plan.sample[i]]), i, target, float(p[i]), name))
+    rows = []
+    for _, doc_id, i, target, p_here, name in sorted(found)[:most]:
+        label = "yes" if labels.labels[i, target] == YES else "no"
+        date = str(plan.frame.dates[plan.sample[i]])
+        rows.append(Disagreement(doc_id, date, name, p_here, label, labels.notes.get(doc_id, "")))
+    return rows
+
+
+def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
+    """Width of the interval of the total now, and as expected after more labels with the same shares of positives.
+
+    Open labels stay open.
+    """
+    counts = cells.count()
+    now = interval_of(counts, level, method)
+    n_left = len(plan.frame) - len(cells.sample)
+    if n_left <= 0:
+        return float(now.upper - now.lower), float(now.upper - now.lower)
+    sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
+    taken = np.bincount(plan.stratum_of[cells.sample], minlength=len(sizes))
+    total = len(cells.sample) + min(n_more, n_left)
+    later = allocate(sizes, spreads, total, floor=plan.floor, taken=taken)
+    # A cell's labels grow as its stratum's do, with the share of positive labels so far.
+    grown = np.minimum(
+        counts.n_documents, np.round(counts.n_labelled * (later / np.maximum(taken, 1))[cells.stratum])
+    ).astype(np.int64)
+    grown = np.maximum(grown, counts.n_labelled)
+    share = counts.n_yes / np.maximum(counts.n_labelled - counts.n_open, 1)
+    positive = np.round(share * (grown - counts.n_open)).astype(np.int64)
+    after = interval_of(CellCounts(counts.n_documents, grown, positive, counts.n_open, counts.expected), level, method)
+    return float(now.upper - now.lower), float(after.upper - after.lower)

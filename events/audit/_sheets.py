@@ -1,0 +1,295 @@
+"""Sheets of documents to label, as CSV, and the labels read from them.
+
+The columns of a sheet, the interface of whatever writes or fills one:
+
+    plan, round, doc_id, date, stratum, inclusion_probability, text, label, labeller, note
+
+A label is "yes", "no" or "unsure" where the plan asks for one event; where it asks for actors, it is the actors of the
+event, separated by ";" ("USA;GBR"; a "?" after an actor says unsure: "USA;GBR?"), or "none", or "unsure". "other" may
+stand for an actor that the plan does not ask for. An empty label is a missing one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample._arrays import Ints8
+from corefsample.errors import InputError
+from corefsample.files import PathLike
+from events.audit._frame import read_text_table
+from events.audit._plan import AuditPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "MISSING",
+    "NO",
+    "RESOLVED",
+    "SHEET_COLUMNS",
+    "UNSURE",
+    "YES",
+    "SheetLabels",
+    "disagreement_sheet",
+    "read_sheets",
+    "sheet_table",
+]
+
+SHEET_COLUMNS = (
+    *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
+    *("text", "label", "labeller", "note"),
+)
+_NEEDED = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
+NO, YES, UNSURE, MISSING = 0, 1, 2, 3
+_WORDS = {
+    **dict.fromkeys(("yes", "y", "1", "true"), YES),
+    **dict.fromkeys(("no", "n", "0", "false"), NO),
+    **dict.fromkeys(("unsure", "?"), UNSURE),
+    "": MISSING,
+}
+_OTHER = "other"
+RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
+_DIGITS = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SheetLabels:
+    """Labels of a sample, of one or several labellers.
+
+    Attributes
+    ----------
+    labels
+        int8 (n_sampled, n_targets): NO, YES, UNSURE or MISSING of each document of the plan's sample. Where labellers
+        disagree, UNSURE.
+    by_labeller
+        The labels of each labeller by name, in the order of the sheets; labels of the same shape.
+    n_rounds
+        Rounds of the plan that the sheets belong to: rounds that nobody has begun are left out.
+    notes, texts
+        Notes of the labellers by doc_id, joined, and the texts of the sheets.
+    """
+
+    labels: Ints8
+    by_labeller: Mapping[str, Ints8]
+    n_rounds: int
+    notes: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The sheet of one round: one row a document in random order, with an empty label.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    round_number
+        From 1.
+    texts
+        Text of each document by doc_id; left out where there is none.
+    """
+    import pandas as pd
+
+    rows = plan.sample[plan.round_of == round_number]
+    doc_ids = plan.frame.doc_ids[rows].tolist()
+    probability = plan.inclusion_probability(round_number)
+    strata = plan.stratum_of[rows].tolist()
+    columns = {
+        "plan": plan.identity,
+        "round": round_number,
+        "doc_id": doc_ids,
+        "date": plan.frame.dates[rows].astype(str),
+        "stratum": [h + 1 for h in strata],
+        "inclusion_probability": [probability[h] for h in strata],
+        "text": [(texts or {}).get(doc_id, "") for doc_id in doc_ids],
+        "label": "",
+        "labeller": "",
+        "note": "",
+    }
+    return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
+
+
+def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
+    """Read the labels of a plan's sample.
+
+    A sheet without names of labellers counts as one labeller's, named after the file. Sheets of different rounds
+    without names count as one labeller's.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    sheets
+        One or more CSV files: of several rounds, of several labellers, or both.
+
+    Raises
+    ------
+    InputError
+        If a sheet belongs to another plan, names a document that is not in its sample or one twice with different
+        labels, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
+    """
+    place_of = {str(doc_id): i for i, doc_id in enumerate(plan.frame.doc_ids[plan.sample])}
+    shape = len(plan.sample), len(plan.frame.targets)
+    found: dict[str, Ints8] = {}
+    unnamed: set[str] = set()
+    notes: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
+    n_rounds = 0
+    for path in sheets:
+        for place, doc_id, labeller, label, note, text in _SheetRows(plan, place_of, os.fspath(path)).read():
+            i = place_of[doc_id]
+            n_rounds = max(n_rounds, int(plan.round_of[i]))
+            name = labeller or os.fspath(path)
+            unnamed |= set() if labeller else {name}
+            own = found.setdefault(name, np.full(shape, MISSING, np.int8))
+            if label[0] == MISSING:
+                pass
+            elif own[i, 0] != MISSING and (own[i] != label).any():
+                rule = f"a document must have one label of {labeller!r}, got another in an earlier sheet"
+                raise InputError(rule, place=f"{place}: doc_id {doc_id!r}")
+            else:
+                own[i] = label
+            if text:
+                texts[doc_id] = text
+            if note:
+                notes.setdefault(doc_id, []).append(note)
+    by_labeller = _one_labeller(found, unnamed)
+    joined = _joined(by_labeller, shape)
+    joined_notes = {name: "; ".join(each) for name, each in notes.items()}
+    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts)
+
+
+class _SheetRows:
+    """The rows of one sheet, checked against its plan."""
+
+    def __init__(self, plan: AuditPlan, known: Mapping[str, int], path: str) -> None:
+        self._plan, self._known, self._path = plan, known, path
+        self._table = read_text_table(path, _NEEDED)
+
+    def read(self) -> list[tuple[str, str, str, Ints8, str, str]]:
+        """Place, doc_id, labeller, labels, note and text of every row."""
+        read = []
+        seen: dict[tuple[str, str], str] = {}
+        for number, row in enumerate(self._table.to_dict("records"), start=2):
+            place = f"{self._path}: row {number}"
+            content = {str(name): str(value).strip() for name, value in row.items()}
+            self._require_plan(content, place)
+            labeller = content.get("labeller", "")
+            label = parsed_label(content["label"], self._plan, place)
+            key = content["doc_id"], labeller
+            if key in seen:
+                if seen[key] != content["label"].lower():
+                    rule = f"a document must have one label, got {seen[key]!r} and {content['label']!r}"
+                    raise InputError(rule, place=f"{place}: doc_id {key[0]!r}")
+                continue
+            seen[key] = content["label"].lower()
+            read.append((place, content["doc_id"], labeller, label, content.get("note", ""), content.get("text", "")))
+        return read
+
+    def _require_plan(self, row: Mapping[str, str], place: str) -> None:
+        """Raise if a row is not one of the plan's."""
+        plan = self._plan
+        if row["plan"] != plan.identity:
+            raise InputError(f"plan must be {plan.identity}, got {row['plan']!r}: a sheet of another plan", place=place)
+        if row["doc_id"] not in self._known:
+            rule = "doc_id must be one of the plan's sample"
+            raise InputError(f"{rule}, got {row['doc_id']!r}", place=place)
+        i = self._known[row["doc_id"]]
+        number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
+        for name, value in (("round", number), ("stratum", stratum + 1)):
+            if row[name] != str(value):
+                raise InputError(f"{name} must be the plan's, {value}, got {row[name]!r}", place=place)
+        expected = plan.inclusion_probability(number)[stratum]
+        try:
+            given = float(row["inclusion_probability"])
+        except ValueError:
+            given = float("nan")
+        # A spreadsheet may round to some digits; another number is an edit.
+        if not abs(given - expected) <= max(_DIGITS, 1e-6 * expected):
+            rule = f"inclusion_probability must be the plan's, {expected:.6g}"
+            raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+
+
+def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
+    """Labels of the plan's targets that a cell says: int8 (n_targets,)."""
+    targets = plan.frame.targets
+    word = text.strip().lower()
+    if not plan.frame.by_actor:
+        if word not in _WORDS:
+            raise InputError(f"label must be yes, no or unsure, got {text!r}", place=place)
+        return np.array([_WORDS[word]], np.int8)
+    if word in ("", "unsure", "?", "none"):
+        return np.full(len(targets), NO if word == "none" else _WORDS[word], np.int8)
+    label = np.full(len(targets), NO, np.int8)
+    known = {name.lower(): t for t, name in enumerate(targets)}
+    for part in word.split(";"):
+        actor, sign = part.strip(), YES
+        if actor.endswith("?"):
+            actor, sign = actor[:-1].strip(), UNSURE
+        if actor in known:
+            label[known[actor]] = sign
+        elif actor != _OTHER:
+            rule = "label must be none, unsure, or actors of the plan separated by ';'"
+            raise InputError(f"{rule}, got {text!r}", place=place, hint="other stands for an actor outside the plan")
+    return label
+
+
+def _one_labeller(found: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[str, Ints8]:
+    """Labels by labeller: sheets without names that share no labelled document are rounds of one labeller."""
+    joined: dict[str, Ints8] = {}
+    for name, labels in found.items():
+        given = labels != MISSING
+        first = next((other for other in joined if other in unnamed), None) if name in unnamed else None
+        if first is not None and not (given & (joined[first] != MISSING)).any():
+            joined[first][given] = labels[given]
+        else:
+            joined[name] = labels.copy()
+    return joined
+
+
+def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
+    """One label of each document: where labellers disagree, UNSURE, unless it is resolved."""
+    joined = np.full(shape, MISSING, np.int8)
+    for each in (own for name, own in labels.items() if name != RESOLVED):
+        given = each != MISSING
+        differs = given & (joined != MISSING) & (joined != each)
+        joined = np.where(given & (joined == MISSING), each, joined).astype(np.int8)
+        joined[differs] = UNSURE
+    if RESOLVED in labels:
+        joined = np.where(labels[RESOLVED] != MISSING, labels[RESOLVED], joined).astype(np.int8)
+    return joined
+
+
+def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
+    """The documents that labellers label differently, as a sheet to be resolved: rows of the labeller "resolved"."""
+    import pandas as pd
+
+    names = [name for name in labels.by_labeller if name != RESOLVED]
+    tables = [sheet_table(plan, number, labels.texts) for number in range(1, labels.n_rounds + 1)]
+    sheet = pd.concat(tables, ignore_index=True)
+    rows = []
+    for i in range(len(sheet)):
+        given = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
+        if len({each.tobytes() for each in given.values()}) > 1:
+            said = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in given.items())
+            rows.append((i, said))
+    chosen = sheet.iloc[[i for i, _ in rows]].copy()
+    return chosen.assign(labeller=RESOLVED, note=[said for _, said in rows])
+
+
+def label_text(plan: AuditPlan, label: Ints8) -> str:
+    """A label as it is written in a sheet."""
+    words = {NO: "no", YES: "yes", UNSURE: "unsure", MISSING: ""}
+    if not plan.frame.by_actor or label[0] == MISSING:
+        return words[int(label[0])]
+    named = [
+        name + ("?" if value == UNSURE else "")
+        for name, value in zip(plan.frame.targets, label.tolist(), strict=True)
+        if value in (YES, UNSURE)
+    ]
+    return "unsure" if (label == UNSURE).all() else ";".join(named) or "none"

@@ -1,0 +1,175 @@
+"""Strata of documents, and how many labels each gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints
+from corefsample.errors import ParameterError
+from events.audit._frame import AuditFrame, Names
+from events.counting import Calendar
+
+__all__ = ["Stratum", "allocate", "cut_classes", "cut_names", "stratify"]
+
+# Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
+# P = 0 is then expected to have some misses. It affects widths only.
+_DOUBT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Documents from which a simple random sample is drawn.
+
+    Attributes
+    ----------
+    name
+        Range of P, and the user's group and the period, if there are any: "P < 0.5, keyword, 1999".
+    n_documents
+        Size, at least 1.
+    n_sampled
+        Documents drawn so far, in all rounds.
+    spread
+        Expected standard deviation of a label, summed over the targets, by which labels are allocated.
+    """
+
+    name: str
+    n_documents: int
+    n_sampled: int
+    spread: float
+
+    @property
+    def inclusion_probability(self) -> float:
+        """Probability that a document of the stratum is in the sample."""
+        return self.n_sampled / self.n_documents
+
+
+def checked_cuts(cuts: Sequence[float]) -> tuple[float, ...]:
+    """Return the bounds of the classes of P, or raise."""
+    values = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts)
+    if list(values) != sorted(set(values)):
+        raise ParameterError(f"must rise, got {', '.join(map(str, values))}", parameter="cuts")
+    return values
+
+
+def cut_classes(p: Floats, cuts: Sequence[float]) -> Ints:
+    """Class of P: 0 for P = 0, then one more for each bound that P reaches, from 1."""
+    return np.where(p > 0.0, 1 + np.searchsorted(np.asarray(cuts), p, side="right"), 0)
+
+
+def cut_names(cuts: Sequence[float]) -> list[str]:
+    """Names of the classes of P."""
+    bounds = [f"{cut:g}" for cut in cuts]
+    if not bounds:
+        return ["P = 0", "P > 0"]
+    between = [f"{low} <= P < {high}" for low, high in pairwise(bounds)]
+    return ["P = 0", f"0 < P < {bounds[0]}", *between, f"P >= {bounds[-1]}"]
+
+
+def stratify(frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by: str | None) -> tuple[list[str], Ints]:
+    """Divide documents by the highest P of any target, a group of the user's, and a period.
+
+    Returns
+    -------
+    names, numbers
+        Of the strata that have documents, and the stratum of each document: int64 (n_documents,).
+    """
+    parts: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(frame.highest(), cuts))]
+    if groups is not None:
+        texts, codes = np.unique(groups.astype(str), return_inverse=True)
+        parts.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
+    if by is not None:
+        calendar = Calendar(by)
+        numbers, codes = np.unique(calendar.numbers(frame.dates), return_inverse=True)
+        parts.append(([period.label for period in calendar.periods(numbers)], codes.astype(np.int64)))
+    combined = np.zeros(len(frame), np.int64)
+    for names, codes in parts:
+        combined = combined * len(names) + codes
+    present, strata = np.unique(combined, return_inverse=True)
+    labels = []
+    for code in present.tolist():
+        words: list[str] = []
+        for names, _ in reversed(parts):
+            code, index = divmod(code, len(names))
+            words.append(names[index])
+        labels.append(", ".join(reversed(words)))
+    return labels, strata.astype(np.int64)
+
+
+def expected_spreads(frame: AuditFrame, strata: Ints, n_strata: int) -> Floats:
+    """Expected standard deviation of a label in each stratum: float64 (n_strata,).
+
+    The share of positive documents is expected to be the mean P, drawn a little towards one half. Several targets add
+    their variances.
+    """
+    sizes = np.bincount(strata, minlength=n_strata)
+    sums = np.zeros((len(frame.targets), n_strata))
+    np.add.at(sums, (frame.columns, strata[frame.rows]), frame.values)
+    share = (1.0 - _DOUBT) * sums / sizes + 0.5 * _DOUBT
+    return np.asarray(np.sqrt((share * (1.0 - share)).sum(axis=0)))
+
+
+def allocate(
+    sizes: npt.ArrayLike, spreads: npt.ArrayLike, n_labels: int, *, floor: int, taken: npt.ArrayLike | None = None
+) -> Ints:
+    """Divide labels among strata by expected variance (Neyman's allocation), with a floor in every stratum.
+
+    Parameters
+    ----------
+    sizes
+        Documents of each stratum.
+    spreads
+        Expected standard deviation of a label in each.
+    n_labels
+        Labels in all, at most the number of documents.
+    floor
+        The fewest in a stratum; all of its documents if it has fewer.
+    taken
+        Labels that each stratum has already, which stay.
+
+    Returns
+    -------
+    int64 (n_strata,)
+        Labels of each stratum, `taken` included; they add up to `n_labels`.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer labels than the floors need, or more than documents.
+
+    References
+    ----------
+    Neyman (1934), "On the two different aspects of the representative method", JRSS 97; Cochran (1977), "Sampling
+    Techniques", section 5.5.
+    """
+    size, spread = _checks.integers("sizes", sizes), _checks.floats("spreads", spreads)
+    least = np.minimum(size, floor)
+    if taken is not None:
+        least = np.maximum(least, _checks.integers("taken", taken))
+    if n_labels > size.sum():
+        raise ParameterError(
+            f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"
+        )
+    if n_labels < least.sum():
+        rule = f"must be at least {least.sum():,}, for a floor of {floor} in each of {len(size)} strata"
+        raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
+    weight = size * np.maximum(spread, 1e-12)
+    low, high = 0.0, float(n_labels) / weight.min() + 1.0
+
+    def shares(scale: float) -> Floats:
+        return np.clip(scale * weight, least, size)
+
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if shares(middle).sum() < n_labels else (low, middle)
+    exact = shares(high)
+    whole = np.floor(exact + 1e-9).astype(np.int64)
+    room = np.flatnonzero(whole < size)
+    order = room[np.argsort(-(exact - whole)[room], kind="stable")]
+    whole[order[: n_labels - int(whole.sum())]] += 1
+    return whole

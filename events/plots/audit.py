@@ -1,0 +1,123 @@
+"""Audited counts beside those of the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
+from events.plots.bands import date_axis, starts_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["audit_bands", "audit_curve"]
+
+MODEL, AUDITED = COLOURS[:2]
+_MOST_PANELS = 10
+_NOTHING = "No period has a document."
+
+
+def audit_bands(
+    counts: pd.DataFrame,
+    *,
+    most: int = _MOST_PANELS,
+    truth: pd.DataFrame | None = None,
+    fig: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Draw audited counts and their intervals beside the mean and band of the model, one panel for each target.
+
+    Parameters
+    ----------
+    counts
+        From `events.audit.AuditEstimate.to_frame`, or audited.csv.
+    most
+        Panels, at least 1; targets with the highest totals come first.
+    truth
+        Columns actor, period and count, drawn as crosses where it is known.
+    fig
+        Figure to draw on; by default a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure `fig`, or the new one.
+    """
+    most = _checks.whole("most", most, 1)
+    table = counts.assign(actor=counts["actor"].fillna(""))
+    totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")
+    actors = totals["actor"].tolist()[:most]
+    figure = figure_of(fig, (7.0, 2.3 * max(1, len(actors)) + 0.8))
+    axes = figure.subplots(max(1, len(actors)), 1, squeeze=False, sharex=True).ravel()
+    if not actors:
+        say_instead(axes[0], _NOTHING)
+        return figure
+    for ax, actor in zip(axes, actors, strict=True):
+        rows = table[(table["actor"] == actor) & (table["period"] != "total")]
+        known = None if truth is None else truth[truth["actor"] == actor].set_index("period")["count"]
+        _draw(ax, rows, totals[totals["actor"] == actor].iloc[0], known)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    figure.supylabel("documents with an event", fontsize=10)
+    assumed = table["assumption"].fillna("").ne("").any()
+    if assumed:
+        note = "audited bands rest on an assumption: equal errors of the model in all periods"
+        figure.supxlabel(note, fontsize=8, color="0.35")
+    return figure
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | None) -> None:
+    name = str(total["actor"] or total["event"])
+    sums = (
+        f"total {total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,}), model {total['model_mean']:,.0f}"
+    )
+    ax.set_title(legible(f"{name}: {sums}"), loc="left", fontsize=10)
+    x = starts_of(rows)
+    level = f"{100.0 * float(rows['level'].iloc[0]):g}%"
+    assumed = bool((rows["assumption"].fillna("") != "").any())
+    band = ax.fill_between(x, rows["model_lower"], rows["model_upper"], facecolor=(MODEL, 0.25), step="mid")
+    band.set_label(f"{level} model band (coreference only)")
+    ax.plot(x, rows["model_mean"], color=MODEL, linewidth=1.2, drawstyle="steps-mid", label="model mean")
+    estimate = rows["estimate"].to_numpy()
+    below = np.maximum(estimate - rows["lower"].to_numpy(), 0.0)
+    above = np.maximum(rows["upper"].to_numpy() - estimate, 0.0)
+    label = f"{level} audited, assuming stable errors" if assumed else f"{level} audited"
+    line = ax.errorbar(x, estimate, [below, above], color=AUDITED, fmt="o", markersize=3, linewidth=1.0)
+    line.set_label(label)
+    if assumed:
+        line.lines[0].set_markerfacecolor("white")
+    if truth is not None:
+        known = truth.reindex(rows["period"]).to_numpy(dtype=np.float64)
+        ax.plot(x, known, "x", color="0.1", markersize=4, label="truth")
+    ax.set_ylim(bottom=0.0)
+    date_axis(ax, rows)
+    bare_spines(ax)
+
+
+def audit_curve(curve: pd.DataFrame, target: str, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    """Draw the share of positive labels against mean P, with intervals.
+
+    Parameters
+    ----------
+    curve
+        From `events.audit.AuditEstimate.curve_frame`.
+    target
+        Which target.
+    fig
+        Figure to draw on; by default a new one.
+    """
+    figure = figure_of(fig, (4.2, 4.0))
+    ax = figure.subplots()
+    rows = curve[(curve["target"] == target) & (curve["n_labelled"] > 0)]
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle=(0, (4, 2)))
+    share = rows["share"].to_numpy()
+    ends = [np.maximum(share - rows["lower"].to_numpy(), 0.0), np.maximum(rows["upper"].to_numpy() - share, 0.0)]
+    ax.errorbar(rows["mean_p"], share, ends, color=AUDITED, fmt="o", markersize=4, linewidth=1.0)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="mean P of the documents", ylabel="share that is positive")
+    ax.set_title(legible(target), loc="left", fontsize=10)
+    bare_spines(ax)
+    return figure

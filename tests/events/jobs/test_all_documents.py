@@ -1,0 +1,100 @@
+"""The table of all documents of a run, and the merge of its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from references import events as er
+
+import events.jobs.partitions._documents as table_module
+from corefsample import read_documents
+from events import EventCounter
+from events.jobs.count_events import EventsOptions, run_events
+from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, merged_tables
+
+OPTIONS = EventsOptions(n_samples=300)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
+    run_events(corpus, folder / "run", OPTIONS, pictures=False)
+    return folder
+
+
+def test_every_document_has_a_row_in_the_order_of_date_and_id(run: Path) -> None:
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    expected = sorted((each["date"], each["doc_id"]) for each in er.corpus())
+    assert [(str(row["date"]), row["doc_id"]) for row in rows] == expected
+    assert {row["period"] for row in rows} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
+
+
+def test_its_probabilities_are_those_of_the_evidence(run: Path) -> None:
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    listed = {
+        (row["doc_id"], name): p for row in rows for name, p in zip(row["events"], row["probabilities"], strict=True)
+    }
+    evidence = pd.read_parquet(run / "run" / "evidence.parquet")
+    expected = zip(evidence["doc_id"], evidence["country"], evidence["probability"], strict=True)
+    assert listed == {(doc_id, country): p for doc_id, country, p in expected}
+
+
+def test_the_probability_of_some_event_counts_samples_with_any_of_them(run: Path) -> None:
+    """Two countries that exclude each other add up, those that go together do not."""
+    counter = EventCounter(n_samples=300)
+    expected = {}
+    for document in read_documents(run / "corpus.jsonl"):
+        events = counter.add(document)
+        some = 0 if events is None else sum(events.hits[:, s].any() for s in range(300))
+        expected[document.doc_id] = (some / 300, events is not None)
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    assert {row["doc_id"]: (row["probability"], row["sampled"]) for row in rows} == expected
+
+
+def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
+    found = {row["doc_id"]: row for row in pq.read_table(run / "run" / "all_documents.parquet").to_pylist()}
+    for each in er.corpus():
+        tokens = each["tokens"]
+        pairs = zip(tokens["lemma"], tokens["upos"], strict=True)
+        assert found[each["doc_id"]]["trigger"] == any(pair == ("attack", "VERB") for pair in pairs)
+        if found[each["doc_id"]]["sampled"]:
+            assert found[each["doc_id"]]["actor"]
+    assert not all(row["actor"] for row in found.values())
+
+
+def row(day: int, doc_id: str) -> dict[str, Any]:
+    date = datetime.date(2000, 1, 1) + datetime.timedelta(day)
+    flags = {"trigger": False, "actor": True, "sampled": False, "probability": day / 99}
+    return {"doc_id": doc_id, "date": date, "period": "2000Q1", **flags, "events": [doc_id], "probabilities": [0.5]}
+
+
+@pytest.mark.parametrize("most_open", [64, 3])
+def test_merged_parts_are_the_sorted_rows(tmp_path: Path, most_open: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "_MOST_OPEN", most_open)
+    random.seed(1)
+    rows = [row(random.randrange(30), f"d{number}é" if number % 7 else f"d{number}\U0001f600") for number in range(500)]
+    paths = []
+    for number in range(11):
+        mine = sorted(rows[number::11], key=lambda each: (each["date"], each["doc_id"]))
+        paths.append(tmp_path / f"run-{number}.arrow")
+        with pa.ipc.new_file(str(paths[-1]), ALL_DOCUMENTS_SCHEMA) as writer:
+            writer.write_table(pa.Table.from_pylist(mine, ALL_DOCUMENTS_SCHEMA), max_chunksize=7)
+    merged = pa.concat_tables(list(merged_tables(paths, tmp_path))).to_pylist()
+    assert merged == sorted(rows, key=lambda each: (each["date"], each["doc_id"]))
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_path: Path) -> None:
+    lines = list(reversed(er.corpus()))
+    first, second = er.write_lines(tmp_path / "a.jsonl", lines[:3]), er.write_lines(tmp_path / "b.jsonl", lines[3:])
+    run_events([first, second], tmp_path / "run", dataclasses.replace(OPTIONS, threads=1), pictures=False)
+    names = ("run", "all_documents.parquet")
+    assert tmp_path.joinpath(*names).read_bytes() == run.joinpath(*names).read_bytes()
