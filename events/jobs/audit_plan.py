@@ -192,7 +192,8 @@ def _groups(source: PathLike, frame: AuditFrame, options: AuditPlanOptions) -> l
                 str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
             }
         else:
-            matching = {doc_id for doc_id, text in corpus_texts(source, frame) if expression.matches(text)}
+            found = corpus_texts(source, frame)
+            matching = {doc_id for doc_id, marked in found if expression.matches(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
 

@@ -1,7 +1,8 @@
 // The charts: a large one of the chosen country, and a small one of each country.
 
+import { byId, element, plain, whole } from "../../pages/static/elements.js";
 import { choosePeriod, drawList, drawScopes } from "./listing.js";
-import { byId, choice, counts, countries, described, element, periods, plain, range, specifications, whole } from "./page.js";
+import { choice, counts, countries, described, periods, range, specifications } from "./page.js";
 
 const DRAWN_AHEAD = "600px";
 

@@ -1,7 +1,8 @@
 // The list of documents: the most uncertain of all countries, those of one country, or those of one period.
 
+import { byId, element, plural, probability, whole } from "../../pages/static/elements.js";
 import { bandFrame, point } from "./bands.js";
-import { byId, choice, countries, documents, element, evidence, periods, plural, probability, rowsOf, whole } from "./page.js";
+import { choice, countries, documents, evidence, periods, rowsOf } from "./page.js";
 import { openDocument } from "./reader.js";
 import { hasText } from "./texts.js";
 

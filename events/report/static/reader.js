@@ -1,7 +1,8 @@
 // One document: its text with mentions, and the likeliest antecedents of each.
 
+import { byId, digits, element, plural } from "../../pages/static/elements.js";
 import { focusItem, items } from "./listing.js";
-import { byId, choice, countries, digits, documents, element, evidence, plural } from "./page.js";
+import { choice, countries, documents, evidence } from "./page.js";
 import { textOf } from "./texts.js";
 
 const COLOURS = 7;
