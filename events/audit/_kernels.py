@@ -144,30 +144,57 @@ def blaker_limit(k: int, N: int, n: int, alpha: float) -> int:  # noqa: N803
     step = max(1, N // 20000)
     while t < N - (n - k):
         last = min(t + step - 1, N - (n - k))
-        smaller = at_least(k, N, last, n)
-        if smaller >= 0.5 or smaller + opposite_tail(k, N, t, last, n, smaller) > limit:
+        if acceptance(k, N, t, last, n) > limit:
             return t
         t = last + 1
     return min(t, N - (n - k))
+
+
+@inner_kernel
+def acceptance(k: int, N: int, a: int, b: int, n: int) -> float:  # noqa: N803
+    """Upper bound of the P value of Blaker's test for t from a to b below the estimate; exact for a = b."""
+    smaller = at_least(k, N, b, n)
+    return 1.0 if smaller >= 0.5 else smaller + opposite_tail(k, N, a, b, n, smaller)
+
+
+@inner_kernel
+def between(limit: int, k: int, N: int, n: int, before: float, after: float, alpha: float) -> float:  # noqa: N803
+    """A limit between whole numbers: where the P value, linear between limit - 1 and limit, crosses alpha.
+
+    A sum of such limits, rounded up, is a whole number again. Without it the distance from estimate to limit would be
+    too short where the P value jumps far above alpha at the first possible number.
+    """
+    if k == 0 or n == N or after <= before:
+        return float(limit)
+    share = (alpha - before) / (after - before)
+    return limit - 1.0 + min(max(share, 0.0), 1.0)
+
+
+@inner_kernel
+def lower_limit(k: int, N: int, n: int, alpha: float, kind: int) -> float:  # noqa: N803
+    """Lower limit of t, two-sided at level 1 - alpha, between whole numbers."""
+    if kind == BLAKER:
+        t = blaker_limit(k, N, n, alpha)
+        before = acceptance(k, N, t - 1, t - 1, n) if t > k else 0.0
+        return between(t, k, N, n, min(before, alpha), acceptance(k, N, t, t, n), alpha)
+    mid = 0.5 if kind == MID else 0.0
+    t = tail_limit(k, N, n, 0.5 * alpha, mid)
+    before = upper_tail(k, N, t - 1, n, mid) if t > k else 0.0
+    return between(t, k, N, n, before, upper_tail(k, N, t, n, mid), 0.5 * alpha)
 
 
 EQUAL, MID, BLAKER = 0, 1, 2
 
 
 @kernel
-def limits(k: Ints, N: Ints, n: Ints, alpha: float, kind: int, lower: Ints, upper: Ints) -> None:  # noqa: N803
-    """Fill the exact limits of t of each stratum, two-sided at level 1 - alpha.
+def limits(k: Ints, N: Ints, n: Ints, alpha: float, kind: int, lower: Floats, upper: Floats) -> None:  # noqa: N803
+    """Fill the exact limits of t of each stratum, two-sided at level 1 - alpha, between whole numbers.
 
     The upper limit is that of the negative documents, subtracted from all.
     """
     for h in range(k.shape[0]):
-        if kind == BLAKER:
-            lower[h] = blaker_limit(k[h], N[h], n[h], alpha)
-            upper[h] = N[h] - blaker_limit(n[h] - k[h], N[h], n[h], alpha)
-        else:
-            mid = 0.5 if kind == MID else 0.0
-            lower[h] = tail_limit(k[h], N[h], n[h], 0.5 * alpha, mid)
-            upper[h] = N[h] - tail_limit(n[h] - k[h], N[h], n[h], 0.5 * alpha, mid)
+        lower[h] = lower_limit(k[h], N[h], n[h], alpha, kind)
+        upper[h] = N[h] - lower_limit(n[h] - k[h], N[h], n[h], alpha, kind)
 
 
 @kernel

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "TotalEstimate", "estimate_total"]
 
-Method = Literal["shortest", "exact", "mid-p", "wilson", "jeffreys", "guaranteed"]
-METHODS: tuple[Method, ...] = ("shortest", "exact", "mid-p", "wilson", "jeffreys", "guaranteed")
-DEFAULT_METHOD: Method = "shortest"
+Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
+METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed")
+DEFAULT_METHOD: Method = "mid-p"
 _KINDS = {"exact": _kernels.EQUAL, "mid-p": _kernels.MID, "shortest": _kernels.BLAKER}
 
 
@@ -86,13 +86,14 @@ def estimate_total(
     method
         How the interval is made:
 
-        ``"shortest"``
-            Blaker's exact hypergeometric interval of each stratum, joined by MOVER.
-        ``"exact"``
-            The exact hypergeometric interval with equal tails of each stratum, joined by MOVER.
         ``"mid-p"``
-            As ``"exact"``, with half of the probability of the observed number in each tail: narrower, and each
-            stratum's interval holds its level on average only.
+            The hypergeometric interval of each stratum, with half of the probability of the observed number in each
+            tail, joined by MOVER; the exact interval of Blaker's test if there is one stratum. The narrowest that holds
+            its level in the study: docs/audit.md.
+        ``"shortest"``
+            The exact hypergeometric interval of each stratum by Blaker's test, joined by MOVER.
+        ``"exact"``
+            The exact hypergeometric interval of each stratum with equal tails, joined by MOVER.
         ``"wilson"``
             Wilson's interval with the finite population correction of each stratum, joined by MOVER.
         ``"jeffreys"``
@@ -109,14 +110,14 @@ def estimate_total(
     ----------
     Blaker (2000), "Confidence curves and improved exact confidence intervals for discrete distributions", Canadian
     Journal of Statistics 28, section 3. Zou & Donner (2008), "Construction of confidence limits about effect measures:
-    a general approach", Statistics in Medicine 27, section 2 (MOVER). Stark (2020): see `events.audit._guaranteed`.
+    a general approach", Statistics in Medicine 27, section 2 (MOVER). Fay & Feuer (1997): see `gamma_limit`. Stark (2020): see `events.audit._guaranteed`.
 
     Examples
     --------
     Of 1,000 documents with P = 0, 100 are labelled and one of them is positive; of 50 others, 40 of 45.
 
     >>> estimate_total([1, 40], [100, 45], [1000, 50])
-    TotalEstimate(estimate=54.44..., lower=45, upper=96, level=0.95, method='shortest', ...)
+    TotalEstimate(estimate=54.44..., lower=46, upper=90, level=0.95, method='mid-p', ...)
     """
     k, n, size = checked_strata(n_positive, n_labelled, n_documents)
     level = _checks.probability("level", level, below_one=True, above_zero=True)
@@ -164,8 +165,17 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     elif method == "jeffreys":
         lower, upper = _posterior_limits(k, n, size, level)
     else:
-        low, high = stratum_limits(k, n, size, level, method)
+        # In one stratum nothing is joined, and mid-P tails alone would not hold the level everywhere.
+        own: Method = "shortest" if method == "mid-p" and np.count_nonzero(n < size) == 1 else method
+        low, high = stratum_limits(k, n, size, level, own)
         lower, upper = join(size * (k / n), low, high)
+        # MOVER alone is too short towards zero where few positive labels are spread over several strata.
+        variance = size * (k / n) * (1.0 - k / n) * (size / n - 1.0)
+        if np.count_nonzero(variance) > 1:
+            total = float(size.sum())
+            spread = float(variance.sum())
+            lower = min(lower, float(gamma_limit(estimate, spread, level, method)))
+            upper = max(upper, total - float(gamma_limit(total - estimate, spread, level, method)))
     # The total is a whole number: rounding inwards leaves out none that lies in the interval.
     lower, upper = np.ceil(lower - _ROUNDING * estimate), np.floor(upper + _ROUNDING * estimate)
     return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
@@ -178,9 +188,9 @@ def stratum_limits(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     """Limits of the number of positive documents of each stratum: float64 (n_strata,) each."""
     if method == "wilson":
         return _wilson_limits(k, n, size, level)
-    lower, upper = np.empty_like(k), np.empty_like(k)
+    lower, upper = np.empty(len(k)), np.empty(len(k))
     _kernels.limits(k, size, n, 1.0 - level, _KINDS[method], lower, upper)
-    return lower.astype(np.float64), upper.astype(np.float64)
+    return lower, upper
 
 
 def join(estimates: Floats, lower: Floats, upper: Floats) -> tuple[float, float]:
@@ -188,6 +198,20 @@ def join(estimates: Floats, lower: Floats, upper: Floats) -> tuple[float, float]
     total = float(estimates.sum())
     below = float(np.sqrt(((estimates - lower) ** 2).sum()))
     return total - below, total + float(np.sqrt(((upper - estimates) ** 2).sum()))
+
+
+def gamma_limit(estimate: npt.ArrayLike, variance: npt.ArrayLike, level: float, method: str) -> Floats:
+    """Lower limit of a weighted sum of counts: the quantile of a gamma distribution with its mean and variance.
+
+    With mid-P tails half a count is added, as in the middle between P(X >= k) and P(X > k) of a Poisson count.
+    It keeps the skewness of a sum of few counts, which MOVER loses (Fay & Feuer 1997, "Confidence intervals for directly
+    standardized rates", Statistics in Medicine 16, Eq. 5, with the variance of stratified sampling).
+    """
+    from scipy.special import gammaincinv
+
+    mean, spread = np.asarray(estimate, np.float64), np.asarray(variance, np.float64)
+    scale = spread / mean
+    return np.asarray(scale * gammaincinv(mean / scale + (0.5 if method == "mid-p" else 0.0), 0.5 * (1.0 - level)))
 
 
 def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from events.jobs.audit_estimate import AuditSummary
     from events.jobs.audit_plan import PlanSummary
 
-_METHODS = ["shortest", "exact", "mid-p", "wilson", "jeffreys", "guaranteed"]
+_METHODS = ["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 
 
 @click.group(short_help="Label a sample of documents, get counts whose intervals hold.")
@@ -118,7 +118,7 @@ def _print_plan(source: str, summary: PlanSummary) -> None:
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
-    default="shortest",
+    default="mid-p",
     help="How intervals are made: see docs/audit.md; guaranteed is the widest and needs no study.",
 )
 @click.option(

@@ -1,0 +1,167 @@
+"""Plans: strata, allocation, and the random sample."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from events_audit_made import actor_frame, frame
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tolerance import plausible_counts
+
+from corefsample import ParameterError
+from events.audit import AuditFrame, allocate, extend_plan, plan_audit
+
+
+def test_strata_are_ranges_of_p() -> None:
+    plan = plan_audit(frame(), 60)
+    p = plan.frame.probability(0)
+    assert [each.name for each in plan.strata] == ["P = 0", "0 < P < 0.5", "P >= 0.5"]
+    np.testing.assert_array_equal(plan.stratum_of, (p > 0).astype(int) + (p >= 0.5))
+    assert sum(each.n_sampled for each in plan.strata) == len(plan.sample) == 60
+    assert len(set(plan.sample.tolist())) == 60
+
+
+def test_strata_cross_groups_and_years() -> None:
+    given_frame = frame()
+    colours = given_frame.properties["colour"]
+    plan = plan_audit(given_frame, 120, groups=colours, by="year", floor=4)
+    years = given_frame.dates.astype("datetime64[Y]").astype(str)
+    for row, h in enumerate(plan.stratum_of.tolist()):
+        assert plan.strata[h].name.endswith(f", {colours[row]}, {years[row]}")
+    assert all(each.n_sampled >= min(4, each.n_documents) for each in plan.strata)
+    by_year = Counter(years[plan.sample])
+    assert all(by_year[year] >= 4 for year in ("1999", "2000", "2001"))
+
+
+def test_several_actors_are_one_sample_by_the_highest_p() -> None:
+    plan = plan_audit(actor_frame(), 20)
+    highest = np.maximum(plan.frame.probability(0), plan.frame.probability(1))
+    np.testing.assert_array_equal(plan.stratum_of, (highest > 0).astype(int) + (highest >= 0.5))
+
+
+def test_the_sample_does_not_depend_on_the_order_of_the_documents() -> None:
+    one = frame()
+    order = np.random.default_rng(0).permutation(len(one))
+    other = AuditFrame.from_arrays(one.doc_ids[order], one.dates[order], one.probability(0)[order], event="attack")
+    for seed in (0, 1):
+        first, second = plan_audit(one, 60, seed=seed), plan_audit(other, 60, seed=seed)
+        assert first.frame.doc_ids[first.sample].tolist() == second.frame.doc_ids[second.sample].tolist()
+    assert set(plan_audit(one, 60, seed=2).sample) != set(plan_audit(one, 60, seed=3).sample)
+
+
+def test_every_document_of_a_stratum_is_as_likely_as_its_inclusion_probability() -> None:
+    small = frame(40)
+    n_seeds = 3000
+    drawn = np.zeros(40)
+    for seed in range(n_seeds):
+        plan = plan_audit(small, 15, seed=seed)
+        drawn[plan.sample] += 1
+    probability = np.array([plan.strata[h].inclusion_probability for h in plan.stratum_of])
+    assert plausible_counts(drawn, n_seeds, probability).all()
+
+
+def test_every_pair_of_a_stratum_is_as_likely_as_in_a_simple_random_sample() -> None:
+    """In 2 of 5 documents each of the 10 pairs has probability 1/10."""
+    five = AuditFrame.from_arrays(list("abcde"), ["2000-01-01"] * 5, [0.0] * 5)
+    pairs = Counter(tuple(sorted(plan_audit(five, 2, floor=1, seed=seed).sample)) for seed in range(4000))
+    counts = [pairs[pair] for pair in itertools.combinations(range(5), 2)]
+    assert plausible_counts(counts, 4000, np.full(10, 0.1)).all()
+
+
+def test_the_order_of_the_sheet_mixes_the_strata() -> None:
+    """A stratum's rank among 100 documents has mean 49.5; its standard error without replacement is below 3.5."""
+    plan = plan_audit(frame(3000), 100)
+    for h in range(3):
+        ranks = np.flatnonzero(plan.stratum_of[plan.sample] == h)
+        assert abs(ranks.mean() - 49.5) < 5.5 * 29 / np.sqrt(len(ranks))
+
+
+def test_a_second_round_keeps_the_first_and_the_plans_identity() -> None:
+    first = plan_audit(frame(), 60)
+    second = extend_plan(first, 40)
+    assert second.sample[:60].tolist() == first.sample.tolist()
+    assert second.round_of.tolist() == [1] * 60 + [2] * 40
+    assert len(set(second.sample.tolist())) == 100
+    assert second.identity == first.identity
+    assert second.inclusion_probability(1) == first.inclusion_probability(1)
+    assert sum(second.rounds[1]) == 100
+    # As if all had been drawn at once.
+    whole = plan_audit(frame(), 100)
+    assert set(whole.sample.tolist()) == set(second.sample.tolist())
+
+
+def test_another_seed_or_frame_is_another_plan() -> None:
+    identities = {plan_audit(frame(), 60, seed=seed).identity for seed in range(3)}
+    identities |= {plan_audit(frame(seed=1), 60).identity, plan_audit(frame(), 61).identity}
+    assert len(identities) == 5
+
+
+# --- allocation --------------------------------------------------------------------------------------------
+
+
+def test_labels_follow_size_and_spread() -> None:
+    """Weights 1000 * .1 = 100, 100 * .5 = 50, 100 * .5 = 50: of 80 labels 40, 20, 20."""
+    assert allocate([1000, 100, 100], [0.1, 0.5, 0.5], 80, floor=5).tolist() == [40, 20, 20]
+
+
+def test_small_strata_are_labelled_whole_and_floors_hold() -> None:
+    assert allocate([1000, 3, 400], [0.5, 0.5, 0.0], 50, floor=5).tolist() == [42, 3, 5]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    strata=st.lists(st.tuples(st.integers(1, 500), st.floats(0.01, 1.0)), min_size=1, max_size=8),
+    share=st.floats(0.0, 1.0),
+    floor=st.integers(1, 10),
+)
+def test_an_allocation_adds_up_within_its_bounds(strata: list[tuple[int, float]], share: float, floor: int) -> None:
+    sizes, spreads = map(list, zip(*strata, strict=True))
+    least = sum(min(size, floor) for size in sizes)
+    n_labels = least + round(share * (sum(sizes) - least))
+    found = allocate(sizes, spreads, n_labels, floor=floor)
+    assert found.sum() == n_labels
+    assert all(min(size, floor) <= n <= size for size, n in zip(sizes, found.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_labels": 0}, "n_labels must be a whole number of at least 1, got 0"),
+        ({"n_labels": 7}, "n_labels must be at least 15, for a floor of 5 in each of 3 strata, got 7"),
+        ({"n_labels": 301}, "n_labels must be at most the number of documents, 300, got 301"),
+        ({"cuts": [0.5, 0.2]}, "cuts must rise, got 0.5, 0.2"),
+        ({"cuts": [0.0]}, "cuts must lie in (0, 1], got 0.0"),
+        ({"floor": 0}, "floor must be a whole number of at least 1, got 0"),
+        ({"groups": ["a"]}, "groups must have one value for each of 300 documents, got 1"),
+        ({"by": "decade"}, "period must be one of"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        plan_audit(frame(), **{"n_labels": 60, **options})  # type: ignore[arg-type]
+    assert str(caught.value).startswith(message)
+
+
+def test_a_round_of_more_documents_than_are_left_is_refused() -> None:
+    with pytest.raises(ParameterError, match="n_more must be at most the number of documents left, 240, got 241"):
+        extend_plan(plan_audit(frame(), 60), 241)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ((["a", "a"], ["2000-01-01"] * 2, [0.1, 0.2]), "doc_ids must be distinct, got one again"),
+        ((["a"], ["2000-01-01"], [1.2]), r"probabilities must lie in \[0, 1\], got 1.2"),
+        ((["a"], ["2000-01-01"], [float("nan")]), r"probabilities must lie in \[0, 1\], got nan"),
+        ((["a"], ["NaT"], [0.2]), "dates must be dates, got none for a document"),
+        (([], [], []), "doc_ids must hold at least one document, got none"),
+        ((["a"], ["2000-01-01"], [0.1, 0.2]), "probabilities must have one value for each of 1 documents, got 2"),
+    ],
+)
+def test_bad_frames_are_named(arrays: tuple[list[object], ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        AuditFrame.from_arrays(*arrays)  # type: ignore[arg-type]

@@ -1,0 +1,179 @@
+"""Sheets: what is written, what is read, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from events_audit_made import actor_frame, edit, frame, write_sheet
+
+from corefsample import InputError
+from events.audit import (
+    MISSING,
+    NO,
+    SHEET_COLUMNS,
+    UNSURE,
+    YES,
+    disagreement_sheet,
+    extend_plan,
+    plan_audit,
+    read_sheets,
+    sheet_table,
+)
+
+PLAN = plan_audit(frame(), 40)
+ACTORS = plan_audit(actor_frame(), 20)
+
+
+def first_ids(n: int) -> list[str]:
+    return PLAN.frame.doc_ids[PLAN.sample[:n]].tolist()
+
+
+def test_a_sheet_has_its_columns_and_no_p() -> None:
+    sheet = sheet_table(PLAN, 1, {first_ids(1)[0]: "A text."})
+    assert tuple(sheet.columns) == SHEET_COLUMNS
+    assert sheet["doc_id"].tolist() == first_ids(40)
+    assert sheet["text"].tolist() == ["A text."] + [""] * 39
+    assert set(sheet["label"]) == {""}
+
+
+def test_labels_come_back_in_the_order_of_the_sample(tmp_path: Path) -> None:
+    words = {doc_id: ("yes", "No", " unsure ", "", "1", "0")[i % 6] for i, doc_id in enumerate(first_ids(40))}
+    labels = read_sheets(PLAN, [write_sheet(tmp_path / "s.csv", PLAN, words.__getitem__)])
+    assert labels.labels[:6, 0].tolist() == [YES, NO, UNSURE, MISSING, YES, NO]
+    assert labels.n_rounds == 1
+
+
+def test_rows_may_be_missing_and_in_any_order(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "s.csv", PLAN, lambda doc_id: "yes")
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([head, *reversed(rows[5:])]) + "\n")
+    assert read_sheets(PLAN, [path]).labels[:, 0].tolist() == [MISSING] * 5 + [YES] * 35
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("USA", [YES, NO]),
+        ("usa; IRQ", [YES, YES]),
+        ("IRQ?", [NO, UNSURE]),
+        ("none", [NO, NO]),
+        ("unsure", [UNSURE, UNSURE]),
+        ("other", [NO, NO]),
+        ("IRQ;other", [NO, YES]),
+        ("", [MISSING, MISSING]),
+    ],
+)
+def test_labels_of_actors_are_sets(tmp_path: Path, text: str, expected: list[int]) -> None:
+    path = edit(write_sheet(tmp_path / "s.csv", ACTORS, lambda doc_id: "none"), 0, label=text)
+    assert read_sheets(ACTORS, [path]).labels[0].tolist() == expected
+
+
+def test_two_labellers_who_differ_are_unsure_until_it_is_resolved(tmp_path: Path) -> None:
+    one = write_sheet(tmp_path / "one.csv", PLAN, lambda doc_id: "yes", labeller="ann")
+    other = write_sheet(tmp_path / "two.csv", PLAN, lambda doc_id: "yes", labeller="ben")
+    edit(other, 3, label="no")
+    edit(other, 4, label="")
+    labels = read_sheets(PLAN, [one, other])
+    assert labels.labels[:, 0].tolist() == [YES] * 3 + [UNSURE] + [YES] * 36
+    sheet = disagreement_sheet(PLAN, labels)
+    assert sheet["doc_id"].tolist() == [first_ids(4)[3]]
+    assert sheet["note"].tolist() == ["ann: yes; ben: no"]
+    resolved = tmp_path / "resolved.csv"
+    sheet.assign(label="no").to_csv(resolved, index=False)
+    assert read_sheets(PLAN, [one, other, resolved]).labels[3, 0] == NO
+
+
+def test_labellers_may_share_a_file(tmp_path: Path) -> None:
+    one = write_sheet(tmp_path / "one.csv", PLAN, lambda doc_id: "yes", labeller="ann")
+    other = write_sheet(tmp_path / "two.csv", PLAN, lambda doc_id: "no", labeller="ben")
+    both = tmp_path / "both.csv"
+    both.write_text(one.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
+    labels = read_sheets(PLAN, [both])
+    assert list(labels.by_labeller) == ["ann", "ben"]
+    assert (labels.labels == UNSURE).all()
+
+
+def test_sheets_of_two_rounds_are_one_labellers(tmp_path: Path) -> None:
+    plan = extend_plan(PLAN, 20)
+    sheets = [write_sheet(tmp_path / f"{n}.csv", plan, lambda doc_id: "yes", round_number=n) for n in (1, 2)]
+    labels = read_sheets(plan, sheets)
+    assert labels.labels.shape == (60, 1)
+    assert len(labels.by_labeller) == 1
+    assert labels.n_rounds == 2
+    assert read_sheets(plan, sheets[:1]).n_rounds == 1
+
+
+def test_two_sheets_without_names_of_the_same_documents_are_two_labellers(tmp_path: Path) -> None:
+    sheets = [write_sheet(tmp_path / f"{word}.csv", PLAN, lambda doc_id, w=word: w) for word in ("yes", "no")]
+    labels = read_sheets(PLAN, sheets)
+    assert len(labels.by_labeller) == 2
+    assert (labels.labels == UNSURE).all()
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+BAD_CELLS = [
+    ({"plan": "000000000000"}, f"plan must be {PLAN.identity}, got '000000000000': a sheet of another plan"),
+    ({"doc_id": "d9999"}, "doc_id must be one of the plan's sample, got 'd9999'"),
+    ({"label": "maybe"}, "label must be yes, no or unsure, got 'maybe'"),
+    ({"inclusion_probability": "0.9"}, "inclusion_probability must be the plan's, 0."),
+    ({"inclusion_probability": "much"}, "inclusion_probability must be the plan's, 0."),
+    ({"stratum": "9"}, "stratum must be the plan's, "),
+    ({"round": "2"}, "round must be the plan's, 1, got '2'"),
+]
+
+
+@pytest.mark.parametrize(("cells", "message"), BAD_CELLS)
+def test_a_bad_cell_is_named_with_file_and_row(tmp_path: Path, cells: dict[str, str], message: str) -> None:
+    path = edit(write_sheet(tmp_path / "s.csv", PLAN, lambda doc_id: "yes"), 6, **cells)
+    with pytest.raises(InputError) as caught:
+        read_sheets(PLAN, [path])
+    assert str(caught.value).startswith(f"{path}: row 8: {message}")
+
+
+def test_a_document_twice_with_different_labels_is_refused(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "s.csv", PLAN, lambda doc_id: "yes")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines, lines[1]]))
+    assert (read_sheets(PLAN, [path]).labels == YES).all()  # the same label twice
+    path.write_text("".join([*lines, lines[1].replace(",yes,", ",no,")]))
+    with pytest.raises(InputError, match=r"row 42: doc_id 'd\d+': a document must have one label, got 'yes' and 'no'"):
+        read_sheets(PLAN, [path])
+
+
+def test_a_labeller_with_different_labels_in_two_sheets_is_refused(tmp_path: Path) -> None:
+    sheets = [write_sheet(tmp_path / f"{w}.csv", PLAN, lambda doc_id, w=w: w, labeller="ann") for w in ("yes", "no")]
+    with pytest.raises(InputError, match="row 2: doc_id 'd.*': a document must have one label of 'ann', got another"):
+        read_sheets(PLAN, sheets)
+
+
+@pytest.mark.parametrize("text", ["USA,IRQ", "GBR", "yes", "?USA"])
+def test_unknown_actors_are_named(tmp_path: Path, text: str) -> None:
+    path = edit(write_sheet(tmp_path / "s.csv", ACTORS, lambda doc_id: "none"), 2, label=text)
+    with pytest.raises(InputError) as caught:
+        read_sheets(ACTORS, [path])
+    assert f"row 4: label must be none, unsure, or actors of the plan separated by ';', got {text!r}" in str(
+        caught.value
+    )
+
+
+def test_tables_that_are_no_sheets_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    with pytest.raises(InputError, match="file must be readable, got: No such file"):
+        read_sheets(PLAN, [path])
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="columns must include 'plan', got 'a, b'"):
+        read_sheets(PLAN, [path])
+    path.write_text(",".join(SHEET_COLUMNS) + "\n")
+    with pytest.raises(InputError, match="table must have at least one row, got none"):
+        read_sheets(PLAN, [path])
+
+
+def test_a_spreadsheets_rounding_and_byte_order_mark_are_accepted(tmp_path: Path) -> None:
+    path = write_sheet(tmp_path / "s.csv", PLAN, lambda doc_id: "yes")
+    probability = PLAN.strata[int(PLAN.stratum_of[PLAN.sample[0]])].inclusion_probability
+    edit(path, 0, inclusion_probability=f"{probability:.9g}")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert np.all(read_sheets(PLAN, [path]).labels == YES)

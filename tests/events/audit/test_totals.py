@@ -1,0 +1,222 @@
+"""Intervals of totals: exact coverage over every small population, and values by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import audit as references
+
+from corefsample import ParameterError
+from events.audit import METHODS, Method, estimate_total
+from events.audit._guaranteed import guaranteed_limits
+from events.audit._totals import beta_binomial_sum, gamma_limit, join
+
+ALPHA = Fraction(1, 20)
+SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
+
+
+# --- one stratum -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "n"), SMALL)
+def test_exact_limits_are_those_of_the_enumeration(size: int, n: int) -> None:
+    for k in range(n + 1):
+        found = estimate_total([k], [n], [size], method="exact")
+        assert (found.lower, found.upper) == references.equal_tails(k, size, n, ALPHA)
+
+
+@pytest.mark.parametrize(("size", "n"), SMALL)
+def test_shortest_limits_are_those_of_blakers_test(size: int, n: int) -> None:
+    for k in range(n + 1):
+        found = estimate_total([k], [n], [size], method="shortest")
+        assert (found.lower, found.upper) == references.blaker(k, size, n, ALPHA)
+
+
+@pytest.mark.parametrize(("size", "n"), [(40, 10), (200, 30)])
+def test_methods_of_one_stratum_lie_within_each_other(size: int, n: int) -> None:
+    for k in range(n + 1):
+        exact, shortest, mid = (estimate_total([k], [n], [size], method=m) for m in ("exact", "shortest", "mid-p"))
+        assert exact.lower <= shortest.lower <= shortest.upper <= exact.upper
+        assert exact.lower <= mid.lower <= mid.upper <= exact.upper
+
+
+def test_limits_by_hand() -> None:
+    """Two documents, one labelled.
+
+    A positive label leaves one or two positive documents. With one, it is positive with probability 1/2, with two
+    always: none is rejected at any level above 1/2, and 0 positive documents are impossible.
+    """
+    for method in METHODS:
+        found = estimate_total([1], [1], [2], method=method)
+        assert (found.estimate, found.lower, found.upper) == (2.0, 1, 2)
+
+
+def test_no_positive_label_gives_the_rule_of_three() -> None:
+    """0 of 100 labels in a large stratum: (1 - p) ** 100 = 0.025 at p = 1 - 0.025 ** 0.01 = 0.03622."""
+    found = estimate_total([0], [100], [10**6], method="exact")
+    assert found.lower == 0
+    assert found.upper == pytest.approx(1e6 * (1 - 0.025**0.01), rel=1e-3)
+
+
+def test_labels_of_all_documents_leave_no_doubt() -> None:
+    for method in METHODS:
+        found = estimate_total([3, 0, 5], [10, 4, 5], [10, 4, 5], method=method)
+        assert (found.estimate, found.lower, found.upper) == (8.0, 8, 8)
+
+
+# --- coverage ----------------------------------------------------------------------------------------------
+
+
+def limits_of(method: Method) -> references.Limits:
+    def limits(k: Sequence[int], n: Sequence[int], sizes: Sequence[int]) -> tuple[float, float]:
+        found = estimate_total(k, n, sizes, method=method)
+        return found.lower, found.upper
+
+    return limits
+
+
+POPULATIONS = [((9,), (4,)), ((6, 5), (3, 2)), ((8, 3), (3, 3)), ((7, 4), (1, 2)), ((4, 3, 3), (2, 2, 1))]
+
+
+@pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
+def test_the_guaranteed_interval_covers_every_population(sizes: tuple[int, ...], labelled: tuple[int, ...]) -> None:
+    coverages = dict(references.coverage(limits_of("guaranteed"), sizes, labelled))
+    assert len(coverages) == math.prod(size + 1 for size in sizes)
+    assert min(coverages.values()) >= 0.95
+
+
+@pytest.mark.parametrize("method", ["exact", "shortest", "mid-p"])
+@pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
+def test_joined_intervals_cover_every_small_population(
+    sizes: tuple[int, ...], labelled: tuple[int, ...], method: Method
+) -> None:
+    coverages = dict(references.coverage(limits_of(method), sizes, labelled))
+    # Exact in one stratum; joined intervals are approximate, and least exact with one or two labels a stratum.
+    least = 0.95 if len(sizes) == 1 else 0.92
+    assert min(coverages.values()) >= least
+    assert sum(coverages.values()) / len(coverages) >= 0.95
+
+
+def test_few_positive_labels_in_several_strata_do_not_exclude_the_truth() -> None:
+    """One positive document in each of three strata; with probability .075 all three are in the sample.
+
+    The estimate is then 160/43 + 133/52 + 7/5 = 7.68. MOVER alone gives a lower limit of 4 or more, above the truth.
+    """
+    found = estimate_total([1, 1, 1], [43, 52, 5], [160, 133, 7], method="exact")
+    assert found.lower == 3
+
+
+# --- the guaranteed test -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [(1, 1), (2, 0), (3, 2), (0, 1), (3, 0)])
+def test_the_guaranteed_limit_keeps_every_total_that_some_division_explains(k: tuple[int, int]) -> None:
+    """A total is kept if a division of it gives the observed estimate, or more, with probability above alpha / 2."""
+    n, sizes = (3, 2), (7, 5)
+    lower, _ = guaranteed_limits(np.array(k), np.array(n), np.array(sizes), 0.05)
+    possible = range(sum(k), sum(sizes) - sum(n) + sum(k) + 1)
+    explained = [t for t in possible if references.largest_tail(k, n, sizes, t) > 0.025]
+    assert lower <= explained[0]
+
+
+def test_a_coarser_grid_gives_a_longer_interval_only() -> None:
+    k, n, sizes = np.array([2, 20, 40]), np.array([100, 50, 50]), np.array([9000, 500, 500])
+    fine = guaranteed_limits(k, n, sizes, 0.05)
+    for steps, values in ((60, 180), (25, 90)):
+        coarse = guaranteed_limits(k, n, sizes, 0.05, steps=steps, values=values)
+        assert coarse[0] <= fine[0] + 30
+        assert coarse[1] >= fine[1] - 30
+        assert coarse[1] - coarse[0] >= fine[1] - fine[0]
+
+
+# --- parts -------------------------------------------------------------------------------------------------
+
+
+def test_join_is_pythagoras_of_distances() -> None:
+    """Distances 3 and 4 below, 6 and 8 above: 5 and 10."""
+    lower, upper = join(np.array([10.0, 20.0]), np.array([7.0, 16.0]), np.array([16.0, 28.0]))
+    assert (lower, upper) == (25.0, 40.0)
+
+
+def test_the_gamma_limit_of_equal_weights_is_that_of_a_poisson_count() -> None:
+    """Mean and variance 6: the exact Poisson limit, at which P(at least 6) = .025, is 2.2019 (Garwood 1936)."""
+    assert float(gamma_limit(6.0, 6.0, 0.95, "exact")) == pytest.approx(2.2019, abs=1e-4)
+
+
+def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
+    def pmf(trials: int, a: float, b: float) -> list[float]:
+        def beta(x: float, y: float) -> float:
+            return math.gamma(x) * math.gamma(y) / math.gamma(x + y)
+
+        return [math.comb(trials, x) * beta(x + a, trials - x + b) / beta(a, b) for x in range(trials + 1)]
+
+    first, second = pmf(3, 0.5, 2.5), pmf(4, 1.5, 1.5)
+    expected = np.zeros(8)
+    for (x, p), (y, q) in itertools.product(enumerate(first), enumerate(second)):
+        expected[x + y] += p * q
+    found = beta_binomial_sum(np.array([3, 4]), np.array([0.5, 1.5]), np.array([2.5, 1.5]))
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+strata = st.lists(
+    st.integers(1, 60).flatmap(
+        lambda size: st.integers(1, size).flatmap(lambda n: st.integers(0, n).map(lambda k: (k, n, size)))
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=strata, method=st.sampled_from(METHODS))
+def test_intervals_hold_the_certain_and_nothing_impossible(rows: list[tuple[int, int, int]], method: Method) -> None:
+    k, n, sizes = map(list, zip(*rows, strict=True))
+    found = estimate_total(k, n, sizes, method=method)
+    assert sum(k) <= found.lower <= found.upper <= sum(sizes) - sum(n) + sum(k)
+    # Positive and negative documents are counted by the same rules.
+    mirrored = estimate_total([a - b for a, b in zip(n, k, strict=True)], n, sizes, method=method)
+    assert (mirrored.lower, mirrored.upper) == (sum(sizes) - found.upper, sum(sizes) - found.lower)
+
+
+def test_a_higher_level_gives_a_longer_interval() -> None:
+    for method in METHODS:
+        widths = [estimate_total([1, 5], [30, 10], [400, 50], level=x, method=method).width for x in (0.5, 0.8, 0.99)]
+        assert widths == sorted(widths)
+
+
+def test_the_table_has_the_fields() -> None:
+    frame = estimate_total([1, 5], [30, 10], [400, 50]).to_frame()
+    assert frame.shape == (1, 8)
+    assert frame["n_documents"].item() == 450
+
+
+@pytest.mark.parametrize(
+    ("given_arrays", "message"),
+    [
+        (([2], [1], [5]), "n_positive must lie between 0 and n_labelled, 1, got 2 at index 0"),
+        (([-1], [1], [5]), "n_positive must lie between 0 and n_labelled, 1, got -1 at index 0"),
+        (([1], [6], [5]), "n_labelled must lie between 0 and n_documents, 5, got 6 at index 0"),
+        (([0, 0], [1, 0], [5, 5]), "n_labelled must be at least 1 in a stratum with documents, got 0 at index 1"),
+        (([1], [1, 2], [5]), "n_labelled must have the length of n_positive, 1, got 2"),
+        (([], [], []), "n_positive must have at least one stratum, got none"),
+        (([0.5], [1], [5]), "n_positive must be whole numbers in one dimension, got 1 dimension of float64"),
+    ],
+)
+def test_bad_numbers_are_named(given_arrays: tuple[list[int], ...], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        estimate_total(*given_arrays)
+    assert str(caught.value) == message
+
+
+def test_unknown_methods_and_levels_are_named() -> None:
+    with pytest.raises(ParameterError, match="method must be one of mid-p"):
+        estimate_total([1], [2], [3], method="best")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="level must lie in"):
+        estimate_total([1], [2], [3], level=1.0)

@@ -1,0 +1,51 @@
+"""Frames, plans and filled sheets for tests of the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from events.audit import AuditFrame, AuditPlan, sheet_table
+
+
+def frame(n: int = 300, *, seed: int = 0) -> AuditFrame:
+    """Documents of three years: two thirds with P = 0, the others with P from 0 to 1."""
+    rng = np.random.default_rng(seed)
+    p = np.where(rng.random(n) < 2 / 3, 0.0, np.round(rng.beta(0.5, 0.5, n), 3))
+    dates = np.datetime64("1999-01-01") + rng.integers(0, 3 * 365, n)
+    colours = np.where(rng.random(n) < 0.5, "red", "blue").tolist()
+    return AuditFrame.from_arrays(
+        [f"d{i:04d}" for i in range(n)], dates, p, event="attack", period="year", properties={"colour": colours}
+    )
+
+
+def actor_frame() -> AuditFrame:
+    """Sixty documents with P of two actors, USA and IRQ."""
+    rng = np.random.default_rng(3)
+    base = frame(60)
+    p = np.where(rng.random((60, 2)) < 0.6, 0.0, rng.random((60, 2)).round(2))
+    rows, columns = np.nonzero(p)
+    return AuditFrame(
+        base.doc_ids, base.dates, ("USA", "IRQ"), rows, columns.astype(np.int32), p[rows, columns], "attack", "year"
+    )
+
+
+def write_sheet(
+    path: Path, plan: AuditPlan, label_of: Callable[[str], str], *, round_number: int = 1, labeller: str = ""
+) -> Path:
+    """The sheet of a round with labels."""
+    sheet = sheet_table(plan, round_number)
+    sheet.assign(label=sheet["doc_id"].map(label_of), labeller=labeller).to_csv(path, index=False)
+    return path
+
+
+def edit(path: Path, row: int, **values: object) -> Path:
+    """Change cells of one row of a sheet, from 0."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name, value in values.items():
+        table.loc[row, name] = str(value)
+    table.to_csv(path, index=False)
+    return path
