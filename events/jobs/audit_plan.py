@@ -32,7 +32,16 @@ from events.audit import (
 from events.jobs._audit_pages import page_name, write_sheet_page
 from events.jobs._audit_texts import corpus_texts
 
-__all__ = ["PLAN", "SHEET", "AuditPlanOptions", "PlanSummary", "read_plan", "run_audit_plan", "sheet_name"]
+__all__ = [
+    "PLAN",
+    "SHEET",
+    "AuditPlanOptions",
+    "PlanSummary",
+    "plan_question",
+    "read_plan",
+    "run_audit_plan",
+    "sheet_name",
+]
 
 PLAN, STRATA, SHEET = "plan.json", "strata.parquet", "sheet.csv"
 
@@ -229,7 +238,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     texts = {doc_id: each.text for doc_id, each in marked.items()}
     sheet = sheet_table(plan, number, texts)
     path = folder / sheet_name(number)
-    question = options.question or (None if options.more is None else _question(folder))
+    question = options.question or (None if options.more is None else plan_question(folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if number == 1:
@@ -257,9 +266,9 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     )
 
 
-def _question(folder: Path) -> str | None:
+def plan_question(folder: PathLike) -> str | None:
     """The question of an earlier plan, which has been read."""
-    question = json.loads((folder / PLAN).read_text(encoding="utf-8")).get("question")
+    question = json.loads((Path(folder) / PLAN).read_text(encoding="utf-8")).get("question")
     return question if isinstance(question, str) else None
 
 

@@ -101,8 +101,10 @@ def _contents(
     row_of = {str(frame.doc_ids[row]): row for row in plan.sample.tolist()}
     wanted = {row_of[doc_id] for doc_id in doc_ids}
     probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
-    for i in np.flatnonzero(np.isin(frame.rows, list(wanted))).tolist():
-        probabilities[int(frame.rows[i])].append([int(frame.columns[i]), float(frame.values[i])])
+    chosen = np.isin(frame.rows, list(wanted))
+    columns = (each[chosen].tolist() for each in (frame.rows, frame.columns, frame.values))  # noqa: PD011
+    for row, target, p in zip(*columns, strict=True):
+        probabilities[row].append([target, p])
     contents = []
     for doc_id, text in zip(doc_ids, plain, strict=True):
         marked = texts.get(doc_id, MarkedText(((PLAIN, text),)))
