@@ -15,7 +15,7 @@ async function show(i) {
   byId("heading").focus({ preventScroll: true });
 }
 
-// Label the document that is shown, and go on: to the next one, at the end to the first without a label.
+// Label the document that is shown, and go on: to the next one, at the end to the first without a label, if there is one.
 async function give(label) {
   const i = place.shown;
   setEntry(i, label, byId("note").value);
@@ -24,9 +24,9 @@ async function give(label) {
   drawProgress();
   const words = await modelWords(i);
   byId("status").textContent = `Document ${i + 1}: ${label}. ${words}`;
-  const next = i + 1 < nDocuments ? i + 1 : unlabelledFrom(0);
-  await show(next < 0 ? i : next);
-  if (next < 0) byId("export").focus();
+  const first = unlabelledFrom(0);
+  await show(first < 0 ? i : i + 1 < nDocuments ? i + 1 : first);
+  if (first < 0) byId("export").focus();
 }
 
 const actions = {

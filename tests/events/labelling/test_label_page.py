@@ -49,7 +49,8 @@ def doc_ids(plan: AuditPlan) -> list[str]:
 def texts(plan: AuditPlan) -> dict[str, MarkedText]:
     """The first text would break an unsafe page; the others have a trigger and a name."""
     pieces = ((NAME, "Iraqi"), (PLAIN, " troops "), (TRIGGER, "attacked"), (PLAIN, "."))
-    return {**{doc_id: MarkedText(pieces) for doc_id in doc_ids(plan)}, doc_ids(plan)[0]: MarkedText(((0, HOSTILE_TEXT),))}
+    plain = {doc_ids(plan)[0]: MarkedText(((PLAIN, HOSTILE_TEXT),))}
+    return {doc_id: MarkedText(pieces) for doc_id in doc_ids(plan)} | plain
 
 
 def write_page(folder: Path, plan: AuditPlan = PLAN, **options: Any) -> Path:
@@ -188,7 +189,8 @@ def test_many_actors_can_be_searched(labeller: Labeller) -> None:
     base = frame(30)
     targets = tuple(f"A{k:02d}" for k in range(15))
     columns = np.arange(30, dtype=np.int32) % 15
-    plan = plan_audit(AuditFrame(base.doc_ids, base.dates, targets, np.arange(30), columns, np.full(30, 0.5)), 6, floor=2)
+    actors = AuditFrame(base.doc_ids, base.dates, targets, np.arange(30), columns, np.full(30, 0.5))
+    plan = plan_audit(actors, 6, floor=2)
     labeller.open(write_page(labeller.folder, plan, names={"A12": "Ruritania"}))
     from selenium.webdriver.common.keys import Keys
 
