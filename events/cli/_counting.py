@@ -206,6 +206,16 @@ def _print_highest(counts: pd.DataFrame) -> None:
     default=1000,
     help="Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.",
 )
+@click.option(
+    "--others",
+    "n_others",
+    type=click.IntRange(min=0),
+    default=500,
+    help="Documents without evidence in the page, where misses are.",
+)
+@click.option(
+    "--audit", metavar="FOLDER", help="Folder of `corefsample audit estimate`: labels and audited counts.  [default: none]"
+)
 @overwrite_option
 @json_option
 def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
@@ -227,7 +237,7 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
         f"{summary.n_countries:,} countries, {summary.n_periods:,} periods, {summary.n_documents:,} documents with "
-        f"evidence, {summary.n_texts:,} of them with their text."
+        f"evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents without evidence."
     )
     if summary.n_documents > summary.n_texts:
         n_left_out = summary.n_documents - summary.n_texts

@@ -13,12 +13,13 @@ from corefsample.errors import ParameterError
 from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
 from events.pages import Sources, rendered
 from events.report.model import Report, read_report
+from events.report.others import KINDS
 
 __all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_report"]
 
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "jinja2", "vl_convert")
-_OWN = ("page", "texts", "bands", "listing", "reader", "main")
+_OWN = ("page", "texts", "bands", "audited", "others", "listing", "reader", "main")
 SOURCES = Sources(
     ("events.report", "page.html.j2"),
     (("events.pages", "base.css"), ("events.report", "report.css")),
@@ -38,6 +39,8 @@ class ReportSummary:
         Numbers of countries and periods in the counts.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text in the page.
+    n_others
+        Documents without evidence in the page.
     n_bytes
         Size of the file.
     """
@@ -47,6 +50,7 @@ class ReportSummary:
     n_periods: int
     n_documents: int
     n_texts: int
+    n_others: int
     n_bytes: int
 
     def to_json(self) -> dict[str, Any]:
@@ -65,6 +69,8 @@ def write_report(
     *,
     title: str | None = None,
     n_documents: int = 1000,
+    n_others: int = 500,
+    audit: PathLike | None = None,
     overwrite: bool = False,
 ) -> ReportSummary:
     """Write the page of a finished events run.
@@ -79,6 +85,10 @@ def write_report(
         Title of the page; by default it names the rule and the periods.
     n_documents
         Largest number of documents with their text in the page: see `events.report.model.read_report`.
+    n_others
+        Largest number of documents without evidence, with their texts where the inputs of the run still exist.
+    audit
+        Folder that `corefsample audit estimate` wrote: labels are shown beside P, audited counts beside the model's.
     overwrite
         Whether an existing file may be replaced.
 
@@ -97,7 +107,7 @@ def write_report(
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
     require_free(path, overwrite=overwrite)
-    report = read_report(folder, n_documents=n_documents)
+    report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit)
     content = rendered_page(report, title=title).encode("utf-8")
     if not is_url(path):
         try:
@@ -111,6 +121,7 @@ def write_report(
         len(report.counts["periods"]),
         report.n_documents,
         report.n_texts,
+        report.others.n_shown if report.others else 0,
         len(content),
     )
 
@@ -135,9 +146,9 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         If a library is missing.
     """
     try:
-        from events.report.charts import band_chart, chart_library
+        from events.report.charts import audited_chart, band_chart, chart_library
 
-        charts = {"large": band_chart(), "small": band_chart(small=True)}
+        charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
         library = chart_library()
     except ImportError as error:
         raise ParameterError(
@@ -150,6 +161,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "report": report,
         "record": record,
         "charts": charts,
+        "kinds": KINDS,
         "fields": _flat(record),
     }
     return rendered(SOURCES, values, libraries={"library": library})

@@ -22,6 +22,9 @@ export function described(country, i) {
   );
 }
 
+// The label of a row of evidence: yes, no, unsure, or "" without one.
+export const labelled = (row) => evidence.label?.[row] ?? "";
+
 // Rows of evidence by country and period.
 export const rowsOf = new Map();
 for (let row = 0; row < evidence.document.length; row++) {
