@@ -214,7 +214,9 @@ def _print_highest(counts: pd.DataFrame) -> None:
     help="Documents without evidence in the page, where misses are.",
 )
 @click.option(
-    "--audit", metavar="FOLDER", help="Folder of `corefsample audit estimate`: labels and audited counts.  [default: none]"
+    "--audit",
+    metavar="FOLDER",
+    help="Folder of `corefsample audit estimate`: labels and audited counts.  [default: none]",
 )
 @overwrite_option
 @json_option
@@ -227,6 +229,7 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     \b
     Example:
       corefsample report run
+      corefsample report run --audit audit
     """
     from events.report import write_report
 

@@ -242,7 +242,8 @@ def read_report(
     ParameterError
         If `n_documents` or `n_others` is negative.
     InputError
-        As `read_run`, `events.report.audited.read_audit`, and if documents.parquet lacks a document of the evidence, or is inconsistent with it.
+        As `read_run`, `events.report.audited.read_audit`, and if documents.parquet lacks a document of the evidence, or
+        is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)

@@ -73,7 +73,9 @@ def test_the_title_and_names_are_text(elements: Elements) -> None:
 
 def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
     kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
-    assert kinds == ["application/json"] * (2 + len(read_report(run).texts)) + [None, None]
+    report = read_report(run)
+    assert report.others is not None
+    assert kinds == ["application/json"] * (2 + len(report.texts) + len(report.others.texts)) + [None, None]
     for attributes, text in elements.of("script"):
         if attributes.get("type"):
             json.loads(text)
