@@ -28,8 +28,8 @@ from pathlib import Path
 import pandas as pd
 from terminal import run
 
-from corefsample import read_documents
-from events import TrueEvents
+from corefsample import read_documents, write_documents
+from events import TrueEvents, simulate_documents
 from events.plots import audit_bands
 from events.rules import load_rules
 
@@ -39,11 +39,12 @@ folder = Path(temporary.name)
 # %% [markdown]
 # ## News, and a wrong rule
 #
-# The news is that of the demo: simulated articles of ten years, in which the entities, and so the events, are known.
+# The news is that of `corefsample demo`: simulated articles of ten years, in which the entities, and so the events, are
+# known.
 
 # %%
-run("corefsample demo --documents 1500", folder)
-news = folder / "corefsample-demo" / "news.parquet"
+news = folder / "news.parquet"
+write_documents((each.document for each in simulate_documents(1500, seed=0, event_share=0.3)), news)
 
 # %% [markdown]
 # The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence is
@@ -65,7 +66,7 @@ presets:
       agent: [subject, passive_subject]
 """
 )
-run("corefsample events corefsample-demo/news.parquet --rule wrong.yaml --period year --out run", folder)
+run("corefsample events news.parquet --rule wrong.yaml --period year --samples 400 --no-pictures --out run", folder)
 
 # %% [markdown]
 # The truth: documents in which some country attacks, by the correct rule and the true entities.
@@ -103,7 +104,7 @@ sheet[["doc_id", "date", "stratum", "label"]].head()
 # Precision and recall say how wrong the rule is.
 
 # %%
-run("corefsample audit estimate run audit/sheet.csv", folder)
+run("corefsample audit estimate run audit/sheet.csv --no-pictures", folder)
 
 # %%
 audited = pd.read_csv(folder / "audit" / "audited.csv", keep_default_na=False)
@@ -144,7 +145,7 @@ assert total["lower"] <= total["true"] <= total["upper"]
 # an assumption, and the picture says so: no random sample guarantees it.
 
 # %%
-run("corefsample audit estimate run audit/sheet.csv --assume stable-errors --out assumed", folder)
+run("corefsample audit estimate run audit/sheet.csv --assume stable-errors --no-pictures --out assumed", folder)
 assumed = pd.read_csv(folder / "assumed" / "audited.csv", keep_default_na=False)
 assumed["true"] = audited["true"]
 print("assuming stable errors:", share_held(assumed, "lower", "upper"))
