@@ -30,7 +30,7 @@ SHARES = (0.001, 0.01, 0.05, 0.15, 0.4)
 LABELS = (50, 100, 200, 500, 1000)
 JOINED = ("mid-p", "shortest", "exact", "wilson")
 USEFUL = 0.8  # area under the curve
-_GUARANTEED = 10  # samples of a cell of the guaranteed method, which takes a second
+_GUARANTEED = 40  # samples of a cell of the guaranteed method, which takes a second
 NEGLIGIBLE = 1e-9  # probability of numbers of labels that are left out of the enumeration
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -231,9 +231,9 @@ def ppi_interval(y: Floats, p: Floats, every_p: Floats, *, tuned: bool) -> tuple
 
 
 def simulated_part(seed: int, n_draws: int) -> pd.DataFrame:
-    """Coverage and width of the posterior and of prediction-powered inference in every cell."""
+    """Coverage and width of the posterior and of prediction-powered inference, with 100 and 500 labels."""
     rows = []
-    for corpus in corpora(seed):
+    for corpus in (each for each in corpora(seed) if each.n_labels in (100, 500)):
         rng = np.random.default_rng([seed, corpus.n_documents, corpus.n_labels])
         _, alone = labels_alone(corpus)
         found = {"jeffreys": jeffreys_figures(corpus, n_draws, rng)}
@@ -248,7 +248,10 @@ def simulated_part(seed: int, n_draws: int) -> pd.DataFrame:
 def guaranteed_part(seed: int, n_draws: int) -> pd.DataFrame:
     """Coverage and width of the guaranteed method, on a coarse grid of totals, in some of the cells."""
     rows = []
-    chosen = [each for each in corpora(seed) if each.n_labels in (50, 200) and each.share in (0.01, 0.15)]
+    settings = itertools.product((300, 20_000), (0.01, 0.15), list(QUALITIES)[::3], (50, 200))
+    wanted = set(settings)
+    names = ("n_documents", "share", "quality", "n_labels")
+    chosen = [each for each in corpora(seed) if tuple(getattr(each, name) for name in names) in wanted]
     for corpus in chosen:
         rng = np.random.default_rng([seed, corpus.n_documents, corpus.n_labels])
         drawn, counts = np.unique(stratified_draws(corpus, n_draws, rng), axis=0, return_counts=True)

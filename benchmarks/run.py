@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 from scale import JOB_COLUMNS, peak, scale_rows
+from tagging import tagging_rows
 
 from corefsample import (
     AntecedentDistribution,
@@ -41,13 +42,14 @@ from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
 from corefsample.mention_ranking import english_model
-from events.jobs.count_events import run_events
+from events.jobs.count_events import EventsOptions, run_events
 from events.simulation import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 PIPELINE = SHARED / "models" / "en_gum_ud"
 N_MENTIONS, N_SAMPLES = 146, 1000
+EIGHT_RULES = ("attack", "attack_target", "conflict", "arrest", "kill", "force", "protest", "meet")
 ONE_CORE = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # read when NumPy is loaded
 
 
@@ -158,8 +160,14 @@ def events_job(runs: int, n_documents: int) -> Iterator[Row]:
             for _ in pq.ParquetFile(news).iter_batches(batch_size=256, columns=JOB_COLUMNS):
                 pass
 
+        def eight_rules() -> None:
+            run_events(news, out, EventsOptions(rule=EIGHT_RULES), overwrite=True, pictures=False)
+
         name = f"events job, {n_documents:,} documents, 1,000 samples"
         yield within(name, "pyarrow reading its columns", in_turn(job, read, runs), 5)
+        yield within(
+            "events job, eight rules at once", "the same job with one rule", in_turn(eight_rules, job, runs), 1.5
+        )
         yield from memory(folder, news, n_documents)
 
 
@@ -282,31 +290,34 @@ def cold_start(runs: int) -> Iterator[Row]:
 # --- the table ---------------------------------------------------------------------------------------------
 
 
+# Rows of each group, for a number of runs and of documents.
+GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
+    "engine": lambda runs, n_documents: sampling(runs),
+    "exact": lambda runs, n_documents: exact_against_blas(runs),
+    "real": lambda runs, n_documents: real_file(runs),
+    "calibration": lambda runs, n_documents: calibration_rows(runs),
+    "job": events_job,
+    "scale": lambda runs, n_documents: scale_rows(runs),
+    "model": lambda runs, n_documents: scoring(runs),
+    "tagging": lambda runs, n_documents: tagging_rows(runs),
+    "startup": lambda runs, n_documents: start_up(runs),
+    "cold": lambda runs, n_documents: cold_start(runs),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    names = "engine, exact, real, calibration, job, scale, model, startup or cold"
-    parser.add_argument("--only", default="", help=names)
+    parser.add_argument("--only", choices=GROUPS, help="one group of rows; without it, all but scale")
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
-    parts = {
-        "engine": lambda: sampling(runs),
-        "exact": lambda: exact_against_blas(runs),
-        "real": lambda: real_file(runs),
-        "calibration": lambda: calibration_rows(runs),
-        "job": lambda: events_job(runs, n_documents),
-        "scale": lambda: scale_rows(runs),
-        "model": lambda: scoring(runs),
-        "startup": lambda: start_up(runs),
-        "cold": lambda: cold_start(runs),
-    }
     rows = []
-    for name, part in parts.items():
+    for name, part in GROUPS.items():
         if chosen.only == name or (not chosen.only and name != "scale"):
-            for row in part():
+            for row in part(runs, n_documents):
                 rows.append(row)
-                print(f"measured: {row.work} against {row.against}", file=sys.stderr)
+                print(f"measured: {row.work} against {row.against}: {row.ratio:.3g}", file=sys.stderr)
     if chosen.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
         return

@@ -1,7 +1,10 @@
-"""Run the studies of the calibration error: python benchmarks/studies.py [WHICH ...] [--quick] [--figures FOLDER].
+"""Run the studies: python benchmarks/studies.py [WHICH ...] [--quick] [--figures FOLDER] [--tables FOLDER].
 
-WHICH is synthetic, coverage or noise; all three by default. It prints the tables of docs/calibration-studies.md and
-draws its figures. A complete run takes about half an hour on one core, --quick about a minute.
+Of the calibration error (docs/calibration-studies.md): synthetic, coverage, noise; these three by default. They take
+about half an hour on one core, --quick about a minute.
+
+Of taggers and classifiers (docs/tagging-studies.md): tagging, tweets, classification, sparse-tags, figure1,
+simulated-claims; a few minutes each. They read corpora from ../shared/data, and say so if one is missing.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+from tagger_studies import STUDIES as TAGGER_STUDIES
+from tagger_studies.corpora import MissingCorpusError
+from tagger_studies.results import Output
 
 from corefsample.calibration.binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, calibration_test, simulated_interval
@@ -298,16 +304,24 @@ STUDIES: dict[str, Callable[[Effort, Path | None], None]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", metavar="WHICH", help="synthetic, coverage or noise; default: all")
+    parser.add_argument("which", nargs="*", metavar="WHICH", help="one or more studies (see above)")
     parser.add_argument("--quick", action="store_true", help="few replications")
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figures there")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables of the taggers there, as CSV")
     given = parser.parse_args()
-    unknown = [word for word in given.which if word not in STUDIES]
+    known = [*STUDIES, *TAGGER_STUDIES]
+    unknown = [word for word in given.which if word not in known]
     if unknown:
-        parser.error(f"WHICH must be one of {', '.join(STUDIES)}, got {unknown[0]}")
+        parser.error(f"WHICH must be one of {', '.join(known)}, got {unknown[0]}")
     for word in given.which or STUDIES:
         print(f"\n## {word}")
-        STUDIES[word](QUICK if given.quick else WHOLE, given.figures)
+        if word in STUDIES:
+            STUDIES[word](QUICK if given.quick else WHOLE, given.figures)
+            continue
+        try:
+            TAGGER_STUDIES[word](Output(given.figures, given.tables, given.quick))
+        except MissingCorpusError as error:
+            print(f"Skipped: {error}.")
 
 
 if __name__ == "__main__":

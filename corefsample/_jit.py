@@ -25,6 +25,7 @@ R = TypeVar("R")
 # error_model="numpy": a float division by zero gives inf, without a branch that would prevent vectorised loops.
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_FUSED = {"nnan", "nsz", "contract"}
 _SOURCES = (
     "kernels.py",
     "_codes.py",
@@ -125,6 +126,15 @@ def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, {**_OPTIONS, "fastmath": {"nnan", "nsz"}})
 
 
+def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `kernel_without_nan` does; a product and a sum may be rounded once instead of twice.
+
+    The last bits then depend on the processor, so this is for sums of rounded figures and not for what is compared
+    exactly.
+    """
+    return _compiled(function, {**_OPTIONS, "fastmath": _FUSED})
+
+
 def kernel_in_place(function: Callable[P, R]) -> Callable[P, R]:
     """Compile as `kernel` does, without counts of references: the function must not allocate or return arrays.
 
@@ -139,7 +149,16 @@ def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     It must not be called from Python (the process would crash), and has no machine code of its own: both would take
     time to compile.
     """
-    options = {**_OPTIONS, "no_cpython_wrapper": True, "_nrt": False, **pipeline_options(PartCompiler)}
+    return _part(function, {})
+
+
+def fused_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile as `inner_kernel` does, with the arithmetic of `fused_kernel`."""
+    return _part(function, {"fastmath": _FUSED})
+
+
+def _part(function: Callable[P, R], arithmetic: dict[str, Any]) -> Callable[P, R]:
+    options = {**_OPTIONS, **arithmetic, "no_cpython_wrapper": True, "_nrt": False, **pipeline_options(PartCompiler)}
     return cast("Callable[P, R]", numba.njit(**options)(function))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["logger"]
+__all__ = ["STEPS", "log_step", "logger"]
 
 ROOT = "corefsample"
+STEPS = "steps"
 
 
 def logger(name: str = "") -> logging.Logger:
@@ -19,3 +20,8 @@ def logger(name: str = "") -> logging.Logger:
     if not root.handlers:
         root.addHandler(logging.NullHandler())
     return root.getChild(name) if name else root
+
+
+def log_step(message: str, *values: object) -> None:
+    """Log one of many steps of long work, to `corefsample.steps` as INFO; programs show one every so often."""
+    logger(STEPS).info(message, *values)

@@ -14,7 +14,7 @@ from corefsample.syntax import SCHEMES
 from events.jobs.examine import FileReport, examine
 from events.lexicon import _file as _lexicon_file
 from events.lexicon import load_lexicon
-from events.rules import _rules as rules
+from events.rules import _format as rules
 
 PAGE = PROJECT / "docs" / "rules.md"
 
@@ -44,9 +44,17 @@ def codes(cell: str) -> list[str]:
     return [code.replace(r"\|", "|") for code in re.findall(r"`([^`]+)`", cell)]
 
 
-def test_the_page_has_one_rule_and_one_lexicon_of_fifteen_lines() -> None:
-    rule, lexicon = yaml_blocks(PAGE)
-    assert len(rule.splitlines()) == len(lexicon.splitlines()) == 15
+def test_the_page_has_two_rules_and_a_lexicon_of_twenty_lines_at_most() -> None:
+    rule, frames, lexicon = yaml_blocks(PAGE)
+    assert len(rule.splitlines()) == 15
+    assert len(frames.splitlines()) <= 20
+    assert len(lexicon.splitlines()) <= 20
+
+
+def test_the_frames_of_the_page_pass_the_doctor(tmp_path: Path) -> None:
+    report = examined(yaml_blocks(PAGE)[1], tmp_path)
+    assert report.problems == []
+    assert {"preset paper", "preset wide", "preset asserted"} <= set(dict(report.pairs))
 
 
 def test_the_rule_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
@@ -58,7 +66,7 @@ def test_the_rule_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
 
 
 def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
-    report = examined(yaml_blocks(PAGE)[1], tmp_path)
+    report = examined(yaml_blocks(PAGE)[2], tmp_path)
     assert report.problems == []
     lexicon = load_lexicon(tmp_path / "example.yaml")
     assert lexicon.name("X-G7") == "Group of Seven"
@@ -86,23 +94,28 @@ def test_every_named_path_of_every_scheme_has_a_row_with_its_paths() -> None:
 
 def test_every_key_of_a_rule_file_has_a_row() -> None:
     named = {key for row in rows("A rule file") for key in codes(row[0])}
-    fields = set(rules._RuleFile.__struct_fields__) - {"trigger"}
-    fields |= {f"trigger.{key}" for key in rules._Trigger.__struct_fields__}
-    fields |= {f"presets.*.{key}" for key in rules._Preset.__struct_fields__}
+    fields = set(rules.RuleFile.__struct_fields__)
+    fields |= {f"trigger.{key}" for key in rules.Trigger.__struct_fields__}
+    fields |= {f"presets.*.{key}" for key in rules.Preset.__struct_fields__}
     assert named == fields | set(rules.Example.__struct_fields__)
     needed = {codes(row[0])[0]: row[1] == "yes" for row in rows("A rule file") if codes(row[0])}
-    for kind, prefix in ((rules._RuleFile, ""), (rules._Trigger, "trigger."), (rules.Example, "")):
+    for kind, prefix in ((rules.RuleFile, ""), (rules.Trigger, "trigger."), (rules.Example, "")):
         for field in msgspec.structs.fields(kind):
             assert needed.get(prefix + field.name, field.required) == field.required, field.name
 
 
 def test_every_key_of_a_lexicon_file_has_a_row() -> None:
     named = {key for row in rows("A lexicon file") for key in codes(row[0])}
-    kinds_of_table = (_lexicon_file._LexiconFile, _lexicon_file._Entry, _lexicon_file._Declaration)
+    kinds_of_table = (
+        *(_lexicon_file._LexiconFile, _lexicon_file._Entry),
+        *(_lexicon_file._Title, _lexicon_file._Declaration),
+    )
     fields = {field.encode_name for kind in kinds_of_table for field in msgspec.structs.fields(kind)}
     assert named == fields - {"alias", "codes"}  # of an ambiguous alias, in the row of the list
     kinds = next(row for row in rows("A lexicon file") if "kind" in row[0])
-    assert tuple(codes(kinds[2])) == _lexicon_file.KINDS
+    assert set(codes(kinds[2])) == {
+        kind for name in ("countries", "police") for kind in load_lexicon(name).kinds.values()
+    }
 
 
 def test_the_notation_of_the_page_is_that_of_the_module() -> None:

@@ -1,4 +1,9 @@
 from ._ahead import read_ahead as read_ahead
+from ._archives import json_part as json_part
+from ._archives import npy_array as npy_array
+from ._archives import npy_bytes as npy_bytes
+from ._archives import read_archive as read_archive
+from ._archives import write_archive as write_archive
 from ._atomic import link_target as link_target
 from ._atomic import new_file as new_file
 from ._atomic import new_text_file as new_text_file

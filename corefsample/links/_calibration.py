@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from corefsample._log import logger
+from corefsample._log import log_step
 from corefsample.calibration.binning import BlockBins, Norm, checked_norm
 from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.measures import (
@@ -23,9 +23,6 @@ from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-log = logger("links")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +197,7 @@ def calibrate_links(
     for number, (partition, name, table) in enumerate(partitions, start=1):
         blocks = table.block_bins(bin_size=bin_size)
         groups.append(_calibrated(partition, name, blocks, norm, level, n_resamples, seed))
-        log.info("measured the calibration of %s, group %d of %d", name, number, len(partitions))
+        log_step("measured the calibration of %s, group %d of %d", name, number, len(partitions))
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Words32
+from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels, _training_kernels
 from corefsample.mention_ranking._model import MentionDocument, gold_entities, required_tokens
@@ -104,7 +105,7 @@ def examples_of(
     ParameterError
         If a document has no tokens, or cannot be encoded; the text begins with the doc_id.
     """
-    examples = []
+    examples: list[Example] = []
     for document in documents:
         gold = gold_entities(document)
         if gold is None or all(entity is None for entity in gold):
@@ -113,6 +114,7 @@ def examples_of(
             doc = encode(required_tokens(document), document.mentions, vocabulary, scheme=scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
+        log_step("encoded document %d", len(examples) + 1)
         codes: dict[int | str, int] = {}
         entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in gold]
         examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))

@@ -12,13 +12,8 @@ The bytes depend only on the model, not on time or name.
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import struct
-import tokenize
-import zipfile
-import zlib
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,7 +21,7 @@ import numpy as np
 from corefsample._arrays import Floats32, Ints8
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, write_bytes
+from corefsample.files import PathLike, json_part, npy_array, npy_bytes, read_archive, write_archive
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
 from corefsample.mention_ranking.features import TemplateSet, features_hash
 
@@ -36,11 +31,6 @@ _LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabul
 _LISTS = ("pronoun", "phrase", "new")
 _STEPS = 127
 _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
-_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
-
-
-# NumPy reads the header of an array as Python source.
-_HEADER_ERRORS = (ValueError, RecursionError, tokenize.TokenError, SyntaxError, TypeError, MemoryError)
 
 
 def on_grid(weights: Floats32) -> tuple[Ints8, float]:
@@ -101,24 +91,8 @@ def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = Fals
         text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ParameterError(f"must be what JSON can represent, got: {error}", parameter="provenance") from None
-    parts = {"header.json": text, "weights.npy": _npy(steps), "vocabulary.npy": _npy(model.vocabulary)}
-    write_bytes(path, _zip(parts), overwrite=overwrite)
-
-
-def _npy(array: np.ndarray) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
-    return stream.getvalue()
-
-
-def _zip(parts: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in parts.items():
-            entry = zipfile.ZipInfo(name)
-            entry.create_system = 3  # the same on every system
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+    parts = {"header.json": text, "weights.npy": npy_bytes(steps), "vocabulary.npy": npy_bytes(model.vocabulary)}
+    write_archive(path, parts, overwrite=overwrite)
 
 
 def load_model(path: PathLike) -> AntecedentModel:
@@ -130,46 +104,26 @@ def load_model(path: PathLike) -> AntecedentModel:
         If the file cannot be read, is not a model, is of another version, or has templates or features that this
         version of corefsample does not have.
     """
-    place = os.fspath(path)
+    parts = read_archive(path, _LIMITS, FORMAT)
     try:
-        with zipfile.ZipFile(place) as archive:
-            parts = {part: _part(archive, part) for part in _LIMITS}
         header = _header(parts["header.json"])
-        weights = _array(parts["weights.npy"], np.dtype(np.int8), "weights")
-        vocabulary = _array(parts["vocabulary.npy"], np.dtype(np.uint32), "vocabulary")
+        weights = npy_array(parts["weights.npy"], np.int8, "weights")
+        vocabulary = npy_array(parts["vocabulary.npy"], np.uint32, "vocabulary")
         templates = TemplateSet(**header["templates"])
         return AntecedentModel(
             weights.astype(np.float32) * np.float32(header["scale"]), vocabulary, templates, header["provenance"]
         )
     except InputError as error:
-        raise error.at(place) from None
+        raise error.at(os.fspath(path)) from None
     except ParameterError as error:
-        raise error.as_input_error(place) from None
-    except OSError as error:
-        raise InputError(f"model file must be readable, got: {error.strerror or error}", place=place) from None
-    except _ZIP_ERRORS as error:
-        raise InputError(f"must be a {FORMAT}, got an incomplete or damaged zip file: {error}", place=place) from None
-
-
-def _part(archive: zipfile.ZipFile, part: str) -> bytes:
-    if part not in archive.namelist():
-        raise InputError(f"must be a {FORMAT}, got a zip file without {part}")
-    entry = archive.getinfo(part)
-    if entry.file_size > _LIMITS[part]:
-        raise InputError(f"{part} must have at most {_LIMITS[part]} bytes, got {entry.file_size}")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise InputError(f"{part} must be stored or deflated, got compression {entry.compress_type}")
-    return archive.read(entry)
+        raise error.as_input_error(os.fspath(path)) from None
 
 
 def _header(content: bytes) -> dict[str, Any]:
     def fail(field: str, rule: str) -> NoReturn:
         raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
 
-    try:
-        header = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"header.json must be JSON, got: {error}") from None
+    header = json_part(content, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
@@ -192,20 +146,3 @@ def _header(content: bytes) -> dict[str, Any]:
 
 def _are_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(line, str) for line in value)
-
-
-def _array(content: bytes, dtype: np.dtype[Any], field: str) -> np.ndarray:
-    """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header."""
-    stream = io.BytesIO(content)
-    try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("another version of the .npy format")
-        shape, _, found = np.lib.format.read_array_header_1_0(stream)
-    except _HEADER_ERRORS as error:
-        raise InputError(f"{field} must be an .npy file, got: {' '.join(str(error).split())}") from None
-    if found != dtype or len(shape) != 1:
-        raise InputError(f"{field} must be {dtype} in one dimension, got {len(shape)} of {found}")
-    values = content[stream.tell() :]
-    if len(values) != shape[0] * dtype.itemsize:
-        raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
-    return np.frombuffer(values, dtype)

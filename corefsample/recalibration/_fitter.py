@@ -9,6 +9,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._log import log_step
 from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -199,6 +200,7 @@ class RecalibrationFitter:
         points = np.empty((len(trained), n_boot, 2))
         n_at_edge = [0] * len(trained)
         for draw in range(n_boot):
+            log_step("%s: refit %d of %d to resampled documents", self._losses.name, draw + 1, n_boot)
             weights = np.zeros(self.n_documents)
             # A draw without terms in some part is drawn again.
             while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):

@@ -11,6 +11,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._log import log_step
 from corefsample._processors import processors
 from corefsample.coreference import link_marginals
 from corefsample.documents import ScoredDocument
@@ -225,11 +226,14 @@ class _CalledLosses:
         self.sampled = options.sampled
         self._documents = gold.documents
         self._objective = objective
+        self._n_calls = 0
         self._n_threads = processors() if options.parallel else 1
         self.n_terms: Floats = np.array([options.n_terms(each) for each in gold.documents], np.float64)
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
+        self._n_calls += 1
+        log_step("%s: loss of %d documents, for the %d. time", self.name, len(self._documents), self._n_calls)
         with ThreadPoolExecutor(self._n_threads) as pool:
             values = list(pool.map(lambda document: self._objective(document, recalibration), self._documents))
         losses = np.array(values)

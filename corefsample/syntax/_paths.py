@@ -2,14 +2,17 @@
 
 A path starts at a token and takes steps. ``>nsubj`` goes to the dependents labelled nsubj, ``<conj`` to the head if
 the token itself is labelled conj. ``>nsubj|csubj`` allows either label, ``>nmod*`` nmod with any subtype; a ``+`` after
-a step repeats it once or more. Conditions in brackets, separated by commas, hold of the token where they stand:
+a step repeats it once or more; ``<*`` and ``>*`` allow any label. Conditions in brackets, separated by commas, hold of
+the token where they stand:
 
 ==================  ==========================================================================
-``[lemma=by|of]``   its lemma is one of these (case aside)
-``[upos=NOUN]``     its part of speech is one of these
-``[case=by]``       it has a dependent labelled case of this lemma
+``[lemma=by|of]``   its lemma is one of these (case aside); ``[lemma!=by]``: it is none of these
+``[upos=NOUN]``     its part of speech is one of these; ``[upos!=NOUN]``: it is none of these
+``[case=by]``       it has a dependent labelled case of this lemma; so with every label
+                    (``[aux=will|shall]``), and ``[case!=by]``: it has none
 ``[has >obj]``      it has a dependent of this label; ``[no >obj]``: it has none
 ``[passive]``       it is a passive verb or a past participle without a subject; ``[active]``: it is not
+``[bare]``          its text is its lemma (case aside): attack, and not attacked
 ==================  ==========================================================================
 
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path
@@ -26,14 +29,16 @@ from functools import lru_cache
 
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
-from corefsample.syntax._schemes import Scheme
+from corefsample.syntax._schemes import SCHEMES, Scheme
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
 _ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
-_LABELS = r"[A-Za-z]+(?::[A-Za-z]+)?\*?(?:\|[A-Za-z]+(?::[A-Za-z]+)?\*?)*"
+_LABEL = r"[A-Za-z]+(?::[A-Za-z]+)?"
+_LABELS = rf"(?:{_LABEL}\*?(?:\|{_LABEL}\*?)*|\*)"
 _CONDITIONS = r"\[[^\]]*\]"
 _STEP = re.compile(rf"([<>])({_LABELS})({_CONDITIONS})?(\+)?")
-_CONDITION = re.compile(rf"(lemma|upos|case)=([^\s,=]+)|(has|no) >({_LABELS})|(active|passive)")
+_CONDITION = re.compile(rf"({_LABEL})(!?=)([^\s,=]+)|(has|no) >({_LABELS})|(active|passive|bare)")
+_FIELDS = ("lemma", "upos")
 
 Test = Callable[["ParseView", int], bool]
 
@@ -78,12 +83,12 @@ class Step:
 
     up: bool
     labels: frozenset[str]
-    bases: frozenset[str]  # labels that fit with any subtype
+    bases: frozenset[str]  # labels that fit with any subtype; "" fits every label
     tests: tuple[Test, ...]
     repeats: bool
 
     def fits(self, label: str) -> bool:
-        return label in self.labels or (bool(self.bases) and label.partition(":")[0] in self.bases)
+        return label in self.labels or (bool(self.bases) and not self.bases.isdisjoint(("", label.partition(":")[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,9 @@ def path_labels(path: str) -> tuple[str, ...]:
         If the path is not in the notation of this module, with the part that cannot be read.
     """
     _compiled(path)
-    return tuple(label for labels in re.findall(rf"[<>]({_LABELS})", path) for label in labels.split("|"))
+    named = re.findall(rf"[<>]({_LABELS})|[\[,]\s*({_LABEL})!?=", path)
+    labels = (label for of_step, of_condition in named for label in (of_step or of_condition).split("|"))
+    return tuple(label for label in labels if label not in (*_FIELDS, "*"))
 
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
@@ -201,7 +208,8 @@ def _tests(conditions: str, path: str) -> tuple[Test, ...]:
     tests = []
     for condition in conditions[1:-1].split(","):
         match = _CONDITION.fullmatch(condition.strip())
-        if not match:
+        # A name that is neither a field nor a label of any scheme is a mistake.
+        if not match or not _is_known(match.group(1)):
             raise ParameterError(
                 f"path condition must be one of those in corefsample.syntax, got {condition!r} in {path!r}"
             )
@@ -209,7 +217,15 @@ def _tests(conditions: str, path: str) -> tuple[Test, ...]:
     return tuple(tests)
 
 
-def _test(field: str | None, words: str | None, sign: str | None, labels: str | None, voice: str | None) -> Test:
+def _is_known(field: str | None) -> bool:
+    return field in (None, *_FIELDS) or any(scheme.reads(str(field)) == field for scheme in SCHEMES.values())
+
+
+def _test(
+    field: str | None, relation: str | None, words: str | None, sign: str | None, labels: str | None, voice: str | None
+) -> Test:
+    if voice == "bare":
+        return lambda view, token: view.text[token].lower() == view.lemma[token].lower()
     if voice:
         wanted = voice == "passive"
         return lambda view, token: view.is_passive(token) is wanted
@@ -218,9 +234,9 @@ def _test(field: str | None, words: str | None, sign: str | None, labels: str | 
         present = sign == "has"
         return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
     allowed = frozenset((words or "").lower().split("|"))
-    if field == "case":
-        return lambda view, token: any(
-            view.labels[d] == "case" and view.lemma[d].lower() in allowed for d in view.dependents[token]
+    wanted = relation == "="
+    if field not in _FIELDS:
+        return lambda view, token: (
+            wanted is any(view.labels[d] == field and view.lemma[d].lower() in allowed for d in view.dependents[token])
         )
-    column = "lemma" if field == "lemma" else "upos"
-    return lambda view, token: getattr(view, column)[token].lower() in allowed
+    return lambda view, token: wanted is (getattr(view, field)[token].lower() in allowed)

@@ -8,7 +8,7 @@ Paths are written in the notation of `corefsample.syntax`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -119,6 +119,33 @@ def _roles(
     }
 
 
+_LIGHT_VERBS = "make|carry|conduct|launch|stage|mount|hold|commit|perpetrate|lead|order|perform|organize|organise"
+
+
+def _of_nouns(
+    possessor: tuple[str, ...],
+    compound: tuple[str, ...],
+    prepositional: Callable[[str], tuple[str, ...]],
+    by_extra: tuple[str, ...],
+    light: tuple[str, ...],
+) -> dict[str, tuple[str, ...]]:
+    """Paths from a noun, or from a verb, to the arguments that prepositions and modifiers introduce."""
+
+    def with_conjuncts(paths: tuple[str, ...]) -> tuple[str, ...]:
+        return (*paths, *(f"{path}>conj+" for path in paths))
+
+    return {
+        "noun_possessor": with_conjuncts(possessor),
+        "noun_compound": with_conjuncts(compound),
+        "noun_of": with_conjuncts(prepositional("of")),
+        "noun_by": with_conjuncts((*prepositional("by"), *by_extra)),
+        "with_phrase": with_conjuncts(prepositional("with")),
+        "between_phrase": with_conjuncts(prepositional("between")),
+        "against_phrase": with_conjuncts(prepositional("against|on|at")),
+        "light_verb_subject": with_conjuncts(light),
+    }
+
+
 def _ud2() -> Scheme:
     return Scheme(
         name="ud2",
@@ -140,6 +167,17 @@ def _ud2() -> Scheme:
                 (">obl:agent", "[passive]>obl[case=by]"),
                 "acl:relcl",
             ),
+            **_of_nouns(
+                (">nmod:poss",),
+                (">compound",),
+                lambda word: (f">nmod[case={word}]", f">obl[case={word}]"),
+                (">nmod:by", ">nmod:agent", ">obl:agent"),
+                (
+                    f"[upos=NOUN]<obj[lemma={_LIGHT_VERBS},active]>nsubj",
+                    f"[upos=NOUN]<nsubj:pass[lemma={_LIGHT_VERBS}]>obl[case=by]",
+                    f"[upos=NOUN]<nsubj:pass[lemma={_LIGHT_VERBS}]>obl:agent",
+                ),
+            ),
         },
     )
 
@@ -159,6 +197,17 @@ def _ud1() -> Scheme:
                 "dobj|iobj",
                 (">nmod:agent", "[passive]>nmod[case=by]", "[passive]>nmod:by"),
                 "acl:relcl",
+            ),
+            **_of_nouns(
+                (">nmod:poss",),
+                (">compound",),
+                lambda word: (f">nmod[case={word}]", *((">nmod:of",) if word == "of" else ())),
+                (">nmod:by", ">nmod:agent"),
+                (
+                    f"[upos=NOUN]<dobj[lemma={_LIGHT_VERBS},active]>nsubj",
+                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>nmod[case=by]",
+                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>nmod:agent",
+                ),
             ),
         },
     )
@@ -191,6 +240,16 @@ def _clearnlp() -> Scheme:
                 "dobj|dative",
                 (">agent>pobj",),
                 "relcl",
+            ),
+            **_of_nouns(
+                (">poss",),
+                (">compound", ">nmod"),
+                lambda word: (f">prep[lemma={word}]>pobj",),
+                (">agent>pobj",),
+                (
+                    f"[upos=NOUN]<dobj[lemma={_LIGHT_VERBS},active]>nsubj",
+                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>agent>pobj",
+                ),
             ),
         },
     )

@@ -14,6 +14,7 @@ from corefsample._arrays import Floats
 from corefsample.errors import InputError
 from events.audit._agreement import Agreement, agreements
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
+from events.audit._frame import RULES
 from events.audit._plan import AuditPlan
 from events.audit._quality import (
     CurvePoint,
@@ -234,7 +235,9 @@ class _TargetCounts:
         self._plan, self._cells, self._level = plan, cells, level
         self._method: Method = method
         self._assume = assume
-        self._actor = name if plan.frame.by_actor else ""
+        is_event = name in plan.frame.event.split(RULES)
+        self._event = name if is_event else plan.frame.event
+        self._actor = "" if is_event else name
         self._all = cells.count()
 
     def rows(self) -> list[AuditCount]:
@@ -262,7 +265,7 @@ class _TargetCounts:
         model = count_pmf(p[p > 0.0])
         low, high = quantile_interval(model, self._level)
         return AuditCount(
-            event=self._plan.frame.event,
+            event=self._event,
             actor=self._actor,
             period=label,
             period_start=start,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ALL_DOCUMENTS", "SOME_EVENT", "AuditFrame", "read_run_documents", "read_scores"]
 
 ALL_DOCUMENTS = "all_documents.parquet"
+RULES = ", "  # between the names of several rules
 SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
 _REQUIRED = ("doc_id", "date", "probability")
 
@@ -158,8 +159,8 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     run
         The folder that `corefsample events` wrote.
     actors
-        The actors to audit, as the run names them; ("all",) stands for every actor with P > 0 in some document; None
-        audits the event of any actor.
+        The actors to audit, as the run names them ("USA", or "arrest: USA" of several rules); ("all",) stands for every
+        actor with P > 0 in some document; None audits the event of any actor, or of several rules their events.
 
     Raises
     ------
@@ -179,11 +180,11 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         rule = f"run must have {ALL_DOCUMENTS}, got none"
         raise InputError(rule, place=place, hint="repeat the run with this version")
     try:
-        table = pq.read_table(path, columns=["doc_id", "date", "probability", "events", "probabilities"])
+        table = pq.read_table(path, columns=["doc_id", "date", "probability", "events", "actors", "probabilities"])
         doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
         dates = table.column("date").to_numpy().astype("datetime64[D]")
-        some = table.column("probability").to_numpy()
-        names = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
+        of_rules = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
+        names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
         values = pc.list_flatten(table.column("probabilities")).to_numpy()
         lengths = pc.list_value_length(table.column("events")).to_numpy()
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
@@ -195,10 +196,14 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         "period": str(record["arguments"]["period"]),
         "source": {"kind": "run", "path": place, "sha256": sha256(path)},
     }
+    rules = tuple(event.split(RULES))
     if actors is None:
-        rows = np.flatnonzero(some)
-        return AuditFrame(doc_ids, dates, (event,), rows, np.zeros(len(rows), np.int32), some[rows], **about)
-    known = sorted(set(names.tolist()))
+        names = np.where(names == SOME_EVENT, of_rules, SOME_EVENT)
+        known, actors = list(rules), rules
+    else:
+        if len(rules) > 1:
+            names = np.where(names == SOME_EVENT, SOME_EVENT, of_rules + ": " + names)
+        known = sorted(set(names.tolist()) - {SOME_EVENT})
     targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
     missing = [name for name in targets if name not in set(known)]
     if missing or not targets:

@@ -28,8 +28,8 @@ def guaranteed_limits(
 ) -> tuple[int, int]:
     """Limits of the total at level 1 - alpha, each tail alpha / 2; every stratum has a label.
 
-    The upper limit is all documents less the lower limit of the negative ones. `steps` and `values` are the sizes of the
-    grids of totals and of the statistic: with smaller ones the interval is a little longer.
+    The upper limit is all documents less the lower limit of the negative ones. `steps` and `values` are the sizes of
+    the grids of totals and of the statistic: with smaller ones the interval is a little longer.
     """
     lower = _lower_limit(n_positive, n_labelled, n_documents, 0.5 * alpha, steps, values)
     negative = _lower_limit(n_labelled - n_positive, n_labelled, n_documents, 0.5 * alpha, steps, values)

@@ -110,7 +110,8 @@ def estimate_total(
     ----------
     Blaker (2000), "Confidence curves and improved exact confidence intervals for discrete distributions", Canadian
     Journal of Statistics 28, section 3. Zou & Donner (2008), "Construction of confidence limits about effect measures:
-    a general approach", Statistics in Medicine 27, section 2 (MOVER). Fay & Feuer (1997): see `gamma_limit`. Stark (2020): see `events.audit._guaranteed`.
+    a general approach", Statistics in Medicine 27, section 2 (MOVER). Fay & Feuer (1997): see `gamma_limit`. Stark
+    (2020): see `events.audit._guaranteed`.
 
     Examples
     --------
@@ -204,14 +205,15 @@ def gamma_limit(estimate: npt.ArrayLike, variance: npt.ArrayLike, level: float, 
     """Lower limit of a weighted sum of counts: the quantile of a gamma distribution with its mean and variance.
 
     With mid-P tails half a count is added, as in the middle between P(X >= k) and P(X > k) of a Poisson count.
-    It keeps the skewness of a sum of few counts, which MOVER loses (Fay & Feuer 1997, "Confidence intervals for directly
-    standardized rates", Statistics in Medicine 16, Eq. 5, with the variance of stratified sampling).
+    It keeps the skewness of a sum of few counts, which MOVER loses (Fay & Feuer 1997, "Confidence intervals for
+    directly standardized rates", Statistics in Medicine 16, Eq. 5, with the variance of stratified sampling).
     """
     from scipy.special import gammaincinv
 
     mean, spread = np.asarray(estimate, np.float64), np.asarray(variance, np.float64)
     scale = spread / mean
-    return np.asarray(scale * gammaincinv(mean / scale + (0.5 if method == "mid-p" else 0.0), 0.5 * (1.0 - level)))
+    half = 0.5 if method == "mid-p" else 0.0
+    return np.asarray(scale * gammaincinv(mean / scale + half, 0.5 * (1.0 - level)))
 
 
 def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, Floats]:

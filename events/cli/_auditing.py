@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _METHODS = ["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 
 
-@click.group(short_help="Label a sample of documents, get counts whose intervals hold.")
+@click.group(short_help="Label a sample, get counts whose intervals hold.")
 def audit() -> None:
     """Label a random sample of documents, and get counts whose intervals hold whatever the model's errors are.
 
@@ -30,13 +30,6 @@ def audit() -> None:
       corefsample audit plan run --labels 200 --out audit
       corefsample audit estimate run audit/sheet.csv
     """
-
-
-def _cuts(context: click.Context, option: click.Parameter, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise click.BadParameter(f"must be numbers separated by commas, got {text!r}") from None
 
 
 def _names(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -53,7 +46,10 @@ def _names(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option("--out", required=True, metavar="FOLDER", help="Folder for the plan and the sheets.")
 @click.option("--labels", "n_labels", type=click.IntRange(min=1), default=200, help="Documents to label.")
 @click.option(
-    "--more", type=click.IntRange(min=1), metavar="N", help="Add a round of N documents to the plan in FOLDER."
+    "--more",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Add a round of N documents to the plan in FOLDER.  [default: a new plan]",
 )
 @click.option(
     "--actors",
@@ -66,14 +62,24 @@ def _names(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option("--texts/--no-texts", "with_texts", default=True, help="Put the texts into the sheet.")
 @click.option("--question", metavar="TEXT", help="What a label answers.  [default: names the event]")
 @click.option(
-    "--cuts", callback=_cuts, default="0.5", metavar="NUMBERS", help="Bounds of the ranges of P, beside P = 0."
+    "--cut",
+    "cuts",
+    multiple=True,
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=(0.5,),
+    metavar="NUMBER",
+    help="Bound between ranges of P, beside P = 0; may be repeated.",
 )
 @click.option(
-    "--keyword", metavar="EXPRESSION", help="Words joined by and, or, not, with * and quotes, to divide strata."
+    "--keyword",
+    metavar="EXPRESSION",
+    help="Words joined by and, or, not, with * and quotes, to divide strata.  [default: none]",
 )
 @click.option("--column", metavar="NAME", help="Column to divide strata.  [default: none]")
 @click.option("--table", metavar="FILE", help="CSV with doc_id and the column.  [default: the CSV file with P]")
-@click.option("--by", metavar="PERIOD", help="Divide strata by year, quarter ..., each with its floor.")
+@click.option(
+    "--by", metavar="PERIOD", help="Divide strata by year, quarter ..., each with its floor.  [default: none]"
+)
 @click.option("--floor", type=click.IntRange(min=1), default=5, help="Fewest labels of a stratum.")
 @overwrite_option
 @json_option
@@ -86,7 +92,7 @@ def plan(source: str, out: str, overwrite: bool, as_json: bool, **options: Any) 
     \b
     Examples:
       corefsample audit plan run --labels 200 --out audit
-      corefsample audit plan run --actors USA,IRQ --keyword "raid* or attack*" --out audit2
+      corefsample audit plan run --actors USA,IRQ --keyword 'raid*' --out audit2
       corefsample audit plan run --out audit --more 100
       corefsample audit plan scores.csv --labels 300 --by year --out audit3
     """
@@ -138,7 +144,8 @@ def estimate(source: str, sheets: tuple[str, ...], as_json: bool, **options: Any
     \b
     Examples:
       corefsample audit estimate run audit/sheet.csv
-      corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv --assume stable-errors
+      corefsample audit estimate run audit/sheet.csv --assume stable-errors
+      corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
       corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
     """
     from events.jobs.audit_estimate import run_audit_estimate
@@ -188,8 +195,8 @@ def _print_use_of_labels(summary: AuditSummary) -> None:
         print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
     elif summary.n_few:
         print_text(
-            f"{summary.n_few:,} of {counted(summary.n_periods, 'count')} of periods have an interval wider than half of "
-            "their documents: they have few labels. More labels narrow it, or --assume stable-errors."
+            f"{summary.n_few:,} of {counted(summary.n_periods, 'count')} of periods have an interval wider than half "
+            "of their documents: they have few labels. More labels narrow it, or --assume stable-errors."
         )
 
 

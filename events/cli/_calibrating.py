@@ -54,8 +54,9 @@ def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; documents
     without gold are counted and left out. Prints the calibration error of all pairs of mentions, by their
-    distance, and by the kinds of the mentions (if the documents have tokens). It can take minutes for
-    thousands of documents, mostly for the intervals: fewer --resamples take less time.
+    distance, and by the kinds of the mentions (if the documents have tokens). For thousands of documents it takes
+    minutes, mostly for the intervals, whose time grows with the square of their number; with fewer draws
+    (--resamples) it is faster.
 
     \b
     Example:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=Command,
-    short_help="Count documents with an event, by country and period.",
+    short_help="Count documents with an event, by actor and period.",
     sections={
         "Counting": ("n_samples", "level", "interval", "seed", "lexicon", "scheme"),
         "Partitions and processes": ("threads", "workers", "scheduler", "partition_size", "restart"),
@@ -38,15 +38,18 @@ if TYPE_CHECKING:
 @click.option("--out", required=True, metavar="FOLDER", help="Folder for tables, pictures and the record of the run.")
 @click.option(
     "--rule",
-    default="attack",
+    multiple=True,
     metavar="RULE",
-    help="attack, conflict, attack_target, or a YAML file of your own.",
+    help="attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be "
+    "repeated.  [default: attack]",
 )
-@click.option("--preset", default="paper", metavar="NAME", help="Preset of the rule: paper, extended, or your own.")
+@click.option(
+    "--preset", default="paper", metavar="NAME", help="Preset of the rules: paper, extended, asserted, or your own."
+)
 @click.option(
     "--period", default="quarter", metavar="PERIOD", help="year, quarter, month, week, day, or a pandas alias."
 )
-@click.option("--compare", nargs=2, metavar="A B", help="Compare the counts of two countries, by period.")
+@click.option("--compare", nargs=2, metavar="A B", help="Compare the counts of two actors, by period.")
 @click.option("--samples", "n_samples", type=click.IntRange(min=1), default=1000, help="Clusterings per document.")
 @click.option("--level", type=INSIDE_0_1, default=0.95, help="Level of the credible intervals.")
 @click.option(
@@ -56,7 +59,9 @@ if TYPE_CHECKING:
     help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
 )
 @seed_option("Same seed, same samples.")
-@click.option("--lexicon", metavar="FILE", help="YAML file of your own countries.  [default: the one in the package]")
+@click.option(
+    "--lexicon", metavar="FILE", help="countries, police, or a YAML file of your own actors.  [default: countries]"
+)
 @scheme_option
 @click.option(
     "--threads",
@@ -84,7 +89,7 @@ def events(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Count documents with an event, by country and period, with credible intervals.
+    """Count documents with an event, by actor and period, with credible intervals.
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
     document needs a date and a parse; `corefsample score` writes both when it reads news.
@@ -95,13 +100,16 @@ def events(
     \b
     Examples:
       corefsample events scored.parquet --out run
-      corefsample events scored.parquet --preset extended --period year --out run2
+      corefsample events scored.parquet --preset asserted --period year --out run2
       corefsample events scored.parquet --compare YUG X-NATO --out run3
+      corefsample events scored.parquet --rule arrest --rule kill --lexicon police --out run5
       corefsample events 'scored/*.parquet' --workers 8 --out run4
     """
     from events.jobs.count_events import EventsOptions, run_events
 
-    chosen = EventsOptions(**{**options, "compare": options["compare"] or None})
+    rules = options["rule"] or ("attack",)
+    rule = rules[0] if len(rules) == 1 else rules
+    chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
     with progress("counting", as_json) as on_progress:
         summary = run_events(
             inputs,
@@ -187,12 +195,21 @@ def _print_run(summary: RunSummary) -> None:
 
 
 def _print_highest(counts: pd.DataFrame) -> None:
-    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of countries."""
+    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors."""
+    from events.counting import role_columns
+
     head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
-    columns = ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
-    click.echo(head[columns].to_string(index=False, float_format=lambda x: f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"))
+    events = ["event"] if len(counts["event"].unique()) > 1 else []
+    values = ["period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    roles = [name for name in role_columns(counts.columns) if head[name].astype(bool).any()]
+    columns = [*events, *roles, *values]
+    click.echo(head[columns].to_string(index=False, float_format=_short))
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 @click.command(cls=Command, short_help="Make one HTML page of a run, for exploring and archiving.")
@@ -223,8 +240,9 @@ def _print_highest(counts: pd.DataFrame) -> None:
 def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     """Make one HTML page of a finished events run, for exploring and archiving.
 
-    FOLDER is the output of `corefsample events`. The page needs no network: counts by country with their intervals; the
-    documents behind each count; their text with entities, triggers, and the likeliest antecedents of every mention.
+    FOLDER is the output of `corefsample events`. The page needs no network: counts by event and actor with their
+    intervals; the documents behind each count; their text with entities, triggers, and the likeliest antecedents of
+    every mention.
 
     \b
     Example:
@@ -239,8 +257,9 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
         return
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
-        f"{summary.n_countries:,} countries, {summary.n_periods:,} periods, {summary.n_documents:,} documents with "
-        f"evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents without evidence."
+        f"{summary.n_countries:,} counts by actor, {summary.n_periods:,} periods, {summary.n_documents:,} documents "
+        f"with evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents "
+        "without evidence."
     )
     if summary.n_documents > summary.n_texts:
         n_left_out = summary.n_documents - summary.n_texts

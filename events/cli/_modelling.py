@@ -228,7 +228,7 @@ def score(
     Examples:
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
-      corefsample score 'news/*.jsonl' --pipeline en_core_web_sm --workers 8 --out scored.parquet
+      corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
     """
     from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample._log import logger
+from corefsample._log import STEPS, logger
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking import EpochReport
@@ -110,8 +110,29 @@ def is_watched() -> bool:
 class _ScreenHandler(logging.Handler):
     """Prints what the library logs to standard error."""
 
+    def __init__(self, *, every_step: bool) -> None:
+        super().__init__()
+        if not every_step:
+            self.addFilter(_Paced())
+
     def emit(self, record: logging.LogRecord) -> None:
         print_error(record.getMessage())
+
+
+class _Paced(logging.Filter):
+    """Of the steps of long work, lets one pass every so often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = time.monotonic()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if record.name.endswith(f".{STEPS}"):
+            if now - self.last < SECONDS_BETWEEN_LINES:
+                return False
+            self.last = now
+        return True
 
 
 @contextmanager
@@ -119,19 +140,22 @@ def log_to_screen(*, verbose: bool, quiet: bool) -> Iterator[None]:
     """Print what the library logs to standard error.
 
     All of it if `verbose`; nothing but warnings if `quiet`; else what takes long where a person watches, and the
-    progress alone where nobody does.
+    progress alone where nobody does. Steps of long work come every 30 seconds.
     """
-    root, lines, handler = logger(), logger("progress"), _ScreenHandler()
-    before = root.level, lines.level
+    root, handler = logger(), _ScreenHandler(every_step=verbose)
+    lines = [logger(name) for name in ("progress", STEPS)]
+    before = root.level
     root.setLevel(logging.DEBUG if verbose else logging.INFO if is_watched() and not quiet else logging.WARNING)
-    lines.setLevel(logging.WARNING if quiet else logging.INFO)
+    for each in lines:
+        each.setLevel(logging.WARNING if quiet else logging.INFO)
     root.addHandler(handler)
     try:
         yield
     finally:
         root.removeHandler(handler)
-        root.setLevel(before[0])
-        lines.setLevel(before[1])
+        root.setLevel(before)
+        for each in lines:
+            each.setLevel(logging.NOTSET)
 
 
 @contextmanager

@@ -13,10 +13,12 @@ from ._evaluation import Predicate as Predicate
 from ._evaluation import evaluate_clustering as evaluate_clustering
 from ._evaluation import evaluate_matches as evaluate_matches
 from ._evaluation import evaluate_predicate as evaluate_predicate
+from ._evaluation import evaluate_rules as evaluate_rules
 from ._evaluation import monte_carlo_errors as monte_carlo_errors
 from ._evidence import EVIDENCE_SCHEMA as EVIDENCE_SCHEMA
 from ._evidence import EvidenceRow as EvidenceRow
 from ._evidence import evidence_rows as evidence_rows
+from ._evidence import evidence_schema as evidence_schema
 from ._keys import EventKey as EventKey
 from ._keys import event_key as event_key
 from ._keys import event_name as event_name
@@ -31,6 +33,9 @@ from ._rule_examples import check_examples as check_examples
 from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS
 from ._tables import COUNT_COLUMNS as COUNT_COLUMNS
 from ._tables import arrow_schema as arrow_schema
+from ._tables import count_columns as count_columns
+from ._tables import role_columns as role_columns
+from ._tables import row_names as row_names
 from ._tally import MOST_PERIODS as MOST_PERIODS
 from ._tally import CountTally as CountTally
 from ._truth import TrueEvents as TrueEvents

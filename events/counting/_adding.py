@@ -15,7 +15,7 @@ from corefsample.syntax import scheme_names
 from events.counting._periods import Calendar, Period
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon import Lexicon, load_lexicon
-from events.matching import MentionMatches, match_document
+from events.matching import MentionMatches, check_classes, match_document
 from events.rules import Rule, load_rules
 
 
@@ -45,6 +45,7 @@ class DocumentMatcher:
         self.rule = load_rules() if rule is None else rule
         self.lexicon = load_lexicon() if lexicon is None else lexicon
         self._scheme = scheme
+        check_classes(self.rule, self.lexicon)
 
     def match(self, document: ScoredDocument, date: datetime.date) -> MentionMatches:
         """Match a document.

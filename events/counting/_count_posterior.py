@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import is_file, joined, parquet_source
 from events.counting._counts import EventCounts, Interval
+from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
-from events.counting._tables import COUNT_COLUMNS
+from events.counting._tables import COUNTRY, count_columns, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ class CountPosterior:
     Attributes
     ----------
     country, period
-        Which count: "YUG", "1999Q2".
+        Which count: "YUG", "1999Q2"; "IRQ>KWT" for two roles.
     n_docs
         Documents of the period.
     pmf
@@ -43,6 +44,10 @@ class CountPosterior:
         Of the credible interval: see `events.counting.EventCounts`.
     one_best
         The count by the likeliest antecedents alone.
+    event
+        Name of the rule.
+    columns
+        Columns of its roles in tables.
     """
 
     country: str
@@ -56,6 +61,8 @@ class CountPosterior:
     level: float
     interval: str
     one_best: int
+    event: str = "event"
+    columns: tuple[str, ...] = COUNTRY
 
     def __post_init__(self) -> None:
         self.pmf.flags.writeable = False
@@ -68,12 +75,13 @@ class CountPosterior:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each possible count: country, period, count, probability."""
+        """Tidy table, one row for each possible count: event, columns of roles, period, count, probability."""
         import pandas as pd
 
         return pd.DataFrame(
             {
-                "country": self.country,
+                "event": self.event,
+                **role_values(event_key(self.country), self.columns),
                 "period": self.period,
                 "count": np.arange(self.pmf.size),
                 "probability": self.pmf,
@@ -102,10 +110,13 @@ def count_posterior(
     """
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
-    return _of_row(counts.row(counts.key(country), counts.period(period)), counts.pmf(country, period))
+    row = counts.row(counts.key(country), counts.period(period))
+    return _of_row(row, counts.pmf(country, period), counts.columns)
 
 
-def read_count_posterior(run: str | os.PathLike[str], country: str, period: str) -> CountPosterior:
+def read_count_posterior(
+    run: str | os.PathLike[str], country: str | Sequence[str], period: str, *, event: str | None = None
+) -> CountPosterior:
     """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
 
     Parameters
@@ -114,6 +125,8 @@ def read_count_posterior(run: str | os.PathLike[str], country: str, period: str)
         The folder that `corefsample events` wrote.
     country, period
         Which count: a row of its table of counts.
+    event
+        Name of the rule; needed if the run has several.
 
     Raises
     ------
@@ -124,25 +137,43 @@ def read_count_posterior(run: str | os.PathLike[str], country: str, period: str)
     """
     import pandas as pd
 
-    tables = []
-    for name, columns in (("counts.parquet", None), ("evidence.parquet", ["country", "period", "probability"])):
-        path = joined(run, name)
+    paths = {}
+    for name in ("counts", "evidence"):
+        path = joined(run, f"{name}.parquet")
         if not is_file(path):
-            raise InputError(f"{name} is missing in the run's folder", place=os.fspath(run))
-        rows = [("country", "==", country), ("period", "==", period)]
-        tables.append(pd.read_parquet(parquet_source(path), columns=columns, filters=rows))
-    counts, evidence = tables
-    if counts.empty:
+            raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run))
+        paths[name] = parquet_source(path)
+    counts = pd.read_parquet(paths["counts"], filters=[("period", "==", period)])
+    if event is None and len(counts["event"].unique()) > 1:
+        names = ", ".join(counts["event"].unique())
+        raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
+    if event is not None:
+        counts = counts[counts["event"] == event]
+    columns, key = role_columns(counts.columns), event_key(country)
+    cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
+    chosen = counts[[_is_of(key, codes) for codes in cells]]
+    if chosen.empty:
         raise ParameterError(
             f"must be in a row of the counts, got {country!r} and {period!r}",
             parameter="country and period",
             place=os.fspath(run),
         )
-    (row,) = counts.to_dict("records")
-    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)))
+    row = chosen.to_dict("records")[0]
+    same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
+    evidence = pd.read_parquet(paths["evidence"], columns=["probability"], filters=same)
+    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), columns[: len(key)])
 
 
-def _of_row(row: Mapping[Any, Any], pmf: Floats) -> CountPosterior:
+def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:
+    """Whether the columns of roles, of which a rule may leave some empty, have the codes of a key."""
+    filled = tuple(code for code in codes if code)
+    return filled == tuple(code for code in key if code)
+
+
+def _of_row(row: Mapping[Any, Any], pmf: Floats, columns: tuple[str, ...]) -> CountPosterior:
     """Posterior with the values of a row of the table of counts."""
-    names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in COUNT_COLUMNS]
-    return CountPosterior(pmf=pmf, **{name: _TYPES[COUNT_COLUMNS[name]](row[name]) for name in names})
+    types = count_columns(())
+    names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in types]
+    values: dict[str, Any] = {name: _TYPES[types[name]](row[name]) for name in names}
+    country = event_name(tuple(str(row[column]) for column in columns))
+    return CountPosterior(pmf=pmf, country=country, columns=columns, **values)

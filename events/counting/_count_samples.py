@@ -13,7 +13,8 @@ from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
-from events.counting._keys import event_name
+from events.counting._keys import event_key, event_name
+from events.counting._tables import COUNTRY, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +41,10 @@ class CountSamples:
         int64 (n_periods,): documents of each period.
     one_best
         int64 (n_countries, n_periods): counts by the likeliest antecedents alone.
+    event
+        Name of the rule.
+    columns
+        Columns of its roles in tables.
     """
 
     counts: Ints32
@@ -48,6 +53,8 @@ class CountSamples:
     period_starts: npt.NDArray[np.datetime64]
     n_docs: Ints
     one_best: Ints
+    event: str = "event"
+    columns: tuple[str, ...] = COUNTRY
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.period_starts, self.n_docs, self.one_best):
@@ -64,20 +71,26 @@ class CountSamples:
         return int(self.counts.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table of draws, countries and periods: sample, country, period, period_start (date), count."""
+        """Tidy table of draws: sample, event, columns of roles (country), period, period_start (date), count."""
         import pandas as pd
 
         n_samples, n_countries, n_periods = self.counts.shape
         starts = np.array(self.period_starts.tolist(), object)  # dates, as in the table of counts
+        keys = [role_values(event_key(name), self.columns) for name in self.countries]
+        roles = {
+            column: np.tile(np.repeat(np.array([key[column] for key in keys], object), n_periods), n_samples)
+            for column in self.columns
+        }
         return pd.DataFrame(
             {
                 "sample": np.repeat(np.arange(n_samples), n_countries * n_periods),
-                "country": np.tile(np.repeat(np.array(self.countries, object), n_periods), n_samples),
+                "event": self.event,
+                **roles,
                 "period": np.tile(np.array(self.periods, object), n_samples * n_countries),
                 "period_start": np.tile(starts, n_samples * n_countries),
                 "count": self.counts.ravel(),
             }
-        ).astype({"country": "str", "period": "str"})
+        ).astype(dict.fromkeys(("event", *self.columns, "period"), "str"))
 
 
 def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -> CountSamples:
@@ -120,4 +133,6 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
         period_starts=np.array([period.start for period in periods], "datetime64[D]"),
         n_docs=np.array([counts.tally.documents(period.number) for period in periods], np.int64),
         one_best=one_best,
+        event=counts.event,
+        columns=counts.columns,
     )

@@ -15,9 +15,10 @@ from corefsample.errors import ParameterError
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
-from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_rows
+from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
 from events.counting._periods import Calendar
 from events.counting._rule_examples import check_examples
+from events.counting._tables import COUNTRY
 from events.counting._tally import CountTally
 from events.lexicon import Lexicon
 from events.rules import Rule
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class EventCounter:
-    """Counts documents with an event, by country and period, with posterior uncertainty.
+    """Counts documents with an event, by actor and period, with posterior uncertainty.
 
     Parameters
     ----------
     rule
         Definition of the event; by default the shipped rule `attack`, preset `paper`.
     lexicon
-        Names of countries; by default the shipped lexicon.
+        Names of actors; by default the shipped lexicon of countries.
     predicate
         The user's own predicate on clusterings, instead of rule and lexicon: see
         `events.counting.evaluate_predicate`.
@@ -85,10 +86,13 @@ class EventCounter:
         self.tally = CountTally(n_samples)
         self._predicate = predicate
         self._codes: frozenset[str] = frozenset()
+        self._event = "event"
+        self._columns: tuple[str, ...] = COUNTRY
         if predicate is None:
             self._matcher = DocumentMatcher(rule, lexicon, scheme)
             self._codes = frozenset(self._matcher.lexicon.codes)
-            check_examples(self._matcher.rule)
+            self._event, self._columns = self._matcher.rule.name, self._matcher.rule.columns
+            check_examples(self._matcher.rule, self._matcher.lexicon)
         self._rows: list[EvidenceRow] = []
         self._doc_ids: set[str] = set()
 
@@ -145,13 +149,25 @@ class EventCounter:
 
     def counts(self, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
         """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`."""
-        return EventCounts(self.tally.copy(), self.calendar, level=level, interval=interval, known=self._codes)
+        return EventCounts(
+            self.tally.copy(),
+            self.calendar,
+            level=level,
+            interval=interval,
+            known=self._codes,
+            event=self._event,
+            columns=self._columns,
+        )
 
     def evidence(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and country with P > 0: see `events.counting.EvidenceRow`."""
+        """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
+
+        Instead of `actors` it has the columns of the rule's roles.
+        """
         import pandas as pd
 
-        return pd.DataFrame(self._rows, columns=EVIDENCE_SCHEMA.names)
+        rows = [row.values(self._columns, self._columns) for row in self._rows]
+        return pd.DataFrame(rows, columns=evidence_schema(self._columns).names)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

@@ -19,7 +19,7 @@ from corefsample.errors import ParameterError
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import compare_counts, count_pmf, hdi_interval, quantile_interval
-from events.counting._tables import COMPARISON_COLUMNS, COUNT_COLUMNS, pandas_types
+from events.counting._tables import COMPARISON_COLUMNS, COUNTRY, count_columns, pandas_types, role_values
 from events.counting._tally import Cell, CountTally
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventCounts:
-    """Posterior of the number of documents with an event, by country and period.
+    """Posterior of the number of documents with an event, by actor and period.
 
     The uncertainty is only that of coreference: which mentions belong to one entity. Parses, lexicon, rule and the
     choice of documents are taken as given, and the intervals assume that the antecedent probabilities are calibrated.
 
-    A country is named by its code; for two roles by "AAA>BBB" or the codes in a tuple.
+    An actor is named by its code; for two roles by "AAA>BBB" or the codes in a tuple, with "-" or "" for no actor.
 
     Attributes
     ----------
@@ -51,7 +51,11 @@ class EventCounts:
         "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
         deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
     known
-        Codes of the countries that can be requested; empty if any name can.
+        Codes of the actors that can be requested; empty if any name can.
+    event
+        Name of the rule.
+    columns
+        Columns of its roles in tables.
 
     Raises
     ------
@@ -64,6 +68,8 @@ class EventCounts:
     level: float = 0.95
     interval: Interval = "quantile"
     known: frozenset[str] = frozenset()
+    event: str = "event"
+    columns: tuple[str, ...] = COUNTRY
 
     def __post_init__(self) -> None:
         _checks.probability("level", self.level, below_one=True, above_zero=True)
@@ -74,10 +80,14 @@ class EventCounts:
         span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
         names = list(map(event_name, self.tally.keys()))
         return (
-            f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} countries)\n"
-            f"  countries: {_checks.shown(', '.join(names))}\n"
+            f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} {self._noun})\n"
+            f"  {self._noun}: {_checks.shown(', '.join(names))}\n"
             f"  {100 * self.level:g}% {self.interval} intervals from {self.tally.n_samples:,} samples per document"
         )
+
+    @property
+    def _noun(self) -> str:
+        return "countries" if self.columns and self.columns[0] == "country" else "actors"
 
     def _repr_html_(self) -> str:
         """Table of the first rows, for notebooks."""
@@ -87,12 +97,13 @@ class EventCounts:
         return f"<p>{title}</p>{self.to_frame().to_html(max_rows=10, index=False)}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each country and period, including periods without documents.
+        """Tidy table, one row for each actor and period, including periods without documents.
 
         Returns
         -------
         pandas.DataFrame
-            country; period ("1999Q2"); period_start (date); n_docs (documents in the period); mean and sd of the
+            event (name of the rule); one column for each role, `country` for the shipped rules about countries; period
+            ("1999Q2"); period_start (date); n_docs (documents in the period); mean and sd of the
             count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
@@ -101,14 +112,16 @@ class EventCounts:
 
         keys, periods = self.tally.keys(), self.periods()
         rows = [self.row(key, period) for key in keys for period in periods]
-        return pd.DataFrame(rows, columns=list(COUNT_COLUMNS)).astype(pandas_types(COUNT_COLUMNS))
+        columns = count_columns(self.columns)
+        return pd.DataFrame(rows, columns=list(columns)).astype(pandas_types(columns))
 
     def row(self, key: EventKey, period: Period) -> dict[str, Any]:
         """One row of `to_frame`."""
         cell = self.tally.cell(key, period.number)
         lower, upper = self._ends(cell)
         return {
-            "country": event_name(key),
+            "event": self.event,
+            **role_values(key, self.columns),
             "period": period.label,
             "period_start": period.start,
             "n_docs": self.tally.documents(period.number),
@@ -147,8 +160,8 @@ class EventCounts:
         return periods[label]
 
     def key(self, country: str | Sequence[str], *, parameter: str = "country") -> EventKey:
-        """Codes of a country that is counted, or could be; raises ParameterError naming `parameter` for any other."""
-        key = event_key(country)
+        """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
+        key = event_key(country) if self.columns else ()
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
             names = ", ".join(map(event_name, self.tally.keys())) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
@@ -166,29 +179,29 @@ class EventCounts:
         return count_pmf(self.tally.cell(key, self.period(period).number).probabilities)
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
-        """Compare the counts of two countries in each period, by each document's joint distribution of both events.
+        """Compare the counts of two actors in each period, by each document's joint distribution of both events.
 
-        A known country without any event has a count of zero.
+        A known actor without any event has a count of zero.
 
         Returns
         -------
         pandas.DataFrame
-            period; period_start; first; second; p_first_greater, p_equal, p_second_greater; mean_difference
+            event; period; period_start; first; second; p_first_greater, p_equal, p_second_greater; mean_difference
             (first - second); lower, upper and level of its central credible interval.
 
         Raises
         ------
         ParameterError
-            If both are the same country, or one is unknown.
+            If both are the same, or one is unknown.
         """
         import pandas as pd
 
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
         names = tuple(map(event_name, keys))
         if keys[0] == keys[1]:
-            raise ParameterError(f"must be another country than first, got {names[1]!r} twice", parameter="second")
+            raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
         rows = []
         for period in self.periods():
             result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
-            rows.append((period.label, period.start, *names, *dataclasses.astuple(result), self.level))
+            rows.append((self.event, period.label, period.start, *names, *dataclasses.astuple(result), self.level))
         return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,7 +19,7 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting import _kernels
 from events.counting._keys import EventKey, event_key, event_name
-from events.matching import MentionMatches
+from events.matching import NO_ACTOR, MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
@@ -52,7 +53,7 @@ class DocumentEvents:
     doc_id, date
         The document.
     keys
-        The possible events: codes of countries, one for each role, or the names of a predicate.
+        The possible events: codes of actors, one for each role ("" for no actor), or the names of a predicate.
     hits
         uint8 (n_keys, n_samples): whether the event is true in the sample.
     one_best
@@ -112,8 +113,9 @@ def evaluate_matches(
 ) -> DocumentEvents:
     """Sample clusterings of a document and evaluate the event of a rule in each.
 
-    An entity counts for a country if all its described mentions are described as this country (Nguyen & O'Connor 2015,
-    section 6.1, the function f).
+    An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
+    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
+    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
 
     Parameters
     ----------
@@ -128,22 +130,42 @@ def evaluate_matches(
     seed
         In [0, 2**64).
     """
+    return evaluate_rules(antecedents, [matches], doc_id, date, n_samples=n_samples, seed=seed)[0]
+
+
+def evaluate_rules(
+    antecedents: AntecedentDistribution,
+    matches: Sequence[MentionMatches],
+    doc_id: str,
+    date: datetime.date,
+    *,
+    n_samples: int = 1000,
+    seed: int = 0,
+) -> list[DocumentEvents]:
+    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does."""
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
-    last = max(int(part.max(initial=-1)) for part in (matches.described_mentions, matches.instances))
+    parts = [part for each in matches for part in (each.described_mentions, each.instances)]
+    last = max(int(part.max(initial=-1)) for part in parts)
     relevant = antecedents.first_mentions(last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
-    hits, instance_hits, description_hits = _evaluated(sampled, matches)
-    one_best, _, _ = _evaluated(np.ascontiguousarray(map_clustering(relevant)[:, None]), matches)
-    return DocumentEvents(
-        doc_id=doc_id,
-        date=date,
-        keys=_keys(matches),
-        hits=hits,
-        one_best=one_best[:, 0].astype(np.bool_),
-        matches=matches,
-        instance_hits=instance_hits,
-        description_hits=description_hits,
-    )
+    likeliest = np.ascontiguousarray(map_clustering(relevant)[:, None])
+    found = []
+    for each in matches:
+        hits, instance_hits, description_hits = _evaluated(sampled, each)
+        one_best, _, _ = _evaluated(likeliest, each)
+        found.append(
+            DocumentEvents(
+                doc_id=doc_id,
+                date=date,
+                keys=_keys(each),
+                hits=hits,
+                one_best=one_best[:, 0].astype(np.bool_),
+                matches=each,
+                instance_hits=instance_hits,
+                description_hits=description_hits,
+            )
+        )
+    return found
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
@@ -159,30 +181,42 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     Returns
     -------
     tuple of tuple of str
-        For each event its codes of countries, one for each role; sorted.
+        For each event its codes of actors, one for each role; sorted.
     """
     hits, _, _ = _evaluated(canonical_labels(labels)[:, None], matches)
     return tuple(key for key, hit in zip(_keys(matches), hits[:, 0], strict=True) if hit)
 
 
 def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
-    return tuple(product(matches.countries, repeat=matches.instances.shape[1]))
+    return tuple(product(*matches.codes_of_roles))
 
 
 def _evaluated(labels: Ints32, matches: MentionMatches) -> tuple[Bytes, Ints, Ints]:
     labels = labels.view()
     labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-    n_instances, n_roles = matches.instances.shape
-    n_events = len(matches.countries) ** n_roles
+    alphabets = matches.codes_of_roles
+    own = [tuple(code for code in codes if code != NO_ACTOR) for codes in alphabets]
+    groups = list(dict.fromkeys(own))
+    described_codes = np.full((len(groups), len(matches.described_mentions)), -1, np.int32)
+    for g, codes in enumerate(groups):
+        number = {code: c for c, code in enumerate(codes)}
+        numbers = np.array([number.get(code, -1) for code in matches.countries], np.int32)
+        described_codes[g] = numbers[matches.described_countries]
+    inner = np.array([code in matches.inner for code in matches.countries], np.bool_)
+    absent = [len(codes) if NO_ACTOR in every else -1 for codes, every in zip(own, alphabets, strict=True)]
+    n_events = math.prod(map(len, alphabets))
     hits = np.zeros((n_events, labels.shape[1]), np.uint8)
-    instance_hits = np.zeros((n_instances, n_events), np.int64)
+    instance_hits = np.zeros((len(matches.instances), n_events), np.int64)
     description_hits = np.zeros(len(matches.described_mentions), np.int64)
     _kernels.evaluate(
         labels,
         matches.described_mentions,
-        matches.described_countries,
+        described_codes,
+        inner[matches.described_countries],
         matches.instances,
-        len(matches.countries),
+        np.array([groups.index(codes) for codes in own], np.int32),
+        np.array([len(every) for every in alphabets], np.int32),
+        np.array(absent, np.int32),
         hits,
         instance_hits,
         description_hits,

@@ -1,20 +1,22 @@
-"""The evidence behind counts: for each document and country, the sentences and mentions of the event."""
+"""The evidence behind counts: for each document and event, the sentences and mentions of the event."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from events.counting._evaluation import DocumentEvents
-from events.counting._keys import event_name
-from events.counting._tables import arrow_schema
+from events.counting._keys import EventKey
+from events.counting._tables import COUNTRY, arrow_schema, role_values
 
 _SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
@@ -26,12 +28,14 @@ _Description = tuple[int, str, list[int], float]
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One document and country with P > 0; a row of the table of evidence.
+    """One document and event with P > 0; a row of the table of evidence.
 
     Attributes
     ----------
-    doc_id, date, period, country
-        The document, the label of its period, and the code of the country ("AAA>BBB" for two roles).
+    doc_id, date, period
+        The document, and the label of its period.
+    event, actors
+        Name of the rule, and the code of each role.
     probability, mc_se
         P(event) and its Monte Carlo standard error (`events.counting.monte_carlo_errors`).
     one_best
@@ -42,17 +46,20 @@ class EvidenceRow:
         The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes
         the event true).
     country_mentions
-        The likeliest mentions (at most eight) described as the country, with token span and P(it belongs to an entity
+        The likeliest mentions (at most eight) described as the actors, with token span and P(it belongs to an entity
         of an event).
+    excluded
+        Triggers of the event in this document that a condition excluded, with their tokens and the conditions.
     places
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
-        role), probability], ``descriptions`` [mention, country, [first token, end] of its name, probability].
+        role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
     """
 
     doc_id: str
     date: datetime.date
     period: str
-    country: str
+    event: str
+    actors: EventKey
     probability: float
     mc_se: float
     one_best: bool
@@ -60,14 +67,43 @@ class EvidenceRow:
     agent_mentions: str
     country_mentions: str
     places: str = ""
+    excluded: str = ""
+
+    def values(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, Any]:
+        """The row of a table.
+
+        Parameters
+        ----------
+        columns
+            Columns of the rule's roles.
+        roles
+            Columns of roles in the table, with those of other rules.
+        """
+        fields = {name: getattr(self, name) for name in _COLUMNS}
+        return {**fields, **dict.fromkeys(roles, ""), **role_values(self.actors, columns)}
 
 
-EVIDENCE_SCHEMA = arrow_schema(
-    {field.name: str(field.type).removeprefix("datetime.") for field in dataclasses.fields(EvidenceRow)}
-)
+_COLUMNS = {
+    field.name: str(field.type).removeprefix("datetime.")
+    for field in dataclasses.fields(EvidenceRow)
+    if field.name != "actors"
+}
 
 
-def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, spans: Ints32) -> list[EvidenceRow]:
+def evidence_schema(roles: Sequence[str]) -> pa.Schema:
+    """Schema of the table of evidence with the given columns of roles."""
+    names = list(_COLUMNS)
+    after = names.index("event") + 1
+    typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
+    return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]})
+
+
+EVIDENCE_SCHEMA = evidence_schema(COUNTRY)
+
+
+def evidence_rows(
+    events: DocumentEvents, period: str, tokens: Tokens | None, spans: Ints32, event: str | None = None
+) -> list[EvidenceRow]:
     """Rows of one document, one for each event with P > 0.
 
     Parameters
@@ -78,8 +114,12 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
         Label of its period.
     tokens, spans
         Tokens and mentions (int32 (n_mentions, 3)) of the document, for the texts; None leaves them empty.
+    event
+        Name of the rule; by default that of the matches.
     """
     rows = []
+    name = event or ("event" if events.matches is None else events.matches.event)
+    excluded = "" if tokens is None else _excluded(events, tokens)
     bounds = {} if tokens is None else tokens.sentences()
     probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
     for e in np.flatnonzero(n_hits).tolist():
@@ -90,15 +130,26 @@ def evidence_rows(events: DocumentEvents, period: str, tokens: Tokens | None, sp
                 events.doc_id,
                 events.date,
                 period,
-                event_name(events.keys[e]),
+                name,
+                events.keys[e],
                 float(probabilities[e]),
                 float(errors[e]),
                 bool(events.one_best[e]),
                 *texts,
                 json.dumps({"instances": instances, "descriptions": descriptions}),
+                excluded,
             )
         )
     return rows
+
+
+def _excluded(events: DocumentEvents, tokens: Tokens) -> str:
+    """Triggers that a condition excluded, with their token and the conditions."""
+    if events.matches is None:
+        return ""
+    return _SEPARATOR.join(
+        f"{tokens.text[each.token]} [{each.token}] {', '.join(each.conditions)}" for each in events.matches.excluded
+    )
 
 
 def _sources(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[_Description]]:
@@ -136,7 +187,7 @@ def _texts(
     if not instances:
         return "", "", ""
     agents = [
-        " > ".join(_mention(tokens, spans, mention) for mention in mentions) + f" {probability:.3f}"
+        " > ".join(_mention(tokens, spans, m) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
         for _, mentions, probability in instances
     ]
     described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]

@@ -1,16 +1,22 @@
 """Compiled evaluation of events in sampled clusterings, and a convolution of counts.
 
 Legend of dimensions and names
-    s : sample              d : description (a mention described as a country)
-    t : instance (mentions that fill the roles at one trigger)      r : label (first mention of an entity)
-    c : country described in the document                           e : event, c for one role, c * n + c' for two
+    s : sample              d : description (a mention described as an actor)
+    t : instance (mentions that fill the roles at one trigger; m: one of them, -1 where a role is absent)
+    r : label (first mention of an entity)
+    g : group of roles that can have the same codes                 c : code, as a number within its group
+    e : event, c for one role, c * n + c' for two, 0 for none; n is the number of codes of the second role
+    described_codes : (g, d)  code of the description, -1 if the group cannot have it
+    is_inner        : (d,)    whether that is an actor that is part of others, which then do not count
+    role_groups, role_sizes   : (roles,)  group of each role, and the number of its codes, absence included
+    role_absent               : (roles,)  the code that stands for no actor, -1 if the role requires one
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel
 
 NONE = -1
@@ -21,9 +27,12 @@ SEVERAL = -2
 def evaluate(
     labels: Ints32,
     described_mentions: Ints32,
-    described_countries: Ints32,
+    described_codes: Ints32,
+    is_inner: Bools,
     instances: Ints32,
-    n_countries: int,
+    role_groups: Ints32,
+    role_sizes: Ints32,
+    role_absent: Ints32,
     hits: Bytes,
     instance_hits: Ints,
     description_hits: Ints,
@@ -34,38 +43,57 @@ def evaluate(
     description d belongs to an entity of an event.
     """
     n_samples = labels.shape[1]
-    n_described = described_mentions.shape[0]
+    n_groups, n_described = described_codes.shape
     n_instances, n_roles = instances.shape
-    country_of = np.full(labels.shape[0], NONE, np.int32)  # by label: its only country, NONE or SEVERAL
+    code_of = np.full((n_groups, labels.shape[0]), NONE, np.int32)  # by label: its only code, NONE or SEVERAL
+    of_inner = np.zeros((n_groups, labels.shape[0]), np.bool_)  # whether that is the code of an inner actor
     makes_event = np.zeros(labels.shape[0], np.bool_)
     for s in range(n_samples):
-        for d in range(n_described):
-            r = labels[described_mentions[d], s]
-            if country_of[r] == NONE:
-                country_of[r] = described_countries[d]
-            elif country_of[r] != described_countries[d]:
-                country_of[r] = SEVERAL
+        for g in range(n_groups):
+            for d in range(n_described):
+                c = described_codes[g, d]
+                if c == NONE:
+                    continue
+                r = labels[described_mentions[d], s]
+                if code_of[g, r] == NONE or (is_inner[d] and not of_inner[g, r]):
+                    code_of[g, r] = c
+                    of_inner[g, r] = is_inner[d]
+                elif code_of[g, r] != c and is_inner[d] == of_inner[g, r]:
+                    code_of[g, r] = SEVERAL
         for t in range(n_instances):
             e = 0
             for role in range(n_roles):
-                c = country_of[labels[instances[t, role], s]]
+                m = instances[t, role]
+                c = NONE
+                if m != NONE:
+                    c = code_of[role_groups[role], labels[m, s]]
+                if c < 0:
+                    c = role_absent[role]
                 if c < 0:
                     e = -1
                     break
-                e = e * n_countries + c
+                e = e * role_sizes[role] + c
             if e >= 0:
                 hits[e, s] = 1
                 instance_hits[t, e] += 1
                 for role in range(n_roles):
-                    makes_event[labels[instances[t, role], s]] = True
+                    m = instances[t, role]
+                    if m != NONE:
+                        makes_event[labels[m, s]] = True
         for d in range(n_described):
             r = labels[described_mentions[d], s]
             if makes_event[r]:
                 description_hits[d] += 1
         for d in range(n_described):
             r = labels[described_mentions[d], s]
-            country_of[r] = NONE
+            for g in range(n_groups):
+                code_of[g, r] = NONE
+                of_inner[g, r] = False
             makes_event[r] = False
+        for t in range(n_instances):
+            for role in range(n_roles):
+                if instances[t, role] != NONE:
+                    makes_event[labels[instances[t, role], s]] = False
 
 
 @kernel

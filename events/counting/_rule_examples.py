@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,9 +14,9 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
 from events.counting._keys import event_name
-from events.lexicon import LexiconMatches, load_lexicon
+from events.lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
-from events.rules import Example, Rule
+from events.rules import Example, Rule, shipped_rules
 
 _ANY_DATE = datetime.date(2000, 1, 1)
 
@@ -26,14 +26,30 @@ class _Words:
     """A lexicon with the words of an example."""
 
     codes: dict[str, str]
+    kinds: Mapping[str, str]  # of these codes
+    inner_codes: frozenset[str]
 
-    def match(self, text: Sequence[str], heads: Sequence[int], date: datetime.date | None) -> LexiconMatches:
+    def match(
+        self,
+        text: Sequence[str],
+        heads: Sequence[int],
+        date: datetime.date | None,
+        lemma: Sequence[str] | None = None,
+    ) -> LexiconMatches:
         found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
         return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
 
 
-def check_examples(rule: Rule) -> int:
+def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     """Check that the rule finds the expected events in each inline example of its preset; return their number.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    lexicon
+        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
+        shipped rules always use.
 
     Raises
     ------
@@ -41,12 +57,13 @@ def check_examples(rule: Rule) -> int:
         At the first example that cannot be read or fails; the place is the file and the example.
     """
     checked = 0
+    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue
         place = f"{rule.source}: examples[{number}]"
         try:
-            found = _events(example, rule)
+            found = _events(example, rule, own)
         except CorefsampleError as error:
             raise error.as_input_error(place) from None
         expected = sorted(set(example.expect[rule.preset]))
@@ -57,7 +74,7 @@ def check_examples(rule: Rule) -> int:
     return checked
 
 
-def _events(example: Example, rule: Rule) -> list[str]:
+def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
     tokens = _tokens(example)
     heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
     mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
@@ -70,7 +87,7 @@ def _events(example: Example, rule: Rule) -> list[str]:
             rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
             raise InputError(f"{rule_of_group}, got {list(group)}") from None
         links |= {later: earlier for earlier, later in pairwise(members)}
-    lexicon = _Words(example.words) if example.words else load_lexicon()
+    lexicon = _words(example, rule, own) if example.words else own
     spans = np.array(mentions, np.int32).reshape(-1, 3)
     matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
     if not matches.possible:
@@ -79,6 +96,14 @@ def _events(example: Example, rule: Rule) -> list[str]:
     for later, earlier in sorted(links.items()):
         labels[later] = labels[earlier]
     return sorted(map(event_name, evaluate_clustering(matches, labels)))
+
+
+def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
+    """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
+    any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
+    codes = set(example.words.values())
+    kinds = {code: own.kinds.get(code, any_class) for code in codes}
+    return _Words(example.words, kinds, own.inner_codes & codes)
 
 
 def _tokens(example: Example) -> Tokens:

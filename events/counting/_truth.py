@@ -14,8 +14,9 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.links import gold_codes
 from events.counting._adding import DocumentMatcher, checked_date
 from events.counting._evaluation import evaluate_clustering
-from events.counting._keys import event_name
+from events.counting._keys import event_key, event_name
 from events.counting._periods import Calendar
+from events.counting._tables import role_values
 from events.lexicon import Lexicon
 from events.rules import Rule
 
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrueEvent:
-    """A document and country with an event by the annotated entities.
+    """A document and actor with an event by the annotated entities.
 
     Attributes
     ----------
     doc_id, date
         The document.
     country
-        Code of the country; "AAA>BBB" for two roles.
+        Code of the actor; "AAA>BBB" for two roles.
     """
 
     doc_id: str
@@ -111,20 +112,42 @@ class TrueEvents:
         return tuple(self._events)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and country with an event: doc_id, date, period, country."""
+        """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (country)."""
         import pandas as pd
 
-        table = pd.DataFrame(self._events, columns=["doc_id", "date", "country"])
-        table.insert(2, "period", self._labels())
-        return table.astype({"doc_id": "str", "country": "str"})
+        columns = ["doc_id", "date", "period", "event", *self._columns]
+        rows = [
+            {"doc_id": each.doc_id, "date": each.date, "period": label, **self._roles(each.country)}
+            for each, label in zip(self._events, self._labels(), strict=True)
+        ]
+        return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("doc_id", "event", *self._columns), "str"))
 
     def counts(self) -> pd.DataFrame:
-        """Tidy table, one row for each country and period with an event: country, period ("1999Q2"), true_count."""
+        """Tidy table, one row for each actor and period with an event.
+
+        Returns
+        -------
+        pandas.DataFrame
+            event; columns of roles (country); period ("1999Q2"); true_count.
+        """
         import pandas as pd
 
-        rows = [(*cell, count) for cell, count in sorted(self._true_counts().items())]
-        types = {"country": "str", "period": "str", "true_count": "int64"}
+        rows = [
+            {**self._roles(name), "period": label, "true_count": count}
+            for (name, label), count in sorted(self._true_counts().items())
+        ]
+        types = dict.fromkeys(("event", *self._columns, "period"), "str") | {"true_count": "int64"}
         return pd.DataFrame(rows, columns=list(types)).astype(types)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self._matcher.rule.columns
+
+    def _roles(self, name: str) -> dict[str, str]:
+        return {
+            "event": self._matcher.rule.name,
+            **role_values(event_key(name) if self._columns else (), self._columns),
+        }
 
     def beside(self, counts: pd.DataFrame) -> pd.DataFrame:
         """Add the true counts to a table of posterior counts of the same documents.
@@ -142,15 +165,17 @@ class TrueEvents:
         Raises
         ------
         ParameterError
-            If country, period, lower or upper is missing, or the periods have another length.
+            If a column of a role, period, lower or upper is missing, or the periods have another length.
         """
-        missing = [name for name in ("country", "period", "lower", "upper") if name not in counts]
+        missing = [name for name in (*self._columns, "period", "lower", "upper") if name not in counts]
         if missing:
             found = _checks.shown(list(counts))
             raise ParameterError(f"must have the column {missing[0]}, got {found}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
         by_cell = self._true_counts()
-        true_counts = [by_cell[cell] for cell in zip(counts["country"], counts["period"], strict=True)]
+        keys = [event_name(key) for key in zip(*(counts[column] for column in self._columns), strict=True)]
+        names = keys if self._columns else [event_name(())] * len(counts)
+        true_counts = [by_cell[cell] for cell in zip(names, counts["period"], strict=True)]
         covered = counts["lower"].le(true_counts) & counts["upper"].ge(true_counts)
         return counts.assign(true_count=true_counts, covered=covered).astype({"true_count": "int64", "covered": "bool"})
 

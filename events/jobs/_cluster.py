@@ -21,6 +21,8 @@ __all__ = ["POLL", "Cluster", "connected_cluster", "require_dask"]
 POLL = 0.05  # seconds between two looks at the tasks
 _MOST_DEATHS = 3  # of workers that compute the same task
 _CONNECTING = "10s"
+_PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
+_LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
 _EXTRA = 'python -m pip install "corefsample[dask]"'
 
 
@@ -104,7 +106,7 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     Raises
     ------
     OutputError
-        If the scheduler cannot be reached.
+        If the workers do not start, or the scheduler cannot be reached.
     """
     import dask
     import distributed
@@ -119,19 +121,21 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     }
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(settings))
+        for name in _LOGGERS:  # of a lost worker or scheduler the message is ours, or none
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
-            # Of a lost worker the message is ours, or none.
-            for name in ("distributed", "distributed.nanny", "distributed.scheduler", "distributed.worker"):
-                logging.getLogger(name).setLevel(logging.CRITICAL)
-            with _interrupts_later():
-                cluster = library.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                    memory_limit=0,
-                )
+            try:
+                with _interrupts_later():
+                    cluster = library.LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address="127.0.0.1:0",  # None is port 8787, with a warning if it is taken
+                        silence_logs=logging.CRITICAL,
+                        memory_limit=0,
+                    )
+            except (RuntimeError, OSError, TimeoutError) as error:
+                raise OutputError(f"workers must start, got: {error}") from None
             stack.callback(_closed, cluster)
             client = library.Client(cluster)
             level = logger().getEffectiveLevel()

@@ -116,7 +116,10 @@ def compile_events() -> None:
     """Compile the evaluation of events."""
     described, labels = empty(np.int32), fixed(empty(np.int32, 1))
     tallies = empty(np.int64, 1), empty(np.int64)
-    counting.evaluate(labels, described, described, empty(np.int32, 1), 1, empty(np.uint8, 1), *tallies)
+    codes, roles_of = np.zeros((1, 0), np.int32), (described, described, described)
+    counting.evaluate(
+        *(labels, described, codes, empty(np.bool_), empty(np.int32, 1), *roles_of), empty(np.uint8, 1), *tallies
+    )
 
 
 def compile_samples() -> None:

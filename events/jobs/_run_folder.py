@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.csv
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from corefsample.documents import DocumentBatch
 from corefsample.formats.scored import ParquetWriter, abandon
-from events.counting import COUNT_COLUMNS, EVIDENCE_SCHEMA, EvidenceRow, arrow_schema
+from events.counting import arrow_schema, count_columns, evidence_schema
 from events.jobs._output_folder import OutputFolder
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ _TABLE_GROUP = 50_000  # rows of the table of all documents
 
 
 class RunFolder(OutputFolder):
-    """Collects the files of an events run: see `OutputFolder`."""
+    """Collects the files of an events run: see `OutputFolder`.
+
+    Attributes
+    ----------
+    roles
+        Columns of roles in its tables; to be set before rows are added.
+    """
 
     RECORD: ClassVar[str] = "run.json"
     FILES: ClassVar[frozenset[str]] = frozenset(
@@ -59,14 +65,14 @@ class RunFolder(OutputFolder):
         super().__init__(path, overwrite=overwrite)
         self._evidence: pq.ParquetWriter | None = None
         self._documents: ParquetWriter | None = None
-        self._rows: list[EvidenceRow] = []
-        self._near: list[tuple[float, int, EvidenceRow]] = []
+        self.roles: tuple[str, ...] = ("country",)
+        self._rows: list[Mapping[str, Any]] = []
+        self._near: list[tuple[float, int, Mapping[str, Any]]] = []
         self._n_rows = 0
         self._table: pq.ParquetWriter | None = None  # of all documents
         self._waiting: list[pa.Table] = []  # rows for the next row group
 
     def _open(self) -> None:
-        self._evidence = pq.ParquetWriter(self.file("evidence.parquet"), EVIDENCE_SCHEMA)
         self._documents = ParquetWriter(str(self.file("documents.parquet")))
 
     def _close(self) -> None:
@@ -87,15 +93,19 @@ class RunFolder(OutputFolder):
         if self._documents is not None:
             self._documents.abandon()
 
-    def add_evidence(self, rows: Sequence[EvidenceRow]) -> None:
-        """Append evidence, and keep the rows closest to one half."""
+    @property
+    def _schema(self) -> pa.Schema:
+        return evidence_schema(self.roles)
+
+    def add_evidence(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append evidence, by column, and keep the rows closest to one half."""
         self._rows += rows
         while len(self._rows) >= _ROW_GROUP:
             self._write_rows()
         for row in rows:
             self._n_rows += 1
             # A heap of the closest rows with the farthest of them on top; of a tie, the earlier row stays.
-            entry = (-abs(row.probability - 0.5), -self._n_rows, row)
+            entry = (-abs(row["probability"] - 0.5), -self._n_rows, row)
             if len(self._near) < _NEAR_HALF:
                 heapq.heappush(self._near, entry)
             else:
@@ -104,8 +114,13 @@ class RunFolder(OutputFolder):
     def _write_rows(self) -> None:
         """Write one row group: its size does not depend on how the rows came."""
         rows, self._rows = self._rows[:_ROW_GROUP], self._rows[_ROW_GROUP:]
-        if rows and self._evidence is not None:
-            self._evidence.write_batch(_evidence_batch(rows))
+        if rows:
+            self._evidence_file().write_batch(pa.RecordBatch.from_pylist(rows, schema=self._schema))
+
+    def _evidence_file(self) -> pq.ParquetWriter:
+        if self._evidence is None:
+            self._evidence = pq.ParquetWriter(self.file("evidence.parquet"), self._schema)
+        return self._evidence
 
     def add_documents(self, batch: DocumentBatch) -> None:
         """Append documents with evidence, complete, for a report; they are a row group of their own."""
@@ -133,19 +148,15 @@ class RunFolder(OutputFolder):
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""
         counts.to_csv(self.file("counts.csv"), index=False)
-        schema = arrow_schema(COUNT_COLUMNS)
+        schema = arrow_schema(count_columns(self.roles))
         pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), self.file("counts.parquet"))
         if comparison is not None:
             comparison.to_csv(self.file("comparisons.csv"), index=False)
+        self._evidence_file()
         self._close()
         options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
-        with pa.csv.CSVWriter(self.file("evidence.csv"), EVIDENCE_SCHEMA, write_options=options) as writer:
-            for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches():
+        with pa.csv.CSVWriter(self.file("evidence.csv"), self._schema, write_options=options) as writer:
+            for batch in pq.ParquetFile(self.file("evidence.parquet")).iter_batches(batch_size=_ROW_GROUP):
                 writer.write_batch(batch)
         nearest = [row for _, _, row in sorted(self._near, reverse=True)]
-        pa.csv.write_csv(pa.Table.from_batches([_evidence_batch(nearest)]), self.file("near_half.csv"), options)
-
-
-def _evidence_batch(rows: Sequence[EvidenceRow]) -> pa.RecordBatch:
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in EVIDENCE_SCHEMA]
-    return pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA)
+        pa.csv.write_csv(pa.Table.from_pylist(nearest, schema=self._schema), self.file("near_half.csv"), options)

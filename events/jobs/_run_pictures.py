@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from events.jobs._pictures import save_pictures
 from events.jobs._run_folder import RunFolder
-from events.plots import country_comparison, event_bands
+from events.plots import bands_by_event, country_comparison, event_bands
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,8 @@ def draw_run(
     folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
 ) -> None:
     """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
-    pictures = {"bands": partial(event_bands, counts, names=names)}
-    if comparison is not None:
+    several = len(counts["event"].unique()) > 1
+    pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
+    if comparison is not None and len(comparison["event"].unique()) <= 1:
         pictures["comparison"] = partial(country_comparison, counts, comparison, names=names)
     save_pictures(pictures, folder.file)

@@ -95,7 +95,9 @@ def run_demo(
     news = str(folder / _NEWS)
 
     options = EventsOptions(seed=seed)
-    truth = TrueEvents(load_rules(options.rule, options.preset), load_lexicon(options.lexicon), period=options.period)
+    truth = TrueEvents(
+        load_rules(options.rules[0], options.preset), load_lexicon(options.lexicon), period=options.period
+    )
 
     def documents() -> Iterator[ScoredDocument]:
         simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)

@@ -64,6 +64,12 @@ class Entry:
     aliases: tuple[Alias, ...]
     start: datetime.date | None  # first day; None: no limit
     end: datetime.date | None  # last day; None: no limit
+    nouns: tuple[Alias, ...] = ()  # matched with texts and with lemmas
+
+    @property
+    def names(self) -> tuple[Alias, ...]:
+        """Aliases and nouns."""
+        return (*self.aliases, *self.nouns)
 
     @property
     def validity(self) -> tuple[datetime.date, datetime.date]:
@@ -76,12 +82,24 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Title:
+    """A title that stands for a code, only on the days from `start` to `end` where these are given."""
+
+    alias: Alias
+    code: str
+    start: datetime.date | None
+    end: datetime.date | None
+
+
+@dataclass(frozen=True, slots=True)
 class LexiconContent:
     """Content of a lexicon file, combined with the lexicon that it extends."""
 
     entries: Mapping[str, Entry]  # by code
     not_countries: tuple[Alias, ...]  # some share a key: "Korean Airlines", "Korean Air Lines"
     ambiguous: Mapping[str, tuple[Alias, tuple[str, ...]]]  # by key: the alias and its codes, sorted
+    titles: tuple[Title, ...] = ()
+    inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
@@ -92,7 +110,8 @@ def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent
         if left:
             ambiguous[key] = (alias, left)
     entries = {code: entry for code, entry in content.entries.items() if code not in removed}
-    return LexiconContent(entries, content.not_countries, ambiguous)
+    titles = tuple(title for title in content.titles if title.code not in removed)
+    return LexiconContent(entries, content.not_countries, ambiguous, titles, content.inner)
 
 
 def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
@@ -102,26 +121,35 @@ def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
     """
     redefined = defaultdict[str, list[tuple[Alias, str | None]]](list)
     for entry in own.entries.values():
-        for alias in entry.aliases:
+        for alias in entry.names:
             redefined[alias.key].append((alias, entry.code))
+    for title in own.titles:
+        redefined[title.alias.key].append((title.alias, title.code))
     for alias in (*own.not_countries, *(alias for alias, _ in own.ambiguous.values())):
         redefined[alias.key].append((alias, None))
 
-    def remaining(entry: Entry) -> tuple[Alias, ...]:
+    def remaining(aliases: tuple[Alias, ...], code: str) -> tuple[Alias, ...]:
         return tuple(
             alias
-            for alias in entry.aliases
-            if not any(entry.code != code and alias.meets(other) for other, code in redefined.get(alias.key, ()))
+            for alias in aliases
+            if not any(code != other_code and alias.meets(other) for other, other_code in redefined.get(alias.key, ()))
         )
 
-    entries = {code: replace(entry, aliases=remaining(entry)) for code, entry in base.entries.items()}
+    entries = {
+        code: replace(entry, aliases=remaining(entry.aliases, code), nouns=remaining(entry.nouns, code))
+        for code, entry in base.entries.items()
+    }
     for code, entry in own.entries.items():
-        before = entries[code].aliases if code in entries else ()
-        entries[code] = replace(entry, aliases=(*before, *entry.aliases))
+        if code in entries:
+            before = entries[code]
+            entry = replace(entry, aliases=(*before.aliases, *entry.aliases), nouns=(*before.nouns, *entry.nouns))
+        entries[code] = entry
     return LexiconContent(
         entries,
         (*(alias for alias in base.not_countries if alias.key not in redefined), *own.not_countries),
         {key: declared for key, declared in base.ambiguous.items() if key not in redefined} | dict(own.ambiguous),
+        (*(title for title in base.titles if remaining((title.alias,), title.code)), *own.titles),
+        base.inner | own.inner,
     )
 
 
@@ -133,8 +161,11 @@ def check_claims(source: str, content: LexiconContent) -> None:
     """
     claims = defaultdict[str, list[tuple[Alias, Entry]]](list)
     for entry in content.entries.values():
-        for alias in entry.aliases:
+        for alias in entry.names:
             claims[alias.key].append((alias, entry))
+    for title in content.titles:
+        dated = replace(content.entries[title.code], start=title.start, end=title.end)
+        claims[title.alias.key].append((title.alias, dated))
     for key, (alias, codes) in content.ambiguous.items():
         for _, entry in claims.pop(key, ()):
             if entry.code not in codes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from importlib import resources
 from typing import Annotated
 
@@ -12,23 +12,32 @@ import msgspec
 
 from corefsample.errors import InputError
 from events._yaml_file import file_bytes, read_yaml, shown, typed
-from events.lexicon._content import Alias, Entry, LexiconContent, check_claims, combined, without
+from events.lexicon._content import Alias, Entry, LexiconContent, Title, check_claims, combined, without
 
 SHIPPED = "countries"
-KINDS = ("country", "territory", "historic", "organisation")
+SHIPPED_LEXICONS = (SHIPPED, "police")
+DEFAULT_KIND = "country"
 
 Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]  # not empty, without surrounding white space
 Day = datetime.date | msgspec.UnsetType | None
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    code: Annotated[str, msgspec.Meta(pattern=r"^[^\s,>]+$")]
+    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$")]
     name: Text | None = None
-    kind: str | None = None
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$")] | None = None
     aliases: list[Text] = []
     cased: list[Text] = []
+    nouns: list[Text] = []
     start: Day = msgspec.UNSET
     end: Day = msgspec.UNSET
+
+
+class _Title(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    title: Text
+    code: str | None = None
+    start: datetime.date | None = None
+    end: datetime.date | None = None
 
 
 class _Declaration(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,6 +51,8 @@ class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     extends: str | None = None
     remove: list[str] = []
     entries: list[_Entry] = []
+    titles: list[_Title] = []
+    inner: list[str] = []
     not_countries: list[Text] = []
     ambiguous: list[_Declaration] = []
 
@@ -54,20 +65,20 @@ def lexicon_content(path: str) -> LexiconContent:
     InputError
         If it cannot be read, or breaks a rule of the format.
     """
-    return read_content(path, file_bytes(path), shipped_content())
+    return read_content(path, file_bytes(path), SHIPPED_LEXICONS)
 
 
 @functools.cache
-def shipped_content() -> LexiconContent:
-    """Content of the lexicon that comes with the package."""
-    file = resources.files("events") / "data" / "countries.yaml"
-    return read_content("countries.yaml", file.read_bytes(), None)
+def shipped_content(name: str = SHIPPED) -> LexiconContent:
+    """Content of a lexicon that comes with the package."""
+    file = resources.files("events") / "data" / f"{name}.yaml"
+    return read_content(f"{name}.yaml", file.read_bytes(), SHIPPED_LEXICONS[: SHIPPED_LEXICONS.index(name)])
 
 
-def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> LexiconContent:
+def read_content(source: str, data: bytes, extendable: Sequence[str]) -> LexiconContent:
     """Read and check a lexicon file.
 
-    If a file extends the shipped lexicon, its own use of an alias replaces every use in the shipped one: an alias
+    If a file extends a shipped lexicon, its own use of an alias replaces every use in the shipped one: an alias
     given to a code is removed from the other codes, from `not_countries` and from `ambiguous`. An entry with a shipped
     code adds aliases to it; its name, kind, from and to replace the shipped ones where they are given (`to: null`
     means no last day).
@@ -78,8 +89,8 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
         Name of the file for messages.
     data
         YAML text in UTF-8.
-    shipped
-        The content that `extends: countries` starts from; None forbids it.
+    extendable
+        Names of the shipped lexicons that it can extend.
 
     Raises
     ------
@@ -89,7 +100,7 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
     file = typed(source, read_yaml(source, data), _LexiconFile)
     if file.version != 1:
         raise _invalid(source, "version", "must be 1", file.version)
-    base = _base(source, file, shipped)
+    base = _base(source, file, extendable)
     own: dict[str, Entry] = {}
     for i, raw in enumerate(file.entries):
         place = f"{source}: entries[{i}] ({raw.code})"
@@ -104,21 +115,38 @@ def read_content(source: str, data: bytes, shipped: LexiconContent | None) -> Le
         if alias.key in ambiguous:
             raise _invalid(place, "alias", "must be declared once", declared.alias)
         ambiguous[alias.key] = alias, _codes(place, declared, {*base.entries, *own})
-    content = combined(base, LexiconContent(own, aliases, ambiguous))
+    titles = tuple(
+        _title(f"{source}: titles[{i}] ({raw.title})", raw, {*base.entries, *own}) for i, raw in enumerate(file.titles)
+    )
+    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, frozenset(file.inner)))
+    kinds = {entry.kind for entry in content.entries.values()}
+    for i, kind in enumerate(file.inner):
+        if kind not in kinds:
+            raise _invalid(source, f"inner[{i}]", f"must be the kind of an entry ({', '.join(sorted(kinds))})", kind)
     check_claims(source, content)
     return content
 
 
-def _base(source: str, file: _LexiconFile, shipped: LexiconContent | None) -> LexiconContent:
-    """Content that the file starts from: nothing, or the shipped lexicon without the removed codes."""
+def _title(place: str, raw: _Title, codes: Collection[str]) -> Title:
+    if raw.code is None or raw.code not in codes:
+        raise _invalid(place, "code", "must be the code of an entry", raw.code)
+    if raw.start and raw.end and raw.start > raw.end:
+        raise _invalid(place, "from", f"must not be after to ({raw.end})", str(raw.start))
+    return Title(_alias(place, raw.title), raw.code, raw.start, raw.end)
+
+
+def _base(source: str, file: _LexiconFile, extendable: Sequence[str]) -> LexiconContent:
+    """Content that the file starts from: nothing, or a shipped lexicon without the removed codes."""
     if file.extends is None:
         if file.remove:
             raise _invalid(source, "remove", "needs extends", file.remove)
         if not file.entries:
             raise _invalid(source, "entries", "must have an entry unless the file extends another", file.entries)
         return LexiconContent({}, (), {})
-    if shipped is None or file.extends != SHIPPED:
-        raise _invalid(source, "extends", f"must be {SHIPPED!r}, the shipped lexicon", file.extends)
+    if file.extends not in extendable:
+        names = " or ".join(map(repr, extendable)) or "absent"
+        raise _invalid(source, "extends", f"must be {names}, a shipped lexicon", file.extends)
+    shipped = shipped_content(file.extends)
     for i, code in enumerate(file.remove):
         if code not in shipped.entries:
             raise _invalid(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)
@@ -132,19 +160,18 @@ def _entry(place: str, raw: _Entry, before: Entry | None) -> Entry:
         for cased, several in ((False, raw.aliases), (True, raw.cased))
         for written in several
     )
-    if raw.kind not in (None, *KINDS):
-        raise _invalid(place, "kind", f"must be one of {', '.join(KINDS)}", raw.kind)
+    nouns = tuple(_alias(place, written) for written in raw.nouns)
     if before is None:
         if raw.name is None:
             raise _invalid(place, "name", "is required unless the code is shipped", None)
-        if not aliases:
+        if not aliases and not nouns:
             raise _invalid(place, "aliases", "or cased must have an alias", raw.aliases)
-        before = Entry(raw.code, raw.name, KINDS[0], (), None, None)
+        before = Entry(raw.code, raw.name, DEFAULT_KIND, (), None, None)
     start = before.start if raw.start is msgspec.UNSET else raw.start
     end = before.end if raw.end is msgspec.UNSET else raw.end
     if start and end and start > end:
         raise _invalid(place, "from", f"must not be after to ({end})", str(start))
-    return Entry(raw.code, raw.name or before.name, raw.kind or before.kind, aliases, start, end)
+    return Entry(raw.code, raw.name or before.name, raw.kind or before.kind, aliases, start, end, nouns)
 
 
 def _codes(place: str, declared: _Declaration, known: Collection[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The country lexicon: finds the names of countries among the tokens of a document."""
+"""Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document."""
 
 from __future__ import annotations
 
@@ -7,31 +7,41 @@ import difflib
 import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._content import Alias, LexiconContent, normalised
-from events.lexicon._file import SHIPPED, lexicon_content, shipped_content
+from events.lexicon._content import Alias, Entry, LexiconContent, normalised
+from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatches:
-    """Names of countries in one document."""
+    """Names of actors in one document."""
 
     codes: dict[int, str]  # by head token of a matched span
     spans: dict[int, tuple[int, int]]  # by the same keys: first token and end (exclusive) of the span
     n_ambiguous: int  # spans left out because several codes have their alias on the document's date
 
 
+class _Claim(NamedTuple):
+    """A code that has an alias, from one day to another; `dated` claims hold on these days only."""
+
+    code: str
+    start: datetime.date
+    end: datetime.date
+    dated: bool
+
+
 @dataclass(frozen=True, slots=True)
 class _Owners:
     """The codes that have an alias; none if the alias is a name of something else."""
 
-    codes: tuple[str, ...]
+    codes: tuple[_Claim, ...]
     cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
 
 
@@ -40,7 +50,7 @@ class _Table:
 
     __slots__ = ("beginnings", "owners")
 
-    def __init__(self, aliases: Iterable[tuple[Alias, tuple[str, ...]]]) -> None:
+    def __init__(self, aliases: Iterable[tuple[Alias, tuple[_Claim, ...]]]) -> None:
         self.owners: dict[str, _Owners] = {}
         for alias, codes in aliases:
             before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
@@ -55,8 +65,8 @@ class _Table:
         """The prefixes of aliases that some code has."""
         return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
 
-    def longest(self, texts: Sequence[str], start: int) -> tuple[int, tuple[str, ...]] | None:
-        """End and codes of the longest alias that begins at a token, or None.
+    def longest(self, texts: Sequence[str], start: int) -> tuple[int, tuple[_Claim, ...]] | None:
+        """End and claims of the longest alias that begins at a token, or None.
 
         Empty texts (tokens of white space) are skipped inside an alias, and never end one.
         """
@@ -78,7 +88,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lexicon:
-    """Names of countries, and how the tokens of a document match them.
+    """Names of countries and other actors, and how the tokens of a document match them.
 
     An alias matches a run of whole tokens whose texts, joined without white space, spell it, so "U.S." is found as one
     token and as "U." "S.". A token may end where the alias has white space or beside its punctuation, but not inside a
@@ -89,25 +99,33 @@ class Lexicon:
 
     If several codes have an alias, those that are valid on the document's date are candidates. One candidate is the
     match, several are ambiguous, and none is no match. An alias of a single code names it on any date: a text of 2010
-    can mention Yugoslavia.
+    can mention Yugoslavia. A title with dates names its code on these days only.
+
+    A noun matches the lemmas of tokens too: "policeman" matches "policemen".
 
     Attributes
     ----------
     source
-        Path of the file, or "countries" for the shipped lexicon.
+        Path of the file, or the name of a shipped lexicon.
     names
         Code to name, in the order of codes.
     kinds
-        Code to "country", "territory", "historic" or "organisation".
+        Code to its class: "country", "territory", "historic", "organisation", or a word of the user's.
+    validity
+        Code to the first and the last day on which it was valid.
+    inner
+        Classes whose actors are parts of others, as the police of a country are.
     """
 
     source: str
     names: Mapping[str, str]
     kinds: Mapping[str, str]
-    _validity: Mapping[str, tuple[datetime.date, datetime.date]]
+    validity: Mapping[str, tuple[datetime.date, datetime.date]]
     _folded: _Table
     _cased: _Table
     _starts: tuple[frozenset[str], frozenset[str]]
+    _nouns: _Table | None = None
+    inner: frozenset[str] = field(default=frozenset())
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -118,7 +136,7 @@ class Lexicon:
         return tuple(self.names)
 
     def name(self, code: str) -> str:
-        """Name of the country with a code; ParameterError for an unknown code."""
+        """Name of the actor with a code; ParameterError for an unknown code."""
         return self.names[self.require(code)]
 
     def require(self, code: str) -> str:
@@ -135,10 +153,28 @@ class Lexicon:
         ]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
         hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
-        raise ParameterError(f"must be a country code of the lexicon, got {code!r}", parameter="code", hint=hint)
+        article = "a country" if self.noun == "countries" else "a"
+        raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)
 
-    def match(self, text: Sequence[str], heads: Sequence[int], date: datetime.date | None) -> LexiconMatches:
-        """Find the names of countries in one document.
+    @property
+    def noun(self) -> str:
+        """What its actors are called in messages: countries, or actors where it has others."""
+        of_countries = {"country", "territory", "historic", "organisation"}
+        return "countries" if of_countries.issuperset(self.kinds.values()) else "actors"
+
+    @property
+    def inner_codes(self) -> frozenset[str]:
+        """Codes of actors that are parts of others."""
+        return frozenset(code for code, kind in self.kinds.items() if kind in self.inner) if self.inner else frozenset()
+
+    def match(
+        self,
+        text: Sequence[str],
+        heads: Sequence[int],
+        date: datetime.date | None,
+        lemma: Sequence[str] | None = None,
+    ) -> LexiconMatches:
+        """Find the names of actors in one document.
 
         Parameters
         ----------
@@ -149,6 +185,8 @@ class Lexicon:
             outside the span; of several, at the last one with a letter or digit.
         date
             Date of the document; None counts every code as valid.
+        lemma
+            Lemmas of the tokens, which nouns of the lexicon match too; None: nouns match texts alone.
 
         Raises
         ------
@@ -159,13 +197,19 @@ class Lexicon:
             raise ParameterError(f"must have one offset per token ({len(text)}), got {len(heads)}", parameter="heads")
         pairs = [_spellings(token) for token in text]
         plain, folded = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        lemmas: list[str] | None = None
+        if self._nouns is not None and lemma is not None:
+            lemmas = [_spellings(each)[1] for each in lemma]
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        for start in [t for t, pair in enumerate(pairs) if self._begins(*pair)]:
+        starts = [t for t, pair in enumerate(pairs) if self._begins(*pair)]
+        if self._nouns is not None and lemmas is not None:
+            starts = sorted({*starts, *(t for t, each in enumerate(lemmas) if each in self._nouns.beginnings)})
+        for start in starts:
             if start < end:
                 continue
-            end, owners = self._longest(plain, folded, start)
+            end, owners = self._longest(plain, folded, lemmas, start)
             valid = self._valid(owners, date)
             if len(valid) == 1:
                 head = _head(plain, heads, start, end)
@@ -186,24 +230,44 @@ class Lexicon:
         found = (plain in cased or fold in folded for plain, fold in map(_spellings, vocabulary))
         return np.fromiter(found, np.bool_, len(vocabulary))
 
+    def noun_may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Whether a noun could begin with each of these lemmas, as `may_start` for texts."""
+        beginnings = frozenset[str]() if self._nouns is None else self._nouns.beginnings
+        found = (_spellings(lemma)[1] in beginnings for lemma in vocabulary)
+        return np.fromiter(found, np.bool_, len(vocabulary))
+
+    @property
+    def has_nouns(self) -> bool:
+        """Whether any actor is named by nouns."""
+        return self._nouns is not None
+
     def _begins(self, plain: str, folded: str) -> bool:
         """Whether any alias, including one without a code, could begin with a token."""
         return folded in self._folded.beginnings or plain in self._cased.beginnings
 
-    def _longest(self, plain: Sequence[str], folded: Sequence[str], start: int) -> tuple[int, tuple[str, ...]]:
-        """End and codes of the longest alias at a token; without an alias, the token itself and no code."""
-        found = self._folded.longest(folded, start)
-        cased = self._cased.longest(plain, start)
-        if found is None or cased is None:
-            return found or cased or (start + 1, ())
-        if found[0] == cased[0]:
-            return found[0], tuple(sorted({*found[1], *cased[1]}))
-        return max(found, cased)
+    def _longest(
+        self, plain: Sequence[str], folded: Sequence[str], lemmas: Sequence[str] | None, start: int
+    ) -> tuple[int, tuple[_Claim, ...]]:
+        """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
+        several = [self._folded.longest(folded, start), self._cased.longest(plain, start)]
+        if self._nouns is not None and lemmas is not None:
+            several.append(self._nouns.longest(lemmas, start))
+        found = [each for each in several if each is not None]
+        if not found:
+            return start + 1, ()
+        end = max(each_end for each_end, _ in found)
+        claims = {claim for each_end, claimed in found if each_end == end for claim in claimed}
+        return end, tuple(sorted(claims))
 
-    def _valid(self, codes: tuple[str, ...], date: datetime.date | None) -> tuple[str, ...]:
-        if len(codes) < 2 or date is None:
-            return codes
-        return tuple(c for c in codes if self._validity[c][0] <= date <= self._validity[c][1])
+    @staticmethod
+    def _valid(claims: tuple[_Claim, ...], date: datetime.date | None) -> tuple[str, ...]:
+        """Codes of the claims that hold on a date."""
+        if date is not None and claims:
+            several = len({claim.code for claim in claims}) > 1
+            claims = tuple(
+                claim for claim in claims if claim.start <= date <= claim.end or not (several or claim.dated)
+            )
+        return tuple(dict.fromkeys(claim.code for claim in claims))
 
 
 def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
@@ -212,7 +276,8 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     Parameters
     ----------
     lexicon
-        Path of a lexicon file (YAML, version 1); None or "countries" is the shipped lexicon of countries.
+        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None) or
+        "police", which adds police and other security forces to the countries.
 
     Notes
     -----
@@ -224,7 +289,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
         entries:
           - code: X-G7                        # any text without white space, comma or ">"
             name: Group of Seven
-            kind: organisation                # or country (the default), territory, historic
+            kind: organisation                # its class, any word; country by default
             aliases: [Group of Seven, G-7]    # in upper or lower case
             cased: [G7]                       # only as written
             from: 1976-06-27                  # first and last day; omit where there is no limit
@@ -246,24 +311,30 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
         raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")
-    if lexicon is None or os.fspath(lexicon) == SHIPPED:
-        return _shipped_lexicon()
-    path = os.fspath(lexicon)
+    path = SHIPPED if lexicon is None else os.fspath(lexicon)
+    if path in SHIPPED_LEXICONS:
+        return _shipped_lexicon(path)
     return _compiled(path, lexicon_content(path))
 
 
 @functools.cache
-def _shipped_lexicon() -> Lexicon:
-    return _compiled(SHIPPED, shipped_content())
+def _shipped_lexicon(name: str) -> Lexicon:
+    return _compiled(name, shipped_content(name))
 
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:
     entries = [content.entries[code] for code in sorted(content.entries)]
-    owned = [
-        *((alias, (entry.code,)) for entry in entries for alias in entry.aliases),
-        *content.ambiguous.values(),
+    owned: list[tuple[Alias, tuple[_Claim, ...]]] = [
+        *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
+        *((alias, tuple(_claim(content.entries[c]) for c in codes)) for alias, codes in content.ambiguous.values()),
         *((alias, ()) for alias in content.not_countries),
     ]
+    for title in content.titles:
+        dated = title.start is not None or title.end is not None
+        days = (title.start or datetime.date.min, title.end or datetime.date.max)
+        claim = _Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
+        owned.append((title.alias, (claim,)))
+    nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
     folded = _Table((alias, codes) for alias, codes in owned if not alias.cased)
     cased = _Table((alias, codes) for alias, codes in owned if alias.cased)
     return Lexicon(
@@ -274,7 +345,13 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         folded,
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),
+        _Table(nouns) if nouns else None,
+        content.inner,
     )
+
+
+def _claim(entry: Entry) -> _Claim:
+    return _Claim(entry.code, *entry.validity, dated=False)
 
 
 @functools.lru_cache(maxsize=1 << 16)

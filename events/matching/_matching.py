@@ -1,4 +1,4 @@
-"""Matches of a rule in one parse: mentions described as countries, and mentions that fill the roles of an event.
+"""Matches of rules in one parse: mentions described as actors, and mentions that fill the roles of events.
 
 This is done once per document; each sampled clustering then needs only boolean operations (see `events.counting`).
 """
@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,19 @@ from corefsample.documents import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow, leading_to
 from events.lexicon import Lexicon, LexiconMatches
-from events.rules import Rule
+from events.matching._triggers import LemmaIndex, frame_triggers
+from events.rules import Frame, Rule
+
+ABSENT = -1  # in place of a mention: nothing fills an optional role
+NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedTrigger:
+    """A trigger that would make instances of the event, and the conditions that exclude it: its token, their names."""
+
+    token: int
+    conditions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -27,18 +40,29 @@ class MentionMatches:
     Attributes
     ----------
     countries
-        Codes described by any mention, sorted.
+        Codes of the actors described by any mention, sorted.
     described_mentions, described_countries
         int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may appear several times.
     instances
-        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger.
+        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger; -1 where nothing fills an
+        optional role.
     triggers
         int32 (n_instances,): token of the trigger.
     n_ambiguous
         Names in the text that the lexicon declares ambiguous.
     described_words
-        int32 (n_descriptions, 2): tokens, end exclusive, of the country's name that makes a description, the first of
+        int32 (n_descriptions, 2): tokens, end exclusive, of the actor's name that makes a description, the first of
         several; None if unknown.
+    event
+        Name of the rule.
+    role_codes
+        For each role the codes that it can have: those of its classes, and last "" if the role is optional. None:
+        all codes for every role.
+    inner
+        Codes of actors that are parts of others (the police of a country): an entity that is described as an inner
+        actor and as others is the inner one.
+    excluded
+        Triggers that a condition of the preset excludes.
     """
 
     countries: tuple[str, ...]
@@ -48,16 +72,25 @@ class MentionMatches:
     triggers: Ints32
     n_ambiguous: int = 0
     described_words: Ints32 | None = None
+    event: str = "event"
+    role_codes: tuple[tuple[str, ...], ...] | None = None
+    inner: frozenset[str] = frozenset()
+    excluded: tuple[ExcludedTrigger, ...] = ()
 
     def __repr__(self) -> str:
         codes = ", ".join(self.countries) or "none"
         n_descriptions, n_instances = len(self.described_mentions), len(self.instances)
-        return f"MentionMatches(countries: {codes}; {n_descriptions} descriptions, {n_instances} instances)"
+        return f"MentionMatches(actors: {codes}; {n_descriptions} descriptions, {n_instances} instances)"
 
     @property
     def possible(self) -> bool:
         """Whether an event is possible in some clustering."""
-        return bool(len(self.countries) and len(self.instances))
+        return bool(len(self.instances)) and all(self.codes_of_roles)
+
+    @property
+    def codes_of_roles(self) -> tuple[tuple[str, ...], ...]:
+        """For each role of the event the codes that it can have in this document."""
+        return (self.countries,) * self.instances.shape[1] if self.role_codes is None else self.role_codes
 
     def _compared(self) -> tuple[object, ...]:
         pairs = zip(self.described_mentions.tolist(), self.described_countries.tolist(), strict=True)
@@ -88,6 +121,16 @@ def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
     return InputError(f"{rule}, which give different {things}", hint=ParameterHint("scheme", "chooses"))
 
 
+def check_classes(rule: Rule, lexicon: Lexicon) -> None:
+    """Raise InputError if a role of a rule is restricted to a class of which the lexicon has no actor."""
+    known = set(lexicon.kinds.values())
+    for role, kinds in rule.classes.items():
+        for kind in sorted(kinds - known):
+            names = ", ".join(sorted(known))
+            message = f"classes.{role} must be classes of the lexicon {lexicon.source} ({names}), got {kind!r}"
+            raise InputError(message, place=rule.source)
+
+
 def match_document(
     tokens: Tokens,
     mentions: Ints32,
@@ -105,7 +148,7 @@ def match_document(
     rule, lexicon
         What to look for.
     date
-        Chooses between countries that share a name.
+        Chooses between actors that share a name.
     scheme
         Name of the dependency scheme, or None to recognise it from the labels.
 
@@ -114,83 +157,173 @@ def match_document(
     InputError
         If the labels fit no scheme, or several that give different events.
     """
+    return match_rules(tokens, mentions, [rule], lexicon, date, scheme)[0]
+
+
+def match_rules(
+    tokens: Tokens,
+    mentions: Ints32,
+    rules: Sequence[Rule],
+    lexicon: Lexicon,
+    date: datetime.date | None,
+    scheme: str | None = None,
+) -> tuple[MentionMatches, ...]:
+    """Match several rules against a parse, each as `match_document` does; what they share is done once."""
     readable = readable_schemes(tokens.dep, scheme)
-    served = [name for name in readable if rule.serves(name)]
-    if not served:
-        raise InputError(
-            f"tokens.dep must fit a scheme that the rule {rule.name} has paths for, got {' or '.join(readable)}"
-        )
-    readings = [_Reading(tokens, mentions, rule, name) for name in served]
+    words = frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
+    readings: dict[str, _Reading] = {}
+    chosen: list[list[_RuleReading]] = []
+    for rule in rules:
+        served = [name for name in readable if rule.serves(name)]
+        if not served:
+            raise InputError(
+                f"tokens.dep must fit a scheme that the rule {rule.name} has paths for, got {' or '.join(readable)}"
+            )
+        for name in served:
+            if name not in readings:
+                readings[name] = _Reading(tokens, mentions, name, words)
+        chosen.append([_RuleReading(readings[name], rule) for name in served])
+    any_reading = next(iter(readings.values()))
+    found = LexiconMatches({}, {}, 0)
+    if any(reading.instances for of_rule in chosen for reading in of_rule):
+        found = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
+    return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
+
+
+def _agreed(readings: Sequence[_RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
+    """Matches of one rule, which must be the same in all schemes that the labels fit."""
     if not any(reading.instances for reading in readings):
-        return readings[0].matches(LexiconMatches({}, {}, 0))
-    found = lexicon.match(tokens.text, readings[0].view.heads, date)
-    matches = [reading.matches(found) for reading in readings]
+        return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
+    matches = [reading.matches(found, lexicon) for reading in readings]
     if not all(matches[0].agrees(other) for other in matches[1:]):
-        raise ambiguous_labels([reading.scheme for reading in readings], "events")
+        raise ambiguous_labels([reading.parse.scheme for reading in readings], "events")
     return matches[0]
 
 
-class _Reading:
-    """A parse in one scheme, with the instances of the rule's event."""
+class _Descriptions(NamedTuple):
+    """Codes of actors, and the mentions that are described as these, as in `MentionMatches`."""
 
-    def __init__(self, tokens: Tokens, mentions: Ints32, rule: Rule, scheme: str) -> None:
+    codes: tuple[str, ...]
+    mentions: Ints32
+    numbers: Ints32
+    words: Ints32
+
+
+class _Reading:
+    """A parse in one scheme: what all rules share."""
+
+    def __init__(self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str]) -> None:
         self.scheme = scheme
         self.view = ParseView(tokens, SCHEMES[scheme])
-        self._rule = rule
-        self._by_head: dict[int, list[int]] = {}
+        self.index = LemmaIndex(self.view, words)
+        self.by_head: dict[int, list[int]] = {}
         for mention, head in enumerate(mentions[:, 2].tolist()):
-            self._by_head.setdefault(head, []).append(mention)
-        self.instances, self._triggers = _instances(self.view, self._by_head, rule, scheme)
+            self.by_head.setdefault(head, []).append(mention)
+        self._described: dict[tuple[str, ...], _Descriptions] = {}
 
-    def matches(self, found: LexiconMatches) -> MentionMatches:
-        """Add the mentions that are described as a country, given the names of countries in the text."""
-        words = _described(self.view, self._by_head, self._rule.described[self.scheme], found.codes)
-        described = sorted(words)
-        countries = tuple(sorted({code for _, code in described}))
-        number = {code: c for c, code in enumerate(countries)}
+    def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
+        """Mentions and the actors that they are described as; once for all rules with the same paths."""
+        if paths not in self._described:
+            words = _described(self.view, self.by_head, paths, found.codes) if found.codes else {}
+            described = sorted(words)
+            countries = tuple(sorted({code for _, code in described}))
+            number = {code: c for c, code in enumerate(countries)}
+            self._described[paths] = _Descriptions(
+                countries,
+                np.array([m for m, _ in described], np.int32),
+                np.array([number[code] for _, code in described], np.int32),
+                np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+            )
+        return self._described[paths]
+
+
+_NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
+
+
+class _RuleReading:
+    """A parse in one scheme, with the instances of one rule's event."""
+
+    def __init__(self, parse: _Reading, rule: Rule) -> None:
+        self.parse = parse
+        self._rule = rule
+        self.instances: list[tuple[int, ...]] = []
+        self._triggers: list[int] = []
+        self._excluded: list[ExcludedTrigger] = []
+        for token, instances in sorted(_instances(parse, rule).items()):
+            holding = tuple(
+                name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
+            )
+            if holding:
+                self._excluded.append(ExcludedTrigger(token, holding))
+            else:
+                self.instances += instances
+                self._triggers += [token] * len(instances)
+
+    def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
+        """Add the mentions that are described as an actor, given the names of actors in the text."""
+        rule = self._rule
+        # Nothing is described where no rule has an instance; such matches are not shared.
+        described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
         return MentionMatches(
-            countries=countries,
-            described_mentions=np.array([m for m, _ in described], np.int32),
-            described_countries=np.array([number[code] for _, code in described], np.int32),
-            instances=np.array(self.instances, np.int32).reshape(-1, len(self._rule.event)),
+            countries=described.codes,
+            described_mentions=described.mentions,
+            described_countries=described.numbers,
+            instances=np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event)),
             triggers=np.array(self._triggers, np.int32),
             n_ambiguous=found.n_ambiguous,
-            described_words=np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+            described_words=described.words,
+            event=rule.name,
+            role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
+            inner=lexicon.inner_codes.intersection(described.codes),
+            excluded=tuple(self._excluded),
         )
+
+
+def _role_codes(rule: Rule, role: str, countries: tuple[str, ...], lexicon: Lexicon) -> tuple[str, ...]:
+    """Codes that can fill a role: of its classes, or all, and none for an optional role."""
+    kinds = rule.classes.get(role)
+    codes = countries if kinds is None else tuple(code for code in countries if lexicon.kinds[code] in kinds)
+    return (*codes, NO_ACTOR) if role in rule.optional else codes
 
 
 def _described(
     view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
-    """Mentions and the countries to which a description path of their head leads, with the first such token."""
+    """Mentions and the actors to which a description path of their head leads, with the first such token."""
     words: dict[tuple[int, str], int] = {}
-    for token in sorted(codes, reverse=True):  # the first token of a country replaces later ones
+    for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         heads = {head for path in paths for head in leading_to(path, view, token) if head in by_head}
         words |= {(mention, codes[token]): token for head in heads for mention in by_head[head]}
     return words
 
 
-def _instances(
-    view: ParseView, by_head: Mapping[int, list[int]], rule: Rule, scheme: str
-) -> tuple[list[tuple[int, ...]], list[int]]:
-    """All ways to fill the roles of the event at each trigger, each once, in the order of the text."""
-    instances, triggers = [], []
-    lemmas = {lemma for lemma in set(view.lemma) if lemma.lower() in rule.lemmas}
-    for token in [t for t, lemma in enumerate(view.lemma) if lemma in lemmas]:
-        if view.upos[token] not in rule.upos:
-            continue
-        fillers = [
-            sorted(
-                {
-                    mention
-                    for path in rule.roles[role][scheme]
-                    for head in follow(path, view, token)
-                    for mention in by_head.get(head, ())
-                }
-            )
-            for role in rule.event
-        ]
-        for instance in product(*fillers):
-            instances.append(instance)
-            triggers.append(token)
-    return instances, triggers
+def _instances(parse: _Reading, rule: Rule) -> dict[int, list[tuple[int, ...]]]:
+    """By trigger, all ways to fill the roles of the event, each once; only triggers with a way are there."""
+    instances: dict[int, list[tuple[int, ...]]] = {}
+    for frame in rule.frames:
+        for token in frame_triggers(frame, parse.view, parse.index):
+            fillers = [_fillers(parse, rule, frame, role, token) for role in rule.event]
+            new = [instance for instance in product(*fillers) if instance not in instances.get(token, ())]
+            if new:
+                instances.setdefault(token, []).extend(new)
+    return {token: _most_complete(several) for token, several in instances.items()}
+
+
+def _fillers(parse: _Reading, rule: Rule, frame: Frame, role: str, token: int) -> list[int]:
+    """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
+    found = {
+        mention
+        for path in frame.roles.get(role, {}).get(parse.scheme, ())
+        for head in follow(path, parse.view, token)
+        for mention in parse.by_head.get(head, ())
+    }
+    return sorted(found) or ([ABSENT] if role in rule.optional else [])
+
+
+def _most_complete(instances: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Leave out instances that differ from another, of another frame, only in what they lack."""
+
+    def says_less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
+
+    return [one for one in instances if not any(says_less(one, other) for other in instances)]

@@ -2,70 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corefsample._arrays import Bools, Ints
 from corefsample.documents import DocumentBatch, Fault
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES, FlatParses
 from events.lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matching import MentionMatches, match_rules
 from events.rules import Rule
 
 _MOST_WORDS = 2**17
+_MOST_FRAMES = 63  # bits of the flags of tokens
 
 
 @dataclass(slots=True)
 class _WordTable:
-    """Caches a truth value for each distinct string, so that it is computed once for a vocabulary."""
+    """Caches a whole number for each distinct string, so that it is computed once for a vocabulary."""
 
-    test: Callable[[Sequence[str]], Sequence[bool]]
-    known: dict[str, bool]
+    value: Callable[[Sequence[str]], Iterable[int]]
+    known: dict[str, int]
 
-    def flags(self, batch: DocumentBatch, column: str) -> Bools:
-        """Truth value of each token of a batch, by one of its columns of strings."""
+    def flags(self, batch: DocumentBatch, column: str) -> Ints:
+        """Value of each token of a batch, by one of its columns of strings."""
         words, indices = batch.token_words(column)
         if len(self.known) > _MOST_WORDS:  # limits the memory for large vocabularies
             self.known.clear()
         new = [word for word in words if word not in self.known]
         if new:
-            self.known.update(zip(new, self.test(new), strict=True))
-        flags: Bools = np.fromiter((self.known[word] for word in words), np.bool_, len(words))[indices]
+            self.known.update(zip(new, self.value(new), strict=True))
+        flags: Ints = np.fromiter((self.known[word] for word in words), np.int64, len(words))[indices]
         return flags
 
 
 class Screen:
-    """Matches a rule and a lexicon with batches; documents without a trigger or a country name are skipped.
+    """Matches rules and a lexicon with batches; documents without a trigger or an actor's name are skipped.
 
-    So are documents with a trigger for which no mention can fill a role.
+    So are documents with a trigger for which no mention can fill a role. Rules whose roles are all optional need no
+    actor.
 
     Parameters
     ----------
-    rule, lexicon
+    rules, lexicon
         What to look for.
     scheme
         Name of the dependency scheme, or None to recognise each document's from its labels.
+
+    Raises
+    ------
+    ParameterError
+        If there is no rule, or the rules have more than 63 frames in all.
     """
 
-    def __init__(self, rule: Rule, lexicon: Lexicon, scheme: str | None = None) -> None:
-        self._rule = rule
+    def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
+        self._rules = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        frames = [(rule, frame) for rule in self._rules for frame in rule.frames]
+        if not 1 <= len(frames) <= _MOST_FRAMES:
+            raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self._lexicon = lexicon
         self._scheme = scheme
         self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         names = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
-        self._lemmas = _WordTable(lambda words: [word.lower() in rule.lemmas for word in words], {})
-        self._upos = _WordTable(lambda words: [word in rule.upos for word in words], {})
-        self._starts = _WordTable(lambda words: list(lexicon.may_start(words)), {})
+        # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
+        by_lemma = _bits(frame.words for _, frame in frames)
+        by_upos = _bits(frame.upos for _, frame in frames)
+        self._bits_of_rules = [
+            sum(1 << i for i, (other, _) in enumerate(frames) if other is rule) for rule in self._rules
+        ]
+        self._lemmas = _WordTable(lambda words: (by_lemma.get(word.lower(), 0) for word in words), {})
+        self._upos = _WordTable(lambda words: (by_upos.get(word, 0) for word in words), {})
+        self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
+        self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
     @staticmethod
-    def _unreadable(name: str) -> Callable[[Sequence[str]], Sequence[bool]]:
-        return lambda words: [SCHEMES[name].reads(word) is None for word in words]
+    def _unreadable(name: str) -> Callable[[Sequence[str]], Iterable[int]]:
+        return lambda words: (SCHEMES[name].reads(word) is None for word in words)
 
-    def match(self, batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, Fault]]:
+    def match(self, batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, Fault]]:
         """Match the documents of a batch.
 
         Parameters
@@ -76,82 +93,144 @@ class Screen:
         Returns
         -------
         matches, reasons
-            By row: the matches of each document in which an event is possible, and why a document is rejected.
+            By row: the matches of the rules whose event is possible in the document, where there are any, and why a
+            document is rejected.
         """
-        matches: dict[int, MentionMatches] = {}
+        matches: dict[int, tuple[MentionMatches, ...]] = {}
         reasons: dict[int, Fault] = {}
-        readable = {name: ~_any_token(batch, table.flags(batch, "dep")) for name, table in self._misfits.items()}
+        readable = {name: _bits_of(batch, table.flags(batch, "dep")) == 0 for name, table in self._misfits.items()}
         unreadable = ~np.any([*readable.values()], axis=0)
-        for row in np.flatnonzero(unreadable | self._promising(batch, readable)).tolist():
+        promising = self._promising(batch, readable)
+        for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
+            chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]]
             try:
-                found = self._match(batch, row)
+                found = self._match(batch, row, chosen or self._rules)
             except InputError as error:
                 reasons[row] = Fault(error.message, error.hint)
             else:
-                if found.possible:
-                    matches[row] = found
+                possible = tuple(each for each in found if each.possible)
+                if possible:
+                    matches[row] = possible
         return matches, reasons
 
-    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> Bools:
-        """Whether each document has a trigger, a word that may begin the name of a country, and mentions for all roles.
+    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> list[Bools]:
+        """For each rule, whether each document has a trigger and all that a required role needs.
 
-        `readable` says for each scheme which documents it can read.
+        That is a word that may begin the name of an actor, and mentions that can fill the role. `readable` says for
+        each scheme which documents it can read.
         """
-        triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-        self._found = batch, _any_token(batch, triggers), _any_token(batch, self._starts.flags(batch, "text"))
-        named = self._found[1] & self._found[2]
-        bounds = batch.token_bounds
-        starts = np.flatnonzero(triggers)
-        starts = starts[named[np.searchsorted(bounds, starts, side="right") - 1]]
-        fillable = np.zeros(len(batch), np.bool_)
-        is_served = np.zeros(len(batch), np.bool_)
-        for name, rows in readable.items():
-            if self._rule.serves(name) and (rows & named).any():
-                is_served |= rows
-                fillable |= rows & self._fillable(batch, name, starts)
-        return named & (fillable | ~is_served)  # a document that the rule cannot serve is rejected with a reason
-
-    def _fillable(self, batch: DocumentBatch, scheme: str, triggers: Ints) -> Bools:
-        """Whether some mention of each document may fill each role, at some of these triggers."""
-        bounds, heads = batch.token_bounds, batch.token_integers("head")
-        firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
-        offsets = np.repeat(firsts, np.diff(batch.mentions[0]))
-        heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
-        dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
-        parses = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
-        is_head = np.zeros(len(heads), np.bool_)
-        mention_heads = batch.mentions[3] + offsets
-        is_head[mention_heads[mention_heads < len(heads)]] = True  # not all are there in a batch without tokens
-        every = np.ones(len(batch), np.bool_)
-        for role in self._rule.event:
-            reached = [parses.reachable(path, triggers) for path in self._rule.roles[role][scheme]]
-            fillers = np.concatenate(reached)
-            filled = np.zeros(len(batch), np.bool_)
-            filled[np.searchsorted(bounds, fillers[is_head[fillers]], side="right") - 1] = True
-            every &= filled
-        return every
+        flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+        of_documents = _bits_of(batch, flags)
+        starts = self._starts.flags(batch, "text")
+        if self._lexicon.has_nouns:
+            starts = starts | self._nouns.flags(batch, "lemma")
+        named = _bits_of(batch, starts) != 0
+        self._found = batch, of_documents != 0, named
+        reach = _Reach(batch, readable, flags, named)
+        promising = []
+        for rule, bits in zip(self._rules, self._bits_of_rules, strict=True):
+            rows: Bools = (of_documents & bits) != 0
+            if not rule.optional.issuperset(rule.event):
+                rows = rows & named
+                rows = rows & reach.fillable(rule, rows) if rows.any() else rows
+            promising.append(rows)
+        return promising
 
     def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
-        """Whether each document has a trigger, and a word that may begin a name of the lexicon.
+        """Whether each document has a trigger of some rule, and a word that may begin a name of the lexicon.
 
         Of the last batch that was matched, the answer is kept.
         """
         if self._found is None or self._found[0] is not batch:
-            triggers = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-            words = self._starts.flags(batch, "text")
-            self._found = batch, _any_token(batch, triggers), _any_token(batch, words)
+            flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+            starts = self._starts.flags(batch, "text")
+            if self._lexicon.has_nouns:
+                starts = starts | self._nouns.flags(batch, "lemma")
+            self._found = batch, _bits_of(batch, flags) != 0, _bits_of(batch, starts) != 0
         return self._found[1:]
 
-    def _match(self, batch: DocumentBatch, row: int) -> MentionMatches:
+    def _match(self, batch: DocumentBatch, row: int, rules: Sequence[Rule]) -> tuple[MentionMatches, ...]:
         tokens = batch.tokens(row)
         if tokens is None:
             raise InputError("tokens are required for events")
         date = batch.dates[row].item()
-        return match_document(tokens, batch.spans(row), self._rule, self._lexicon, date, self._scheme)
+        return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, self._scheme)
 
 
-def _any_token(batch: DocumentBatch, flags: Bools) -> Bools:
-    """Whether each document has a token whose flag is true."""
-    result = np.zeros(len(batch), np.bool_)
-    result[np.searchsorted(batch.token_bounds, np.flatnonzero(flags), side="right") - 1] = True
+class _Reach:
+    """The documents in which the paths of roles may lead from any trigger to a mention; each path is followed once."""
+
+    def __init__(self, batch: DocumentBatch, readable: Mapping[str, Bools], flags: Ints, named: Bools) -> None:
+        self._batch, self._readable = batch, readable
+        triggers = np.flatnonzero(flags)
+        self._triggers = triggers[named[np.searchsorted(batch.token_bounds, triggers, side="right") - 1]]
+        self._parses: dict[str, FlatParses] = {}
+        self._is_head: Bools | None = None
+        self._reached: dict[tuple[str, str], Bools] = {}
+
+    def fillable(self, rule: Rule, promising: Bools) -> Bools:
+        """Whether mentions of each document may fill all required roles of some frame.
+
+        A document that the rule cannot serve is rejected with a reason later, so it counts as one.
+        """
+        required = [role for role in rule.event if role not in rule.optional]
+        fillable, served = np.zeros(len(self._batch), np.bool_), np.zeros(len(self._batch), np.bool_)
+        for scheme, rows in self._readable.items():
+            if not rule.serves(scheme) or not (rows & promising).any():
+                continue
+            served |= rows
+            for frame in rule.frames:
+                filled = [
+                    np.any([self._reaches(scheme, path) for path in frame.roles[role][scheme]], axis=0)
+                    for role in required
+                ]
+                fillable |= rows & np.all(filled, axis=0)
+        return fillable | ~served
+
+    def _reaches(self, scheme: str, path: str) -> Bools:
+        """Whether a path leads from a trigger, of any rule, to the head of a mention in each document."""
+        if (scheme, path) not in self._reached:
+            ends = self._flat(scheme).reachable(path, self._triggers)
+            result = np.zeros(len(self._batch), np.bool_)
+            result[
+                np.searchsorted(self._batch.token_bounds, ends[self._heads_of_mentions()[ends]], side="right") - 1
+            ] = True
+            self._reached[scheme, path] = result
+        return self._reached[scheme, path]
+
+    def _flat(self, scheme: str) -> FlatParses:
+        if scheme not in self._parses:
+            batch, bounds = self._batch, self._batch.token_bounds
+            heads = batch.token_integers("head")
+            firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
+            heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
+            dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
+            self._parses[scheme] = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
+        return self._parses[scheme]
+
+    def _heads_of_mentions(self) -> Bools:
+        if self._is_head is None:
+            batch = self._batch
+            firsts = batch.token_bounds[:-1].astype(np.int32)
+            heads = batch.mentions[3] + np.repeat(firsts, np.diff(batch.mentions[0]))
+            self._is_head = np.zeros(int(batch.token_bounds[-1]), np.bool_)
+            self._is_head[heads[heads < len(self._is_head)]] = True  # not all are there in a batch without tokens
+        return self._is_head
+
+
+def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:
+    """For each word of several sets, the bits of the sets that have it."""
+    bits: dict[str, int] = {}
+    for i, words in enumerate(several):
+        for word in words:
+            bits[word] = bits.get(word, 0) | 1 << i
+    return bits
+
+
+def _bits_of(batch: DocumentBatch, flags: Ints) -> Ints:
+    """Bits that are set in any token of each document."""
+    result = np.zeros(len(batch), np.int64)
+    tokens = np.flatnonzero(flags)
+    documents = np.searchsorted(batch.token_bounds, tokens, side="right") - 1
+    np.bitwise_or.at(result, documents, flags[tokens])
     return result

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
+from events.counting import row_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_EVENT",
+    "bands_by_event",
     "country_title",
     "date_axis",
     "draw_band",
@@ -33,6 +35,8 @@ NO_EVENT = "No document contains an event."
 BAND, ONE_BEST = COLOURS[:2]
 _MOST_PANELS = 10
 _HEIGHTS = ("upper", "mean", "one_best")
+_PER_EVENT = 4  # panels of each of several events
+_NAME = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
 
 
@@ -86,14 +90,14 @@ def draw_band(
 
 
 def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
-    """Draw the counts of one country: shaded credible interval, posterior mean, and one best as a thin dashed line.
+    """Draw the counts of one actor: shaded credible interval, posterior mean, and one best as a thin dashed line.
 
     Parameters
     ----------
     ax
         Axes to draw on.
     counts
-        Rows of one country of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
+        Rows of one actor of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
         Title of the panel.
 
@@ -126,9 +130,10 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
 
 
 def country_title(country: str, names: Mapping[str, str] | None) -> str:
-    """Name and code of a country, or its code."""
-    name = (names or {}).get(country)
-    return f"{name} ({country})" if name else country
+    """Name and code of an actor or of a pair, or the code."""
+    codes = country.split(">")
+    known = [(names or {}).get(code) for code in codes]
+    return f"{' > '.join(map(str, known))} ({country})" if all(known) else country
 
 
 def event_bands(
@@ -142,18 +147,18 @@ def event_bands(
     share_y: bool = False,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw counts by country in small multiples.
+    """Draw counts by actor in small multiples; of the rows of one event.
 
     Parameters
     ----------
     counts
         From `events.counting.EventCounts.to_frame`, or counts.csv.
     countries
-        Countries to draw, in this order; by default one page of all, those with most documents first.
+        Actors to draw, in this order; by default one page of all, those with most documents first.
     names
         Names for the panels' titles, by code.
     most, page
-        Countries per page, and the page, from 1; not used with `countries`.
+        Actors per page, and the page, from 1; not used with `countries`.
     columns
         Panels in a row, at least 1.
     share_y
@@ -169,8 +174,9 @@ def event_bands(
     Raises
     ------
     ParameterError
-        If a country is not in the table, or a number is outside its range.
+        If an actor is not in the table, or a number is outside its range.
     """
+    counts = counts.assign(**{_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
     chosen, left_out = _chosen(counts, countries, most, page)
     columns = min(columns, max(1, len(chosen)))
@@ -182,7 +188,7 @@ def event_bands(
         return figure
     panels = []
     for ax, country in zip(axes, chosen, strict=False):
-        panels.append(counts[counts["country"] == country])
+        panels.append(counts[counts[_NAME] == country])
         event_band(ax, panels[-1], country_title(country, names))
     if share_y:
         scale_counts(axes[0], panels)
@@ -198,19 +204,46 @@ def event_bands(
     return figure
 
 
+def bands_by_event(
+    counts: pd.DataFrame, *, names: Mapping[str, str] | None = None, most: int = _PER_EVENT
+) -> Figure | SubFigure:
+    """Draw the counts of several events, one below the other, each as `event_bands` does.
+
+    Parameters
+    ----------
+    counts
+        Rows of several events: counts.csv of a run with several rules.
+    names
+        Names for the panels' titles, by code.
+    most
+        Actors of each event, at least 1.
+    """
+    events = list(dict.fromkeys(counts["event"]))
+    tables = [counts[counts["event"] == event] for event in events]
+    rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables]
+    heights = [1.9 * n + 1.1 for n in rows]
+    figure = figure_of(None, (10.4, sum(heights)))
+    parts: list[SubFigure] = list(np.ravel(figure.subfigures(len(events), 1, height_ratios=heights)))  # type: ignore[arg-type]
+    for part, event, table in zip(parts, events, tables, strict=True):
+        event_bands(table, names=names, most=most, fig=part)
+        part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    return figure
+
+
 def _chosen(counts: pd.DataFrame, countries: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
     """The countries to draw, and a note on the others."""
     if countries is not None:
-        absent = set(countries) - set(counts["country"])
+        absent = set(countries) - set(counts[_NAME])
         if absent:
             raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter="countries")
         return list(countries), ""
     most, page = _checks.whole("most", most, 1), _checks.whole("page", page, 1)
-    totals = counts.groupby("country")["mean"].sum().sort_values(ascending=False, kind="stable")
+    totals = counts.groupby(_NAME)["mean"].sum().sort_values(ascending=False, kind="stable")
     n_pages = max(1, -(-len(totals) // most))
     _checks.at_most("page", page, n_pages)
     first = most * (page - 1)
     chosen = [str(country) for country in totals.index[first : first + most]]
     if n_pages == 1:
         return chosen, ""
-    return chosen, f"countries {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+    noun = "countries" if "country" in counts else "actors"
+    return chosen, f"{noun} {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"

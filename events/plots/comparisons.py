@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
+from events.counting import row_names
 from events.plots.bands import NO_EVENT, country_title, date_axis, draw_band, scale_counts, starts_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["country_comparison"]
+
+_NAME = "name of the actor"  # a column that no table has
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])
 _HATCHES = (None, "////")
@@ -32,7 +35,7 @@ def country_comparison(
     names: Mapping[str, str] | None = None,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw the counts of two countries, and below for each period the probability that each has more.
+    """Draw the counts of two actors, and below for each period the probability that each has more.
 
     In the lower panel, the first country's probability is drawn from the bottom and the second's from the top; the gap
     is the probability that both have the same count.
@@ -56,7 +59,7 @@ def country_comparison(
     Raises
     ------
     ParameterError
-        If the comparison is of several pairs of countries.
+        If the comparison is of several pairs of actors.
 
     References
     ----------
@@ -70,9 +73,12 @@ def country_comparison(
         return figure
     pairs = comparison[["first", "second"]].drop_duplicates()
     if len(pairs) > 1:
-        raise ParameterError(f"must be of one pair of countries, got {len(pairs)}", parameter="comparison")
+        raise ParameterError(f"must be of one pair of actors, got {len(pairs)}", parameter="comparison")
     first, second = (str(country) for country in pairs.iloc[0])
     titles = [legible(country_title(country, names)) for country in (first, second)]
+    if "event" in counts and "event" in comparison:
+        counts = counts[counts["event"] == comparison["event"].iloc[0]]
+    counts = counts.assign(**{_NAME: row_names(counts)})
     _draw_counts(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles)
     _draw_probabilities(below, comparison, titles)
     date_axis(below, comparison)
@@ -83,7 +89,7 @@ def _draw_counts(ax: Axes, counts: pd.DataFrame, countries: tuple[str, str], tit
     drawn: list[pd.DataFrame] = []
     handles: list[Artist] = []
     for c, (country, title) in enumerate(zip(countries, titles, strict=True)):
-        rows = counts[counts["country"] == country]
+        rows = counts[counts[_NAME] == country]
         if rows.empty:
             # Two entries, so that each country has a column of the legend.
             handles += ax.plot([], [], color=COLOURS[c], linestyle=_STYLES[c], label=f"{title}: no event")

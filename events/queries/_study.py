@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Floats
+from corefsample._log import log_step
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
@@ -141,6 +142,7 @@ class QueryStudy:
         for each in self.variants:
             probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
             for recalibration, probs in probabilities.items():
+                log_step("%s: intervals of %d queries", each.name, len(self.table.queries))
                 part = count_intervals(self.table, probs, levels=self.levels, min_documents=self.sizes[0])
                 part.insert(0, "variant", each.name)
                 part.insert(1, "recalibration", recalibration)
@@ -291,14 +293,11 @@ def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: 
     fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
     folds = [fold_of[doc_id] for doc_id in table.doc_ids]
     n_draws = len(fit.draws[0]) if fit.draws else 0
-    draws = [
-        table.probabilities(
-            [fit.draws[fold][draw] for fold in folds],
-            n_samples=_DRAW_SAMPLES,
-            seed=seed,
-            first_sample=n_samples + draw * _DRAW_SAMPLES,
-        )
-        for draw in range(n_draws)
-    ]
+    draws = []
+    for draw in range(n_draws):
+        log_step("%s: queries with refit %d of %d", name, draw + 1, n_draws)
+        refits = [fit.draws[fold][draw] for fold in folds]
+        first = n_samples + draw * _DRAW_SAMPLES
+        draws.append(table.probabilities(refits, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
     probabilities = table.probabilities([fit.recalibrations[fold] for fold in folds], n_samples=n_samples, seed=seed)
     return QueryVariant(name, fit, probabilities, np.stack(draws) if draws else None)

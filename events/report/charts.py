@@ -95,7 +95,7 @@ def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, Callable[[str], a
     return parameters, alt.X("middle:T", scale=utc, axis=times), y
 
 
-def _vega(layers: alt.LayerChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:
+def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:
     """Lay out a chart, and compile it."""
     import altair as alt
     import vl_convert

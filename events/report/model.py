@@ -16,7 +16,7 @@ from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import FolderCopy, PathLike, opened_folder
-from events.counting import COUNT_COLUMNS, EVIDENCE_SCHEMA, Calendar, arrow_schema
+from events.counting import Calendar, arrow_schema, count_columns, evidence_schema, role_columns, row_names
 from events.report.audited import AuditContent, read_audit
 from events.report.others import OtherDocuments, other_documents
 from events.report.texts import DocumentTexts, Places
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FinishedRun", "Report", "read_report", "read_run"]
 
-_COUNTS = ("country", "period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best")
-_EVIDENCE = ("doc_id", "date", "period", "country", "probability", "mc_se", "one_best", "places")
+_COUNTS = ("period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best")
+_EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
 _ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
@@ -47,7 +47,8 @@ class FinishedRun:
     record
         Content of run.json.
     counts, evidence
-        Content of counts.parquet and evidence.parquet.
+        Content of counts.parquet and evidence.parquet, with the column `country`: the name of each row's event and
+        actors.
     """
 
     folder: Path
@@ -65,7 +66,7 @@ class Report:
     record
         Content of run.json.
     counts
-        Periods, countries with their counts, and the evidence, as columns of JSON values.
+        Periods, actors with their counts, and the evidence, as columns of JSON values.
     texts
         Documents with their mentions, in packed parts: see `events.report.texts`.
     n_documents, n_texts
@@ -118,18 +119,35 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         if not (path / name).is_file():
             files = ", ".join(_FILES)
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
+    record = _record(path / "run.json")
+    named = _named_columns(path / "counts.parquet")
+    counts = _table(path / "counts.parquet", (*named, *_COUNTS), arrow_schema(count_columns(named[1:])))
+    evidence = _table(path / "evidence.parquet", (*named, *_EVIDENCE), evidence_schema(named[1:]))
+    several = len(counts["event"].unique()) > 1
     run = FinishedRun(
         path,
-        _record(path / "run.json"),
-        _table(path / "counts.parquet", _COUNTS, arrow_schema(COUNT_COLUMNS)),
-        _table(path / "evidence.parquet", _EVIDENCE, EVIDENCE_SCHEMA),
+        record,
+        counts.assign(country=row_names(counts, several=several)),
+        evidence.assign(country=row_names(evidence[[*named, "period"]], several=several)),
     )
     unknown = set(run.evidence["country"]) - set(run.counts["country"])
     unknown |= set(run.evidence["period"]) - set(run.counts["period"])
     if unknown:
         names = ", ".join(sorted(unknown)[:3])
-        raise InputError(f"evidence must have only countries and periods of the counts, got {names}", place=place)
+        raise InputError(f"evidence must have only actors and periods of the counts, got {names}", place=place)
     return run
+
+
+def _named_columns(path: Path) -> tuple[str, ...]:
+    """The columns of the event and the roles in the table of counts of a run."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return ("event", *role_columns(pq.read_schema(path).names))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"file must be Parquet, got: {found}", place=str(path)) from None
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -355,7 +373,7 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
     names = run.record["names"]
     return {
         "code": code,
-        "name": " > ".join(str(names.get(part, part)) for part in code.split(">")),
+        "name": _shown_name(code, names),
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),
         "upper": _rounded(rows["upper"]),
@@ -363,6 +381,12 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
         "error": _rounded(rows["mean_mc_se"]),
         "oneBest": [int(value) for value in rows["one_best"]],
     }
+
+
+def _shown_name(code: str, names: dict[str, Any]) -> str:
+    """Names of the actors of an event, after its own name where the run has several."""
+    event, colon, actors = code.rpartition(": ")
+    return event + colon + " > ".join(str(names.get(part, part)) for part in actors.split(">"))
 
 
 def _rounded(values: pd.Series[Any]) -> list[float | int]:

@@ -36,7 +36,7 @@ class ReportSummary:
     out
         The file.
     n_countries, n_periods
-        Numbers of countries and periods in the counts.
+        Numbers of actors, of all events, and of periods in the counts.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text in the page.
     n_others

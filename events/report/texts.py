@@ -126,7 +126,10 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
         If it is not valid for a document of this size.
     """
     places = json.loads(text)
-    instances = [[trigger, mentions, _thousandths(p)] for trigger, mentions, p in places["instances"]]
+    # A mention of -1 stands for a role that nothing fills.
+    instances = [
+        [trigger, [m for m in mentions if m != -1], _thousandths(p)] for trigger, mentions, p in places["instances"]
+    ]
     descriptions = [[mention, word, _thousandths(p)] for mention, _, word, p in places["descriptions"]]
     tokens = [t for t, _, _ in instances] + [t for _, (start, end), _ in descriptions for t in (start, end - 1)]
     mentions = [m for _, several, _ in instances for m in several] + [m for m, _, _ in descriptions]

@@ -1,54 +1,68 @@
-"""Event rules: the triggers of an event, the descriptions of mentions, and the roles that mentions fill."""
+"""Event rules: the frames of an event with their triggers, the descriptions of mentions, and the roles they fill."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
-
-import msgspec
 
 from corefsample import _checks
-from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES, Scheme, path_labels
+from corefsample.errors import ParameterError
+from corefsample.syntax import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
+from events.rules._conditions import Condition, conditions_with
+from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "paper"
 
-_UPOS = frozenset({"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"})
-_UPOS |= {"SCONJ", "SYM", "VERB", "X"}
-
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
-Words = Annotated[list[Annotated[str, msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
+PathsByScheme = Mapping[str, tuple[str, ...]]
 
 
-class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An inline example of a rule: a parsed sentence and what each preset must find in it.
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A trigger of several words.
 
     Attributes
     ----------
-    parse
-        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
-    expect
-        For each preset the codes of the countries with an event ("AAA>BBB" for two roles).
-    scheme
-        The dependency scheme of the labels.
-    coreferent
-        Groups of token numbers whose mentions (the token with its subtree) belong to one entity. Every other noun,
-        name and pronoun is an entity of its own.
     words
-        Country words of the example (word: code), used instead of the shipped lexicon.
+        Their lemmas, in lower case.
+    adjacent
+        Whether they must be adjacent tokens in this order, or connected in the parse in any order.
     """
 
-    parse: str
-    expect: dict[str, tuple[str, ...]]
-    scheme: str = "ud2"
-    coreferent: tuple[tuple[int, ...], ...] = ()
-    words: dict[str, str] = {}
+    words: tuple[str, ...]
+    adjacent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One way in which a text can express an event.
+
+    Attributes
+    ----------
+    name
+        Name of the frame.
+    lemmas, phrases
+        A trigger is a token with one of these lemmas (lower case), or the head word of one of these phrases.
+    upos
+        The parts of speech of that token.
+    roles
+        For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
+    """
+
+    name: str
+    lemmas: frozenset[str]
+    phrases: tuple[Phrase, ...]
+    upos: frozenset[str]
+    roles: Mapping[str, PathsByScheme]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Lemmas that a trigger can have: single words, and all words of phrases."""
+        return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,56 +73,82 @@ class Rule:
     ----------
     name, preset, source
         Name of the rule, name of the preset, and the file of both.
-    lemmas, upos
-        A trigger is a token with one of these lemmas (lower case) and one of these parts of speech.
+    frames
+        A document has the event if one of these matches.
     described
         For each scheme, the paths from a mention's head to a word that describes the mention.
-    roles
-        For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
     event
-        The role whose entity is counted, or the two roles whose pair is counted.
+        The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
+    columns
+        For each role of the event, its column in tables.
+    optional
+        Roles that may be absent, or filled by an entity that is no actor of the lexicon.
+    classes
+        For some roles, the classes of actors that can fill them.
+    conditions
+        All conditions on triggers, by name.
+    unless
+        Names of the conditions that exclude a trigger.
     examples
         Inline examples of the rule file, for all presets.
+    description
+        Text of the file.
     """
 
     name: str
     preset: str
     source: str
-    lemmas: frozenset[str]
-    upos: frozenset[str]
-    described: Mapping[str, tuple[str, ...]]
-    roles: Mapping[str, Mapping[str, tuple[str, ...]]]
+    frames: tuple[Frame, ...]
+    described: PathsByScheme
     event: tuple[str, ...]
+    columns: tuple[str, ...]
+    optional: frozenset[str] = frozenset()
+    classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    unless: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    description: str = ""
 
     def __repr__(self) -> str:
-        event, lemmas = " > ".join(self.event), ", ".join(sorted(self.lemmas))
-        return f"Rule({self.name!r}, preset {self.preset!r}, event: {event}, triggers: {_checks.shown(lemmas)})"
+        event = " > ".join(self.event) or "no role"
+        return f"Rule({self.name!r}, preset {self.preset!r}, event: {event}, triggers: {_checks.shown(self.triggers)})"
+
+    @property
+    def triggers(self) -> str:
+        """Lemmas and phrases of all frames, as text."""
+        lemmas = {lemma for frame in self.frames for lemma in frame.lemmas}
+        phrases = {" ".join(phrase.words) for frame in self.frames for phrase in frame.phrases}
+        return ", ".join([*sorted(lemmas), *sorted(phrases)])
+
+    @property
+    def lemmas(self) -> frozenset[str]:
+        """Triggers of one word, of all frames."""
+        return frozenset[str]().union(*(frame.lemmas for frame in self.frames))
+
+    @property
+    def upos(self) -> frozenset[str]:
+        """Parts of speech of the triggers of all frames."""
+        return frozenset[str]().union(*(frame.upos for frame in self.frames))
+
+    @property
+    def roles(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """For each role and each scheme, the paths of all frames."""
+        return {
+            role: {
+                scheme: tuple(
+                    dict.fromkeys(path for frame in self.frames for path in frame.roles.get(role, {}).get(scheme, ()))
+                )
+                for scheme in SCHEMES
+            }
+            for role in dict.fromkeys(role for frame in self.frames for role in frame.roles)
+        }
 
     def serves(self, scheme: str) -> bool:
-        """Whether the rule has paths in a scheme for the descriptions and for every role of its event."""
-        return bool(self.described[scheme]) and all(self.roles[role][scheme] for role in self.event)
-
-
-class _Trigger(msgspec.Struct, forbid_unknown_fields=True):
-    lemma: Words
-    upos: Words = msgspec.field(default_factory=lambda: ["VERB"])
-
-
-class _Preset(msgspec.Struct, forbid_unknown_fields=True):
-    described: Words
-    roles: dict[Name, Words]
-
-
-class _RuleFile(msgspec.Struct, forbid_unknown_fields=True):
-    name: Name
-    trigger: _Trigger
-    presets: Annotated[dict[Name, _Preset], msgspec.Meta(min_length=1)]
-    version: int = 1
-    description: str = ""
-    event: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=2)] = ("agent",)
-    paths: dict[Name, dict[str, Words]] = msgspec.field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
+        """Whether the rule has paths in a scheme: for descriptions, and in every frame for each role it requires."""
+        required = [role for role in self.event if role not in self.optional]
+        return (not self.event or bool(self.described[scheme])) and all(
+            frame.roles[role][scheme] for frame in self.frames for role in required
+        )
 
 
 def shipped_rules() -> tuple[str, ...]:
@@ -148,7 +188,7 @@ def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     return [_rule(file, preset, source) for preset in file.presets]
 
 
-def _file(rule: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
+def _file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
@@ -159,76 +199,50 @@ def _file(rule: str | os.PathLike[str]) -> tuple[_RuleFile, str]:
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    file = typed(source, read_yaml(source, data), _RuleFile)
-    _validate(file, source)
+    file = typed(source, read_yaml(source, data), RuleFile)
+    check_rule_file(file, source)
     return file, source
 
 
-def _rule(file: _RuleFile, preset: str, source: str) -> Rule:
+def _rule(file: RuleFile, preset: str, source: str) -> Rule:
     if preset not in file.presets:
         raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {preset!r}", parameter="preset")
-    chosen = file.presets[preset]
+    chosen = file.resolved(preset)
     return Rule(
         name=file.name,
         preset=preset,
         source=source,
-        lemmas=frozenset(lemma.lower() for lemma in file.trigger.lemma),
-        upos=frozenset(file.trigger.upos),
-        described=_paths(file, chosen.described),
-        roles={role: _paths(file, names) for role, names in chosen.roles.items()},
+        frames=tuple(
+            _frame(file, frame, chosen)
+            for frame in file.all_frames()
+            if chosen.frames is None or frame.name in chosen.frames
+        ),
+        described=_paths(file, chosen.described or []),
         event=file.event,
+        columns=tuple(map(file.column_of, file.event)),
+        optional=frozenset(file.optional),
+        classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
+        conditions=conditions_with(file.words, file.conditions),
+        unless=tuple(dict.fromkeys(chosen.unless or ())),
         examples=file.examples,
+        description=file.description,
     )
 
 
-def _validate(file: _RuleFile, source: str) -> None:
-    """Check what the types alone cannot: versions, parts of speech, and names of schemes, paths, roles and presets."""
-    if file.version != 1:
-        raise InputError(f"version must be 1, got {file.version}", place=source)
-    for upos in file.trigger.upos:
-        if upos not in _UPOS:
-            rule = f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))})"
-            raise InputError(f"{rule}, got {upos!r}", place=source)
-    _validate_paths(file, source)
-    known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
-    for preset, content in file.presets.items():
-        place = f"{source}: presets.{preset}"
-        for role in file.event:
-            if role not in content.roles:
-                raise InputError(
-                    f"roles must include the role of the event, {role!r}, got {[*content.roles]}", place=place
-                )
-        for name in (*content.described, *(name for names in content.roles.values() for name in names)):
-            if name not in known:
-                raise InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
-    for number, example in enumerate(file.examples):
-        place = f"{source}: examples[{number}]"
-        if example.scheme not in SCHEMES:
-            raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
-        for name in example.expect:
-            if name not in file.presets:
-                raise InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
+def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
+    trigger = entry.trigger
+    assert trigger is not None  # checked with the file
+    phrases = [(phrase, False) for phrase in trigger.phrase] + [(phrase, True) for phrase in trigger.span]
+    return Frame(
+        name=entry.name,
+        lemmas=frozenset(lemma.lower() for lemma in trigger.lemma),
+        phrases=tuple(Phrase(tuple(phrase.lower().split()), adjacent) for phrase, adjacent in phrases),
+        upos=frozenset(trigger.upos),
+        roles={role: _paths(file, names) for role, names in {**(preset.roles or {}), **entry.roles}.items()},
+    )
 
 
-def _validate_paths(file: _RuleFile, source: str) -> None:
-    """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
-    for name, by_scheme in file.paths.items():
-        for scheme, paths in by_scheme.items():
-            if scheme not in SCHEMES:
-                rule = f"scheme must be one of {', '.join(SCHEMES)}"
-                raise InputError(f"{rule}, got {scheme!r}", place=f"{source}: paths.{name}")
-            place = f"{source}: paths.{name}.{scheme}"
-            for path in paths:
-                try:
-                    labels = path_labels(path)
-                except ParameterError as error:
-                    raise error.as_input_error(place) from None
-                for label in labels:
-                    if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
-                        raise InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)
-
-
-def _paths(file: _RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
+def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:

@@ -112,16 +112,25 @@ def errors_of_sums(n: Floats, residual: Floats, norm: Norm) -> Floats:
 
 
 def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Errors after the residuals (n_blocks, n_bins) of randomly chosen blocks change their sign, all bins together."""
+    """Errors after the residuals (n_blocks, n_bins) of randomly chosen blocks change their sign, all bins together.
+
+    A squared error is a quadratic form of the signs. Where there are fewer blocks than bins, its matrix of blocks takes
+    less time than the sums of all bins.
+    """
     n_blocks, n_bins = residual.shape
     total = n.sum(axis=0)
     weights, mean_residual = total / total.sum(), residual / total
+    is_form = norm in ("rms", "mse") and n_blocks < n_bins
+    form = (mean_residual * weights) @ mean_residual.T if is_form else mean_residual
     errors = np.empty(n_draws)
     for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
         signs = rng.integers(0, 2, (rows.stop - rows.start, n_blocks)).astype(np.float64)
         signs *= 2.0
         signs -= 1.0
-        errors[rows] = errors_of_gaps(signs @ mean_residual, weights, norm)
+        if is_form:
+            errors[rows] = np.maximum(((signs @ form) * signs).sum(axis=1), 0.0)
+        else:
+            errors[rows] = errors_of_gaps(signs @ mean_residual, weights, norm)
     return errors
 
 

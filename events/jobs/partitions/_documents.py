@@ -26,8 +26,10 @@ ALL_DOCUMENTS_SCHEMA = pa.schema(
         ("trigger", pa.bool_()),  # whether a trigger of the rule was found
         ("actor", pa.bool_()),  # whether a word was found that may begin a name of the lexicon
         ("sampled", pa.bool_()),  # whether an event is possible, so that clusterings were sampled
-        ("probability", pa.float64()),  # P(some event)
-        ("events", pa.list_(pa.string())),  # the events with P > 0, and their P
+        ("probability", pa.float64()),  # P(some event, of any rule)
+        # What has P > 0: the event of a rule of any actor (actor ""), and of each actor.
+        ("events", pa.list_(pa.string())),
+        ("actors", pa.list_(pa.string())),
         ("probabilities", pa.list_(pa.float64())),
     ]
 )
@@ -39,7 +41,7 @@ Found = tuple[Bools, Bools]  # by document: trigger, actor
 
 
 def document_rows(
-    batch: DocumentBatch, periods: Sequence[Period], found: Found, events_of: Mapping[int, DocumentEvents]
+    batch: DocumentBatch, periods: Sequence[Period], found: Found, events_of: Mapping[int, Sequence[DocumentEvents]]
 ) -> pa.RecordBatch:
     """Rows of the documents of a batch.
 
@@ -52,25 +54,34 @@ def document_rows(
     found
         Whether each has a trigger, and a word that may begin the name of an actor.
     events_of
-        Events of those that were sampled, by row.
+        Events of those that were sampled, by row, of every rule.
     """
     n = len(batch)
     sampled, some = np.zeros(n, np.bool_), np.zeros(n)
     names: list[list[str]] = [[] for _ in range(n)]
+    actors: list[list[str]] = [[] for _ in range(n)]
     shares: list[list[float]] = [[] for _ in range(n)]
-    for row, events in events_of.items():
+    for row, several in events_of.items():
         sampled[row] = True
-        likely = np.flatnonzero(events.n_hits)
-        if likely.size:
-            some[row] = np.count_nonzero(events.hits.any(axis=0)) / events.n_samples
-            names[row] = [event_name(events.keys[e]) for e in likely.tolist()]
-            shares[row] = events.probabilities[likely].tolist()
+        hits = [events.hits.any(axis=0) for events in several]  # by sample; the rules share the clusterings
+        some[row] = np.count_nonzero(np.any(hits, axis=0)) / several[0].n_samples
+        for events, any_actor in zip(several, hits, strict=True):
+            likely = np.flatnonzero(events.n_hits)
+            if likely.size:
+                own = [e for e in likely.tolist() if events.keys[e]]  # not the event of a rule without roles
+                names[row] += [_rule_name(events)] * (1 + len(own))
+                actors[row] += ["", *(event_name(events.keys[e]) for e in own)]
+                shares[row] += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
     columns = [
         *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
-        *(*found, sampled, some, names, shares),
+        *(*found, sampled, some, names, actors, shares),
     ]
     arrays = [pa.array(values, field.type) for values, field in zip(columns, ALL_DOCUMENTS_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ALL_DOCUMENTS_SCHEMA)
+
+
+def _rule_name(events: DocumentEvents) -> str:
+    return "event" if events.matches is None else events.matches.event
 
 
 def merged_tables(runs: Sequence[Path], folder: Path) -> Iterator[pa.Table]:

@@ -11,31 +11,34 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Bytes, Ints
+from corefsample._log import log_step
 from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import FolderCopy, PathLike, read_ahead
 from corefsample.formats import DocumentStream
-from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, EvidenceRow, event_name
+from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, count_columns, event_name
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
 from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._options import RunSummary
 from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, Partition, RunPlan
-from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_partition
+from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_columns, run_partition
 from events.jobs.partitions._sorted import Row, merged, taken
-from events.jobs.partitions._start import compared_keys
+from events.jobs.partitions._start import compared_keys, loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
-from events.lexicon import load_lexicon
-from events.rules import load_rules
+from events.rules import Rule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["finalise_run"]
 
@@ -199,42 +202,56 @@ def _written(
 ) -> RunSummary:
     """Write the files of a run, and return its summary."""
     options = plan.options
-    rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    rules, lexicon = loaded_rules(options)
+    run.roles = run_columns(rules)
     calendar = Calendar(options.period)
-    tally = _summed(store, plan, records)
+    tallies = _summed(store, plan, records, rules)
     _quarantined(run, store, plan, records)
-    if not tally.n_documents:
+    n_documents = next(iter(tallies.values())).n_documents
+    if not n_documents:
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
     temporary = store.path / "merged"
     temporary.mkdir(exist_ok=True)
-    for rows in _evidence(_runs(store, records, "evidence"), temporary):
-        run.add_evidence(rows)
+    for evidence in _evidence(_runs(store, records, "evidence"), temporary):
+        log_step("finalising: evidence of %s", evidence[-1]["date"])
+        run.add_evidence(evidence)
     # The next ones are merged while some are compressed.
     for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
+        log_step("finalising: documents of %s", batch.dates[-1])
         run.add_documents(batch)
     for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
         run.add_rows(rows)
-    counts = EventCounts(tally, calendar, options.level, options.interval, frozenset(lexicon.codes))
-    table = counts.to_frame()
-    compared = compared_keys(options, rule, lexicon)
-    comparison = counts.compare(*compared) if compared else None
+    codes = frozenset(lexicon.codes)
+    several = [
+        EventCounts(tallies[rule.name], calendar, options.level, options.interval, codes, rule.name, rule.columns)
+        for rule in rules
+    ]
+    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(count_columns(run.roles)))
+    table = table.fillna(dict.fromkeys(run.roles, ""))
+    comparisons = [
+        counts.compare(*compared)
+        for counts, rule in zip(several, rules, strict=True)
+        if (compared := compared_keys(options, rule, lexicon))
+    ]
+    comparison = _joined(comparisons) if comparisons else None
     run.finish_tables(table, comparison)
     if pictures:
         draw_run(run, table, comparison, lexicon.names)
-    keys, periods = tally.keys(), counts.periods()
+    keys = [(counts.event, key) for counts in several for key in counts.tally.keys()]  # noqa: SIM118
+    periods = several[0].periods()
     totals = {
         name: sum(record[name] for record in records.values()) for name in ("sampled", "with_events", "ambiguous")
     }
     summary = RunSummary(
         out=os.fspath(run.path),
-        n_documents=tally.n_documents,
+        n_documents=n_documents,
         n_sampled=totals["sampled"],
         n_with_events=totals["with_events"],
         n_quarantined=run.n_set_aside,
         n_ambiguous=totals["ambiguous"],
-        countries=tuple(map(event_name, keys)),
+        countries=tuple(f"{event}: {event_name(key)}" if len(rules) > 1 else event_name(key) for event, key in keys),
         periods=(periods[0].label, periods[-1].label),
         seconds=round(time.time() - started, 3),
         n_partitions=len(plan.partitions),
@@ -245,9 +262,13 @@ def _written(
             {**dataclasses.asdict(options), "out": run.given},
             _inputs(plan, records),
             started,
-            rule={"name": rule.name, "preset": rule.preset, "source": rule.source},
+            rule={
+                "name": ", ".join(rule.name for rule in rules),
+                "preset": options.preset,
+                "source": ", ".join(rule.source for rule in rules),
+            },
             lexicon=lexicon.source,
-            names={code: lexicon.names.get(code, code) for key in keys for code in key},
+            names={code: lexicon.names.get(code, code) for _, key in keys for code in key if code},
             summary={**summary.to_json(), "out": run.given},
             partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
             files=run.sizes(),
@@ -275,23 +296,30 @@ def _tag(file: InputFile) -> dict[str, str]:
     return {} if file.tag is None else {"etag": file.tag}
 
 
-def _summed(store: Store, plan: RunPlan, records: Records) -> CountTally:
-    """The sums of all partitions."""
-    total = CountTally(plan.options.n_samples)
+def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+
+def _summed(store: Store, plan: RunPlan, records: Records, rules: Sequence[Rule]) -> dict[str, CountTally]:
+    """The sums of all partitions, by event."""
+    totals = {rule.name: CountTally(plan.options.n_samples) for rule in rules}
     calendar = Calendar(plan.options.period)
     for partition in plan.in_order():
         record = records[partition.number]
         content = json.loads((store.result(record) / "tally.json").read_text(encoding="utf-8"))
         try:
-            total.merge(CountTally.from_json(content))
+            for name, total in totals.items():
+                total.merge(CountTally.from_json(content[name]))
         except ParameterError:
             extremes = record["dates"]
             numbers = calendar.numbers([np.datetime64(date).item() for date, _ in extremes])
-            outlier = total.first_outlier(numbers) or 0
+            outlier = next(iter(totals.values())).first_outlier(numbers) or 0
             rule = f"at most {MOST_PERIODS:,} periods ({plan.options.period}) from first to last document"
             date, place = extremes[outlier]
             raise InputError(f"date must leave {rule}, got {date}", place=place) from None
-    return total
+    return totals
 
 
 def _quarantined(run: RunFolder, store: Store, plan: RunPlan, records: Records) -> None:
@@ -312,16 +340,16 @@ def _runs(store: Store, records: Records, name: str) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob(f"{name}-*.arrow"))]
 
 
-def _evidence(runs: list[Path], temporary: Path) -> Iterator[list[EvidenceRow]]:
+def _evidence(runs: list[Path], temporary: Path) -> Iterator[list[dict[str, Any]]]:
     """Rows of evidence in order, a row group at a time."""
-    rows: list[EvidenceRow] = []
+    rows: list[dict[str, Any]] = []
     batch, content = None, []
     known: dict[int, tuple[pa.RecordBatch, list[dict[str, Any]]]] = {}
     for _, batch, row in merged(runs, evidence_keys, temporary):
         if row == 0 or id(batch) not in known:
             known[id(batch)] = batch, batch.to_pylist()
         content = known[id(batch)][1]
-        rows.append(EvidenceRow(**content[row]))
+        rows.append(content[row])
         if row == batch.num_rows - 1:
             del known[id(batch)]
         if len(rows) == _EVIDENCE_ROWS:

@@ -22,9 +22,9 @@ class EventsOptions:
     Attributes
     ----------
     rule, preset
-        Shipped rule or path of a rule file, and one of its presets.
+        Shipped rule or path of a rule file, or several of them, and one preset that they all have.
     lexicon
-        Path of a lexicon file, or None for the shipped one.
+        Path of a lexicon file or name of a shipped one, or None for the shipped countries.
     scheme
         Dependency scheme, or None to recognise each document's from its labels.
     period
@@ -38,7 +38,7 @@ class EventsOptions:
     seed
         In [0, 2**64).
     compare
-        Two countries whose counts to compare, or None.
+        Two actors whose counts to compare, or None.
     threads
         Of the sampler, at least 1; None: one per processor. Results do not depend on it.
     on_error
@@ -48,7 +48,7 @@ class EventsOptions:
         it.
     """
 
-    rule: str = "attack"
+    rule: str | tuple[str, ...] = "attack"
     preset: str = "paper"
     lexicon: str | None = None
     scheme: str | None = None
@@ -63,6 +63,11 @@ class EventsOptions:
     partition_size: int = 5000
 
     def __post_init__(self) -> None:
+        if not self.rules:
+            raise ParameterError("must name at least one rule, got none", parameter="rule")
+        repeated = [rule for i, rule in enumerate(self.rules) if rule in self.rules[:i]]
+        if repeated:
+            raise ParameterError(f"must name different rules, got {repeated[0]!r} twice", parameter="rule")
         _checks.n_samples(self.n_samples, 1)
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.choice("interval", self.interval, INTERVALS)
@@ -74,7 +79,12 @@ class EventsOptions:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
         if self.compare is not None and self.compare[0] == self.compare[1]:
-            raise ParameterError(f"must name two countries, got {self.compare[0]!r} twice", parameter="compare")
+            raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules, one or several."""
+        return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +100,14 @@ class RunSummary:
     n_sampled
         Documents in which an event is possible; only these are sampled.
     n_with_events
-        Documents with P(event) > 0 for some country.
+        Documents with P(event) > 0 for some event and actor.
     n_quarantined
         Invalid documents set aside.
     n_ambiguous
         Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
     countries, periods
-        Countries with any evidence, and the first and the last period.
+        Actors with any evidence, after the name of their event if there are several rules, and the first and the last
+        period.
     seconds
         Wall time.
     n_partitions, n_computed

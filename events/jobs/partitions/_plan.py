@@ -153,8 +153,10 @@ class RunPlan:
             raise ValueError("another format")
         options = fields.pop("options")
         compare = options.pop("compare")
+        rule = options.pop("rule")
+        rule = rule if isinstance(rule, str) else tuple(rule)
         return cls(
-            options=EventsOptions(**options, compare=None if compare is None else tuple(compare)),
+            options=EventsOptions(rule=rule, **options, compare=None if compare is None else tuple(compare)),
             inputs=tuple(InputFile(**each) for each in fields.pop("inputs")),
             partitions=tuple(Partition(**each) for each in fields.pop("partitions")),
             **fields,
@@ -193,7 +195,7 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
         options=options,
         inputs=files,
         partitions=(),
-        rule_sha256=_checksum(load_rules(options.rule, options.preset).source, "data/rules"),
+        rule_sha256=_rules_checksum(options),
         lexicon_sha256=_checksum(options.lexicon, "data"),
         corefsample=corefsample.__version__,
         versions={name: metadata.version(name) for name in _LIBRARIES},
@@ -229,6 +231,12 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
     return ranges or [(None, None, 1.0)]
 
 
+def _rules_checksum(options: EventsOptions) -> str:
+    """SHA-256 of the rule file, or of the checksums of several."""
+    each = [_checksum(load_rules(rule, options.preset).source, "data/rules") for rule in options.rules]
+    return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
+
+
 def _checksum(source: str | None, folder: str) -> str:
     """SHA-256 of a rule or lexicon file; for a shipped one, or none, of the data of the package."""
     if source is not None and is_file(source):
@@ -237,8 +245,11 @@ def _checksum(source: str | None, folder: str) -> str:
     else:
         name = "countries" if source is None else source
         content = (resources.files("events") / folder / f"{name}.yaml").read_bytes()
-    if folder == "data":  # a lexicon can extend the shipped one
-        content += (resources.files("events") / "data" / "countries.yaml").read_bytes()
+    shipped = resources.files("events") / "data"
+    # A lexicon can extend shipped ones, and rules use the shipped conditions.
+    others = ("countries", "police") if folder == "data" else ("conditions",)
+    for name in others:
+        content += (shipped / f"{name}.yaml").read_bytes()
     return hashlib.sha256(content).hexdigest()
 
 
@@ -285,7 +296,8 @@ def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
     for name, was, is_now, path in files:
         if was != is_now and before[name] == now[name]:
             rule = f"{name} must be as it was when the unfinished run began, got other content"
-            found.append(Change(f"another content of the {name}", rule, place=path or f"the {name} of the package"))
+            place = _shown(path) if path else f"the {name} of the package"
+            found.append(Change(f"another content of the {name}", rule, place=place))
     if earlier.corefsample != plan.corefsample:
         what = f"corefsample {earlier.corefsample}, not {plan.corefsample}"
         rule = f"must be run by corefsample {earlier.corefsample}, which began it, got {plan.corefsample}"
@@ -299,4 +311,4 @@ def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
 
 
 def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else "none" if value is None else str(value)
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "none" if value is None else str(value)

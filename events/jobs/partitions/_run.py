@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,27 +21,28 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, id_digest, sha256
 from corefsample.formats import DocumentStream
 from events.counting import (
-    EVIDENCE_SCHEMA,
     Calendar,
     CountTally,
     DocumentEvents,
     EvidenceRow,
     Period,
-    check_examples,
     count_documents,
-    evaluate_matches,
+    evaluate_rules,
     event_key,
     evidence_rows,
+    evidence_schema,
 )
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
+from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
+from events.jobs.partitions._start import loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, writing
-from events.lexicon import Lexicon, load_lexicon
+from events.lexicon import Lexicon
 from events.matching import MentionMatches, Screen
-from events.rules import Rule, load_rules
+from events.rules import Rule
 
-__all__ = ["DUPLICATE", "document_keys", "evidence_keys", "run_partition"]
+__all__ = ["DUPLICATE", "document_keys", "evidence_keys", "run_columns", "run_partition"]
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
@@ -103,11 +104,14 @@ def run_partition(
 
 
 @lru_cache(maxsize=2)
-def _loaded(rule: str, preset: str, lexicon: str | None, checksums: tuple[str, str]) -> tuple[Rule, Lexicon]:
-    """Rule and lexicon of many partitions, checked once in each process."""
-    loaded = load_rules(rule, preset), load_lexicon(lexicon)
-    check_examples(loaded[0])
-    return loaded
+def _loaded(options: EventsOptions, checksums: tuple[str, str]) -> tuple[tuple[Rule, ...], Lexicon]:
+    """Rules and lexicon of many partitions, checked once in each process."""
+    return loaded_rules(options)
+
+
+def run_columns(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Columns of roles in the tables of a run: those of all its rules."""
+    return tuple(dict.fromkeys(column for rule in rules for column in rule.columns))
 
 
 def _computed(
@@ -121,11 +125,13 @@ def _computed(
     """Write the result of a partition, and return its record."""
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
-    rule, lexicon = _loaded(options.rule, options.preset, options.lexicon, (plan.rule_sha256, plan.lexicon_sha256))
+    rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
+    schema = evidence_schema(run_columns(rules))
     sums = _Sums(
-        CountTally(options.n_samples, by_sample=options.interval == "normal"),
+        {rule.name: CountTally(options.n_samples, by_sample=options.interval == "normal") for rule in rules},
+        {rule.name: rule.columns for rule in rules},
         Calendar(options.period),
-        SortedRuns(result, "evidence", EVIDENCE_SCHEMA, evidence_keys, _EVIDENCE_BATCH),
+        SortedRuns(result, "evidence", schema, evidence_keys, _EVIDENCE_BATCH),
         SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
         SortedRuns(result, "all_documents", ALL_DOCUMENTS_SCHEMA, document_keys, _ROW_BATCH),
     )
@@ -142,7 +148,7 @@ def _computed(
     with quarantine, ThreadPoolExecutor(1) as background:
         needs_digest = is_first and file.path != STANDARD_INPUT and file.tag is None
         digest = background.submit(sha256, file.place) if needs_digest else None
-        screen = Screen(rule, lexicon, options.scheme)
+        screen = Screen(rules, lexicon, options.scheme)
         _count(documents, screen, sums, options, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
@@ -150,13 +156,14 @@ def _computed(
     sums.documents.finish()
     sums.all_documents.finish()
     compared = {event_key(name) for name in options.compare or ()}
-    (result / "tally.json").write_text(json.dumps(sums.tally.to_json(compared)), encoding="utf-8")
+    tallies = {name: tally.to_json(compared) for name, tally in sums.tallies.items()}
+    (result / "tally.json").write_text(json.dumps(tallies), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
     np.savez(result / "ids.npz", digests=ids, numbers=np.array(sums.numbers, np.int64))
     return {
         "plan": plan.digest(),
         "input": {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256},
-        "documents": sums.tally.n_documents,
+        "documents": sums.n_documents,
         "sampled": sums.n_sampled,
         "with_events": sums.n_with_events,
         "ambiguous": sums.n_ambiguous,
@@ -172,8 +179,14 @@ def _require_unchanged(file: InputFile) -> None:
 
 
 def evidence_keys(batch: pa.RecordBatch) -> list[Key]:
-    """Keys of rows of evidence: date, document, event."""
-    return list(zip(*(batch.column(name).to_pylist() for name in ("date", "doc_id", "country")), strict=True))
+    """Keys of rows of evidence: date, document, event, actors."""
+    names = ("date", "doc_id", "event", *role_columns_of_evidence(batch.schema))
+    return list(zip(*(batch.column(name).to_pylist() for name in names), strict=True))
+
+
+def role_columns_of_evidence(schema: pa.Schema) -> tuple[str, ...]:
+    """Columns of roles in a table of evidence: those between the event and the probability."""
+    return tuple(schema.names[schema.names.index("event") + 1 : schema.names.index("probability")])
 
 
 def document_keys(batch: pa.RecordBatch) -> list[Key]:
@@ -185,7 +198,8 @@ def document_keys(batch: pa.RecordBatch) -> list[Key]:
 class _Sums:
     """Sums over the documents so far; evidence and its documents go to the disk."""
 
-    tally: CountTally
+    tallies: dict[str, CountTally]  # by event
+    columns: dict[str, tuple[str, ...]]  # of the roles of each event
     calendar: Calendar
     evidence: SortedRuns
     documents: SortedRuns
@@ -197,13 +211,19 @@ class _Sums:
     numbers: list[int] = field(default_factory=list)  # of lines or rows
     extremes: list[list[str]] = field(default_factory=list)  # the first and the last date, each with its place
 
+    @property
+    def n_documents(self) -> int:
+        """Number of documents counted."""
+        return next(iter(self.tallies.values())).n_documents
+
     def add_documents(self, batch: DocumentBatch) -> list[Period]:
         """Count the documents of a batch, with or without events; return their periods."""
 
         def place_of(row: int) -> str:
             return f"{batch.source}: {batch.unit} {batch.places[row]}: doc_id {batch.doc_ids[row]!r}"
 
-        periods = count_documents(self.tally, self.calendar, batch.dates, place_of)
+        several = [count_documents(tally, self.calendar, batch.dates, place_of) for tally in self.tallies.values()]
+        periods = several[0]
         self.digests += map(id_digest, batch.doc_ids)
         self.numbers += batch.places
         if len(batch):
@@ -213,24 +233,35 @@ class _Sums:
         return periods
 
     def add_events(
-        self, batch: DocumentBatch, periods: list[Period], found: Found, events_of: dict[int, DocumentEvents]
+        self,
+        batch: DocumentBatch,
+        periods: list[Period],
+        found: Found,
+        events_of: dict[int, list[DocumentEvents]],
     ) -> None:
-        """Add the rows of a batch, and the events of its documents by row."""
+        """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
         if len(batch):
             self.all_documents.add(document_rows(batch, periods, found, events_of))
         rows_with_events = []
         evidence: list[EvidenceRow] = []
-        for row, events in events_of.items():
+        for row, several in events_of.items():
             self.n_sampled += 1
-            self.n_ambiguous += 0 if events.matches is None else events.matches.n_ambiguous
-            self.tally.add_events(events, periods[row].number)
-            if events.n_hits.any():
-                evidence += evidence_rows(events, periods[row].label, batch.tokens(row), batch.spans(row))
+            self.n_ambiguous += max(each.matches.n_ambiguous for each in several if each.matches is not None)
+            likely = [each for each in several if each.n_hits.any()]
+            for events in several:
+                if events.matches is not None:
+                    self.tallies[events.matches.event].add_events(events, periods[row].number)
+            if likely:
+                tokens, spans = batch.tokens(row), batch.spans(row)
+                for events in likely:
+                    evidence += evidence_rows(events, periods[row].label, tokens, spans)
                 rows_with_events.append(row)
         self.n_with_events += len(rows_with_events)
         if rows_with_events:
-            columns = [pa.array([getattr(row, name.name) for row in evidence], name.type) for name in EVIDENCE_SCHEMA]
-            self.evidence.add(pa.RecordBatch.from_arrays(columns, schema=EVIDENCE_SCHEMA))
+            schema = self.evidence.schema
+            roles = role_columns_of_evidence(schema)
+            rows = [each.values(self.columns[each.event], roles) for each in evidence]
+            self.evidence.add(pa.RecordBatch.from_pylist(rows, schema=schema))
             self.documents.add(batch.take(rows_with_events).table)
 
 
@@ -272,22 +303,22 @@ def _count(
     on_progress: OnProgress | None,
 ) -> None:
     """Add all documents to the sums; sampling runs in threads, some batches ahead of counting."""
-    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Future[DocumentEvents]]]] = deque()
+    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Future[list[DocumentEvents]]]]] = deque()
 
     def add_oldest() -> None:
         batch, periods, found, futures = sampled.popleft()
         sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
-    def evaluated(batch: DocumentBatch, row: int, matches: MentionMatches) -> DocumentEvents:
+    def evaluated(batch: DocumentBatch, row: int, matches: tuple[MentionMatches, ...]) -> list[DocumentEvents]:
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
         sampling = {"n_samples": options.n_samples, "seed": options.seed}
         try:
-            return evaluate_matches(batch.antecedents(row), matches, doc_id, date, **sampling)
+            return evaluate_rules(batch.antecedents(row), matches, doc_id, date, **sampling)
         except Exception as error:
             error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
             raise
 
-    def inspect(batch: DocumentBatch) -> tuple[dict[int, MentionMatches], dict[int, str | Fault]]:
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, str | Fault]]:
         matches, reasons = screen.match(batch)
         repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
         return dict(matches), {**reasons, **dict.fromkeys(repeated, DUPLICATE)}
@@ -301,7 +332,7 @@ def _count(
                 if len(sampled) > _AHEAD:
                     add_oldest()
                 if on_progress is not None:
-                    on_progress(documents.bytes_read, sums.tally.n_documents)
+                    on_progress(documents.bytes_read, sums.n_documents)
             while sampled:
                 add_oldest()
         except BaseException:

@@ -41,7 +41,7 @@ class SortedRuns:
     def __init__(self, folder: Path, name: str, schema: pa.Schema, keys_of: KeysOf, batch_size: int) -> None:
         self.paths: list[Path] = []
         self._folder, self._name = folder, name
-        self._schema, self._keys_of, self._batch_size = schema, keys_of, batch_size
+        self.schema, self._keys_of, self._batch_size = schema, keys_of, batch_size
         self._batches: list[pa.RecordBatch] = []
         self._n_bytes = 0
 
@@ -58,10 +58,10 @@ class SortedRuns:
         if not batches:
             return
         keys = [key for batch in batches for key in self._keys_of(batch)]
-        table = pa.Table.from_batches(batches, self._schema).combine_chunks()
+        table = pa.Table.from_batches(batches, self.schema).combine_chunks()
         order = sorted(range(len(keys)), key=keys.__getitem__)
         path = self._folder / f"{self._name}-{len(self.paths)}.arrow"
-        with _writer(path, self._schema) as writer:
+        with _writer(path, self.schema) as writer:
             for start in range(0, len(order), self._batch_size):
                 writer.write_table(table.take(pa.array(order[start : start + self._batch_size], pa.int64())))
         self.paths.append(path)

@@ -27,9 +27,17 @@ from events.jobs.partitions._plan import (
 )
 from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
 from events.lexicon import Lexicon, load_lexicon
+from events.matching import check_classes
 from events.rules import Rule, load_rules
 
-__all__ = ["compared_keys", "discard_unfinished", "finished_summary", "initialise_run", "missing_partitions"]
+__all__ = [
+    "compared_keys",
+    "discard_unfinished",
+    "finished_summary",
+    "initialise_run",
+    "loaded_rules",
+    "missing_partitions",
+]
 
 
 def initialise_run(
@@ -70,9 +78,9 @@ def initialise_run(
     """
     options = options or EventsOptions()
     Calendar(options.period)
-    rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
-    compared_keys(options, rule, lexicon)
-    check_examples(rule)
+    rules, lexicon = loaded_rules(options)
+    for rule in rules:
+        compared_keys(options, rule, lexicon)
     with opened_run(folder) as run:
         pull_results(run)
         RunFolder(run, overwrite=True)  # raises for a folder with other files
@@ -235,20 +243,42 @@ def discard_unfinished(folder: PathLike, *, unless_complete: bool = False) -> bo
         return True
 
 
+def loaded_rules(options: EventsOptions) -> tuple[tuple[Rule, ...], Lexicon]:
+    """The rules and the lexicon of a run, checked.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If one cannot be loaded, an example fails, two rules have one name, or a rule has a class that is unknown.
+    """
+    lexicon = load_lexicon(options.lexicon)
+    rules = tuple(load_rules(rule, options.preset) for rule in options.rules)
+    for i, rule in enumerate(rules):
+        if rule.name in [other.name for other in rules[:i]]:
+            raise ParameterError(f"must be rules of different names, got {rule.name!r} twice", parameter="rule")
+        check_classes(rule, lexicon)
+        check_examples(rule, lexicon)
+    return rules, lexicon
+
+
 def compared_keys(options: EventsOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:
-    """Keys of the events to compare: each as many countries as the rule has roles, all in the lexicon."""
+    """Keys of the events to compare: each as many codes as the rule has roles, all in the lexicon."""
     return [_compared_key(name, rule, lexicon) for name in options.compare or ()]
 
 
 def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
     key = event_key(name)
+    if not rule.event:
+        raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
     if len(key) != len(rule.event):
         shape = event_name(("AAA", "BBB")[: len(rule.event)])
         raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
-    for code in key:
+    for code, role in zip(key, rule.event, strict=True):
+        if not code and role in rule.optional:
+            continue
         try:
             lexicon.require(code)
         except ParameterError as error:
-            message = f"must name countries of the lexicon, got {code!r}"
+            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
             raise ParameterError(message, parameter="compare", hint=error.hint) from None
     return key

@@ -1,4 +1,4 @@
-// The list of documents: the most uncertain of all countries, those of one country, or those of one period.
+// The list of documents: the most uncertain of all actors, those of one actor, or those of one period.
 
 import { byId, element, plural, probability, whole } from "../../pages/static/elements.js";
 import { bandFrame, point } from "./bands.js";
@@ -22,7 +22,7 @@ const orders = {
 
 function scopes() {
   const country = countries[choice.country].name;
-  const rows = [["all", "the most uncertain of all countries"], ["country", `${country}: the most uncertain`]];
+  const rows = [["all", "the most uncertain of all actors"], ["country", `${country}: the most uncertain`]];
   if (choice.period >= 0) rows.push(["period", `${country}, ${periods[choice.period][0]}`]);
   return rows;
 }
@@ -64,7 +64,7 @@ export function drawList() {
   byId("list").scrollTop = 0;
   drawMore();
   const size = choice.scope === "all"
-    ? `${plural(listed.length, "pair", "pairs")} of a document and a country with P(event) above 0`
+    ? `${plural(listed.length, "pair", "pairs")} of a document and an actor with P(event) above 0`
     : `${plural(listed.length, "document", "documents")} with P(event) above 0`;
   const texts = listed.filter(hasText).length;
   byId("status").textContent = texts < listed.length ? `${size}; this page has the text of ${whole(texts)}.` : `${size}.`;

@@ -6,8 +6,9 @@ import gzip
 import os
 import shutil
 import stat
+import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from corefsample.files import (
     new_file,
     new_partial,
     new_text_file,
+    read_ahead,
     remove_leftovers,
     require_writable,
     suffix_hint,
@@ -314,3 +316,40 @@ def test_an_identifier_needs_few_bytes_of_memory() -> None:
     # 16 bytes each, and up to 16,384 of them in a set of 64 bytes a digest and 2 MiB of slots; a set of all: 120.
     assert kept < 16 * n + 16_384 * 64 + 2.1 * 2**20 < 40 * n
     assert not any(ids.add(f"document {number}") for number in range(0, n, 1000))
+
+
+# --- reading ahead -----------------------------------------------------------------------------------------
+
+
+def test_items_come_in_order_one_made_in_advance() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for n in range(4):
+            made.append(n)
+            yield n
+
+    found = []
+    for n in read_ahead(items()):
+        found.append(n)
+        assert len(made) <= n + 2
+    assert found == made == [0, 1, 2, 3]
+
+
+def test_an_exception_comes_in_the_place_of_its_item() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise InputError("broken")
+
+    ahead = read_ahead(items())
+    assert next(ahead) == 1
+    with pytest.raises(InputError, match="broken"):
+        next(ahead)
+
+
+def test_a_consumer_that_stops_early_leaves_no_thread() -> None:
+    before = threading.active_count()
+    ahead = read_ahead(iter(range(10)))
+    assert next(ahead) == 0
+    ahead.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before

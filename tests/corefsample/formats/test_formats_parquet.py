@@ -19,8 +19,8 @@ from strategies import documents as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
-from corefsample.documents import Rejected
-from corefsample.formats import convert
+from corefsample.documents import SCHEMA, Rejected
+from corefsample.formats import DocumentStream, convert
 
 TOKENS = {name: ["a", "b", "c"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1, 0, 1], "sent": [0, 0, 1]}
 DOCUMENT: Document = {
@@ -157,6 +157,32 @@ def test_types_that_cast_without_loss_are_read(
 def test_dictionary_encoded_strings_are_read(table: pa.Table) -> None:
     encoded = table.set_column(0, "doc_id", table.column("doc_id").dictionary_encode())
     assert [document["doc_id"] for document in read_table(encoded)] == ["d", "e", "f"]
+
+
+@pytest.mark.parametrize("group", [1, 7, 64, 1000])
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        {"use_dictionary": True},
+        {"use_dictionary": False},
+        {"use_dictionary": True, "dictionary_pagesize_limit": 200, "write_batch_size": 8},  # only at the beginning
+        {"use_dictionary": False, "column_encoding": {"tokens.text.list.element": "DELTA_BYTE_ARRAY"}},
+    ],
+    ids=["dictionary", "plain", "both", "delta"],
+)
+def test_tokens_are_read_from_any_encoding_and_size_of_row_groups(
+    tmp_path: Path, group: int, encoding: dict[str, Any]
+) -> None:
+    words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(200)]
+    many = [DOCUMENT | {"doc_id": str(n), "tokens": TOKENS | {"text": text}} for n, text in enumerate(words)]
+    convert(write_lines(many, tmp_path / "made.jsonl"), tmp_path / "made.parquet")
+    pq.write_table(pq.read_table(tmp_path / "made.parquet"), tmp_path / "c.parquet", row_group_size=group, **encoding)
+    for size in (1, 10, 256):
+        batches = [*DocumentStream(tmp_path / "c.parquet", batch_size=size, ahead=size == 10)]
+        documents = [batch.document(row) for batch in batches for row in range(len(batch))]
+        assert [document.doc_id for document in documents] == [str(n) for n in range(200)]
+        assert [list(document.tokens.text) for document in documents if document.tokens] == words
+        assert all(batch.table.schema.equals(SCHEMA) for batch in batches)
 
 
 def test_columns_in_another_order_are_read(table: pa.Table) -> None:

@@ -145,7 +145,7 @@ def test_a_document_twice_with_different_labels_is_refused(tmp_path: Path) -> No
 
 def test_a_labeller_with_different_labels_in_two_sheets_is_refused(tmp_path: Path) -> None:
     sheets = [write_sheet(tmp_path / f"{w}.csv", PLAN, lambda doc_id, w=w: w, labeller="ann") for w in ("yes", "no")]
-    with pytest.raises(InputError, match="row 2: doc_id 'd.*': a document must have one label of 'ann', got another"):
+    with pytest.raises(InputError, match=r"row 2: doc_id 'd.*': a document must have one label of 'ann', got another"):
         read_sheets(PLAN, sheets)
 
 

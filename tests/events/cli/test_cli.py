@@ -366,7 +366,7 @@ def test_an_interrupt_has_status_130(
     def interrupted(*args: Any, **keywords: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", interrupted)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", interrupted)
     assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
@@ -405,7 +405,7 @@ def test_any_other_failure_has_status_1_and_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", fail)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", fail)
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     assert err == "corefsample: ZeroDivisionError: two lines (COREFSAMPLE_TRACEBACK=1 shows where)\n"

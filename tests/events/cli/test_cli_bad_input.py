@@ -293,12 +293,12 @@ PARAMETERS = {
     "a period pandas gives up": (("--period", "B"), ("--period must be one of", "got 'B'")),
     "an unknown rule": (("--rule", "war"), ("--rule must be one of", "got 'war'")),
     "an unknown preset": (("--preset", "strict"), ("--preset must be one of paper, extended", "got 'strict'")),
-    "an unknown country": (("--compare", "USA", "XYZ"), ("--compare must name countries", "got 'XYZ'")),
+    "an unknown country": (("--compare", "USA", "XYZ"), ("--compare must name countries of the lexicon", "got 'XYZ'")),
     "an unknown first country": (
         ("--compare", "Iraq", "USA"),
-        ("--compare must name countries", "got 'Iraq'", "IRQ (Iraq)"),
+        ("--compare must name countries of the lexicon", "got 'Iraq'", "IRQ (Iraq)"),
     ),
-    "one country twice": (("--compare", "USA", "USA"), ("--compare must name two countries, got 'USA' twice",)),
+    "one country twice": (("--compare", "USA", "USA"), ("--compare must name two different actors, got 'USA' twice",)),
     "an event of two roles": (("--compare", "USA>IRQ", "USA"), ("--compare must name events of the rule attack",)),
 }
 

@@ -15,9 +15,12 @@ from corefsample.links import UNANNOTATED
 from corefsample.mention_ranking import LARGEST_TABLE
 from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
+from events.audit import METHODS, STABLE_ERRORS
 from events.cli._options import Command
 from events.cli._program import _status, cli
 from events.counting import _counts as counts
+from events.jobs.audit_estimate import run_audit_estimate
+from events.jobs.audit_plan import AuditPlanOptions
 from events.jobs.calibrate_links import CalibrateOptions
 from events.jobs.calibrate_queries import QueryReportOptions
 from events.jobs.convert import CLUSTERINGS, ConvertOptions
@@ -31,17 +34,22 @@ from events.queries import OBJECTIVES
 from events.report import write_report
 from events.rules import shipped_rules
 
-COMMANDS = tuple(cli.commands)
+# The commands, those of a group after its name: "audit plan".
+LEAVES: dict[str, click.Command] = {}
+for _name, _command in cli.commands.items():
+    _inner = _command.commands if isinstance(_command, click.Group) else {}
+    LEAVES |= {f"{_name} {each}": command for each, command in _inner.items()} or {_name: _command}
+COMMANDS = tuple(LEAVES)
 EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert _status([*words, "--help"]) == 0
+    assert _status([*" ".join(words).split(), "--help"]) == 0
     return capsys.readouterr().out
 
 
 def options(command: str) -> dict[str, click.Option]:
-    return {str(p.name): p for p in cli.commands[command].params if isinstance(p, click.Option)}
+    return {str(p.name): p for p in LEAVES[command].params if isinstance(p, click.Option)}
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +68,7 @@ def test_no_line_of_help_is_longer_than_80_columns_or_coloured(
 
 def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = helped(capsys).split("Commands:\n")[1].splitlines()
-    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    assert [line.split()[0] for line in lines] == list(cli.commands)
     assert all(line.endswith(".") and not line.endswith("..") for line in lines)
 
 
@@ -74,8 +82,10 @@ def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str]
     assert examples
     for example in examples:
         _, name, *arguments = shlex.split(example)
+        if isinstance(cli.commands[name], click.Group):
+            name = f"{name} {arguments.pop(0)}"
         assert not words or name == words[0]
-        context = cli.commands[name].make_context(name, arguments)  # raises for unknown options and missing arguments
+        context = LEAVES[name].make_context(name, arguments)  # raises for unknown options and missing arguments
         assert context.params
 
 
@@ -98,7 +108,7 @@ def test_every_option_is_in_one_section_and_the_common_ones_come_first(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_section_names_existing_options(command: str) -> None:
-    found = cli.commands[command]
+    found = LEAVES[command]
     assert isinstance(found, Command)
     assert set(found.section_of) <= set(options(command))
 
@@ -129,7 +139,7 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
     for option in options(command).values():
         if option.is_flag and not option.secondary_opts:
             continue  # off, as flags are
-        record = option.get_help_record(click.Context(cli.commands[command]))
+        record = option.get_help_record(click.Context(LEAVES[command]))
         assert record is not None
         message = " ".join(record[1].split())
         optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
@@ -151,6 +161,8 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("recalibrate", "objective"): (*OBJECTIVES,),
     ("convert", "clustering"): CLUSTERINGS,
     ("score", "paragraphs"): ("blank-line", "line"),
+    ("audit estimate", "method"): METHODS,
+    ("audit estimate", "assume"): (STABLE_ERRORS,),
 }
 
 
@@ -185,6 +197,8 @@ LIBRARY: dict[str, Any] = {
     "report": write_report,
     "recalibrate": RecalibrateOptions(),
     "calibrate-queries": QueryReportOptions(),
+    "audit plan": AuditPlanOptions(),
+    "audit estimate": run_audit_estimate,
 }
 
 
@@ -195,7 +209,7 @@ def test_the_defaults_are_those_of_the_library(command: str) -> None:
         theirs = {name: parameter.default for name, parameter in inspect.signature(library).parameters.items()}
     else:
         theirs = {name: getattr(library, name) for name in library.__dataclass_fields__}
-    context = click.Context(cli.commands[command])
+    context = click.Context(LEAVES[command])
     compared = [name for name in options(command) if name in theirs and name not in ("out", "overwrite")]
     assert compared
     for name in compared:

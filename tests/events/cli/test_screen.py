@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Sequence
 
 import pytest
 
+from corefsample._log import log_step
 from corefsample.mention_ranking import EpochReport
 from events.cli import _screen as screen
 
@@ -112,6 +114,30 @@ def test_without_a_terminal_progress_is_a_line_every_so_often(monkeypatch: pytes
         "corefsample: scoring: 31% read, 310 documents, 5.0 a second",
         "corefsample: penalty 0.02, pass 1 of 2: training 1.5000",
     ]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(
+    ("verbose", "quiet", "shown"), [(False, False, [31, 61]), (True, False, range(20, 65)), (False, True, [])]
+)
+def test_of_the_steps_of_long_work_one_is_printed_every_so_often(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool, shown: Sequence[int]
+) -> None:
+    stream = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    clock = [0.0]
+    monkeypatch.setattr(screen.time, "monotonic", lambda: clock[0])
+    with screen.log_to_screen(verbose=verbose, quiet=quiet):
+        for second in (
+            *range(20, 30),
+            *range(31, 65),
+        ):  # the first line comes at 31 s, as 30 s are over; the next at 61 s
+            clock[0] = second
+            log_step("step %d", second)
+    log_step("step %d", 99)  # silent again
+    lines = [f"corefsample: step {second}" for second in shown if second != 30]
+    assert stream.getvalue().splitlines() == lines
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -70,7 +70,7 @@ def test_means_of_the_samples_are_those_of_the_counts(counts: EventCounts, sampl
 
 def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) -> None:
     table = samples.to_frame()
-    assert list(table.columns) == ["sample", "country", "period", "period_start", "count"]
+    assert list(table.columns) == ["sample", "event", "country", "period", "period_start", "count"]
     assert len(table) == samples.counts.size
     row = table[(table["sample"] == 7) & (table["country"] == samples.countries[1])].iloc[2]
     assert row["count"] == samples.counts[7, 1, 2]

@@ -23,7 +23,9 @@ from events.counting import COMPARISON_COLUMNS, COUNT_COLUMNS, CountTally, Docum
 
 
 def test_the_columns_are_those_of_the_design_in_its_order() -> None:
-    columns = "country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
+    columns = (
+        "event, country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
+    )
     columns += "one_best"
     assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
 
@@ -171,8 +173,8 @@ def test_the_distribution_of_one_count_is_available() -> None:
 
 def test_the_columns_of_a_comparison_are_fixed() -> None:
     columns = (
-        "period, period_start, first, second, p_first_greater, p_equal, p_second_greater, mean_difference, lower, "
-        "upper, level"
+        "event, period, period_start, first, second, p_first_greater, p_equal, p_second_greater, mean_difference, "
+        "lower, upper, level"
     )
     table = counts_of(tally_of(SMALL)).compare("AAA", "BBB")
     assert list(table.columns) == columns.split(", ") == list(COMPARISON_COLUMNS)
@@ -221,7 +223,7 @@ def test_a_comparison_the_other_way_round_is_its_mirror() -> None:
 
 
 def test_a_country_is_not_compared_with_itself() -> None:
-    with pytest.raises(ParameterError, match="second must be another country than first, got 'AAA' twice"):
+    with pytest.raises(ParameterError, match="second must be another one than first, got 'AAA' twice"):
         counts_of(tally_of(SMALL)).compare("AAA", "AAA")
 
 

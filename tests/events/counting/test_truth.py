@@ -93,7 +93,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
 def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocument], period: str) -> None:
     truth = true_events(simulated, period=period)
     table = truth.to_frame()
-    assert list(table.columns) == ["doc_id", "date", "period", "country"]
+    assert list(table.columns) == ["doc_id", "date", "period", "event", "country"]
     assert [tuple(row) for row in table[["doc_id", "date", "country"]].itertuples(index=False)] == [
         (event.doc_id, event.date, event.country) for event in truth.events
     ]
@@ -130,8 +130,8 @@ def test_an_interval_covers_its_ends() -> None:
 
 def test_no_events_at_all_are_tables_with_headers() -> None:
     truth = true_events([news([0, 1])])
-    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "country"]
-    assert list(truth.counts().columns) == ["country", "period", "true_count"]
+    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "event", "country"]
+    assert list(truth.counts().columns) == ["event", "country", "period", "true_count"]
     assert (len(truth.to_frame()), len(truth.counts())) == (0, 0)
     assert truth.counts()["true_count"].dtype == np.int64
     counter = EventCounter(n_samples=5)
@@ -143,7 +143,8 @@ def test_no_events_at_all_are_tables_with_headers() -> None:
 def test_rule_and_lexicon_are_those_given() -> None:
     passive = load_rules("attack", "extended")
     assert true_events([news([1, 1])], passive).events[0].country == "IRQ"
-    other = dataclasses.replace(load_rules("attack"), lemmas=frozenset({"come"}))
+    (frame,) = load_rules("attack").frames
+    other = dataclasses.replace(load_rules("attack"), frames=(dataclasses.replace(frame, lemmas=frozenset({"come"})),))
     assert true_events([news([0, 1])], other).events[0].country == "IRQ"
 
 

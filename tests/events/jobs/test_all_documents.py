@@ -41,7 +41,10 @@ def test_every_document_has_a_row_in_the_order_of_date_and_id(run: Path) -> None
 def test_its_probabilities_are_those_of_the_evidence(run: Path) -> None:
     rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
     listed = {
-        (row["doc_id"], name): p for row in rows for name, p in zip(row["events"], row["probabilities"], strict=True)
+        (row["doc_id"], name): p
+        for row in rows
+        for name, p in zip(row["actors"], row["probabilities"], strict=True)
+        if name
     }
     evidence = pd.read_parquet(run / "run" / "evidence.parquet")
     expected = zip(evidence["doc_id"], evidence["country"], evidence["probability"], strict=True)
@@ -74,7 +77,15 @@ def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
 def row(day: int, doc_id: str) -> dict[str, Any]:
     date = datetime.date(2000, 1, 1) + datetime.timedelta(day)
     flags = {"trigger": False, "actor": True, "sampled": False, "probability": day / 99}
-    return {"doc_id": doc_id, "date": date, "period": "2000Q1", **flags, "events": [doc_id], "probabilities": [0.5]}
+    return {
+        "doc_id": doc_id,
+        "date": date,
+        "period": "2000Q1",
+        **flags,
+        "events": [doc_id],
+        "actors": ["USA"],
+        "probabilities": [0.5],
+    }
 
 
 @pytest.mark.parametrize("most_open", [64, 3])

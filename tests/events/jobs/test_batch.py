@@ -24,7 +24,7 @@ import events.jobs._run_pictures
 import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from events import EventCounter
-from events.counting import COUNT_COLUMNS, evaluate_matches
+from events.counting import COUNT_COLUMNS, evaluate_rules
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 
 FILES = {
@@ -111,7 +111,7 @@ def test_counts_are_the_sums_of_the_evidence(corpus: Path, tmp_path: Path) -> No
 def test_tables_say_the_same_in_both_formats(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     for name in ("counts", "evidence"):
-        csv = pd.read_csv(tmp_path / "run" / f"{name}.csv")
+        csv = pd.read_csv(tmp_path / "run" / f"{name}.csv", keep_default_na=False)
         parquet = pq.read_table(tmp_path / "run" / f"{name}.parquet").to_pandas()
         dates = [column for column in ("date", "period_start") if column in parquet]
         parquet = parquet.assign(**{column: parquet[column].astype(str) for column in dates})
@@ -236,7 +236,8 @@ def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interva
     table = counts.to_frame().assign(period_start=lambda t: t["period_start"].astype(str))
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "run" / "counts.csv"), table, check_dtype=False)
     evidence = counter.evidence().assign(date=lambda t: t["date"].astype(str))
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "run" / "evidence.csv"), evidence, check_dtype=False)
+    written = pd.read_csv(tmp_path / "run" / "evidence.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(written, evidence, check_dtype=False)
     compared = counts.compare("USA", "IRQ").assign(period_start=lambda t: t["period_start"].astype(str))
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "run" / "comparisons.csv"), compared, check_dtype=False)
 
@@ -248,9 +249,9 @@ def test_documents_that_cannot_contain_an_event_are_never_sampled(
 
     def spy(antecedents: Any, matches: Any, doc_id: str, *args: Any, **keywords: Any) -> Any:
         sampled.append(doc_id)
-        return evaluate_matches(antecedents, matches, doc_id, *args, **keywords)
+        return evaluate_rules(antecedents, matches, doc_id, *args, **keywords)
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", spy)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", spy)
     run(corpus, tmp_path / "run")
     assert sorted(sampled) == ["doc 1", "doc 2", "doc 3", "doc 5", "doc 7", "doc 9"]
 
@@ -262,7 +263,8 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     run(corpus, tmp_path / "run", rule="attack_target", period="year", level=0.5, compare=None, scheme="ud2")
     table = pd.read_csv(tmp_path / "run" / "counts.csv")
     # Doc 2's "they attacked it" is IRQ>IRQ where both are the Iraqis.
-    assert set(table["country"]) == {"IRQ>IRN", "IRQ>IRQ", "USA>KWT"}
+    pairs = set(zip(table["country"], table["target_country"], strict=True))
+    assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
     assert table["period"].unique().tolist() == [1999, 2000]
     assert set(table["level"]) == {0.5}
 
@@ -287,7 +289,7 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
     assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(COUNT_COLUMNS)
-    assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,country,probability,")
+    assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,country,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
 
@@ -474,7 +476,7 @@ def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_matches", fail)
+    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", fail)
     with pytest.raises(ZeroDivisionError, match="broken"):
         run(corpus, tmp_path / "run")
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
@@ -517,7 +519,7 @@ def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], me
         ({"preset": "strict"}, "preset must be one of"),
         ({"period": "fortnight"}, "period must be one of"),
         ({"compare": ("USA", "XYZ")}, "XYZ"),
-        ({"compare": ("USA", "USA")}, "compare must name two countries, got 'USA' twice"),
+        ({"compare": ("USA", "USA")}, "compare must name two different actors, got 'USA' twice"),
     ],
 )
 def test_options_that_name_nothing_are_rejected_before_a_document_is_read(

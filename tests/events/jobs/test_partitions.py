@@ -375,11 +375,11 @@ SLOW = """
 import sys, time
 import events.jobs.partitions._run as work
 from events.cli import main
-evaluate = work.evaluate_matches
+evaluate = work.evaluate_rules
 def slowly(*arguments, **keywords):
     time.sleep(float(sys.argv[1]))
     return evaluate(*arguments, **keywords)
-work.evaluate_matches = slowly
+work.evaluate_rules = slowly
 main(sys.argv[2:])
 """
 

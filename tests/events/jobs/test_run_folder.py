@@ -7,6 +7,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -23,9 +24,10 @@ from events.jobs import RunFolder
 EMPTY = counts_of(CountTally(1)).to_frame()
 
 
-def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
+def row(number: int, probability: float = 0.5, text: str = "") -> dict[str, Any]:
     day = datetime.date(1999, 1, 1)
-    return EvidenceRow(f"d{number}", day, "1999Q1", "AAA", probability, 0.01, True, text, text, text)
+    values = EvidenceRow(f"d{number}", day, "1999Q1", "attack", ("AAA",), probability, 0.01, True, text, text, text)
+    return values.values(("country",), ("country",))
 
 
 def finished(folder: RunFolder) -> None:
@@ -141,7 +143,7 @@ def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: P
             folder.add_evidence(rows[start : start + 30])
         finished(folder)
     near = pd.read_csv(tmp_path / "run" / "near_half.csv")
-    expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
+    expected = sorted(rows, key=lambda r: abs(r["probability"] - 0.5))[:100]  # stable: the earlier first
     assert near["doc_id"].tolist() == [r.doc_id for r in expected]
 
 

@@ -273,7 +273,7 @@ def test_codes_are_sorted_and_kinds_follow_them(lexicon):
 
 def test_every_code_matches_its_own_name_while_it_is_valid(lexicon):
     for code, name in lexicon.names.items():
-        date = lexicon._validity[code][1]
+        date = lexicon.validity[code][1]
         assert found(lexicon, name, date.isoformat()) == {name: code}
 
 

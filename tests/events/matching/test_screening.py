@@ -14,7 +14,7 @@ from references import events as er
 from corefsample import InputError, ScoredDocument
 from corefsample.documents import from_documents
 from events.lexicon import load_lexicon
-from events.matching import MentionMatches, Screen, match_document
+from events.matching import MentionMatches, Screen, match_document, match_rules
 from events.rules import load_rules
 
 DAY = datetime.date(1999, 6, 1)
@@ -98,8 +98,8 @@ def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], sch
             assert row not in reasons
             assert (row in matches) is expected.possible
             if expected.possible:
-                assert matches[row].agrees(expected)
-                assert matches[row].n_ambiguous == expected.n_ambiguous
+                assert matches[row][0].agrees(expected)
+                assert matches[row][0].n_ambiguous == expected.n_ambiguous
 
 
 def test_a_screen_serves_batch_after_batch() -> None:
@@ -134,11 +134,11 @@ def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeyp
     ]
     calls: list[Any] = []
 
-    def spy(tokens: Any, *args: Any) -> MentionMatches:
+    def spy(tokens: Any, *args: Any) -> tuple[MentionMatches, ...]:
         calls.append(list(tokens.text))
-        return match_document(tokens, *args)
+        return match_rules(tokens, *args)
 
-    monkeypatch.setattr("events.matching._screening.match_document", spy)
+    monkeypatch.setattr("events.matching._screening.match_rules", spy)
     Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
     assert calls == [["Iraq", "attacked"]]
 

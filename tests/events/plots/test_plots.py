@@ -295,7 +295,7 @@ def test_no_period_and_several_pairs_are_reported() -> None:
     above, _ = country_comparison(counts(), comparison(0)).axes
     assert [text.get_text() for text in above.texts] == ["No period to compare."]
     both = pd.concat([comparison(), comparison(second="CCC")])
-    with pytest.raises(ParameterError, match="comparison must be of one pair of countries, got 2"):
+    with pytest.raises(ParameterError, match="comparison must be of one pair of actors, got 2"):
         country_comparison(counts("AAA", "BBB"), both)
 
 

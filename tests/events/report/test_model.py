@@ -327,5 +327,5 @@ def test_evidence_of_unknown_countries_is_rejected(run: Path, tmp_path: Path) ->
     table = pd.read_parquet(folder / "evidence.parquet")
     table.loc[0, "country"] = "ZZZ"
     table.to_parquet(folder / "evidence.parquet")
-    with pytest.raises(InputError, match="evidence must have only countries and periods of the counts, got ZZZ"):
+    with pytest.raises(InputError, match="evidence must have only actors and periods of the counts, got ZZZ"):
         read_report(folder)

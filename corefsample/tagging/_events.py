@@ -1,0 +1,295 @@
+"""Prediction-label pairs of events: that a word has a tag, or that two neighbours have a pair of tags.
+
+The probabilities are the exact marginals of the posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._checks import shown
+from corefsample.calibration.binning import Result
+from corefsample.calibration.tables import CalibrationTable, Grid, TableBuilder
+from corefsample.calibration.tags import TagScores
+from corefsample.errors import ParameterError
+from corefsample.tagging._chain import LinearChain
+from corefsample.tagging._labelled import OUTSIDE, LabelledPosterior, tag_codes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Event = str | tuple[str, str]
+Events = Literal["tags", "pairs"] | Sequence[Event]
+_CHUNK = 1 << 20  # pairs that a table takes at once
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EventPairs(Result):
+    """Prediction-label pairs of events, one per event and place; arrays read-only.
+
+    Attributes
+    ----------
+    q
+        float64 (n_pairs,) in [0, 1]: probability of the event.
+    y
+        float64 (n_pairs,): 1 where the gold tags are the event, else 0.
+    codes
+        int32 (n_pairs,): event, an index into `events`.
+    documents
+        int32 (n_pairs,): document, an index into `doc_ids`.
+    events
+        A tag, or a pair of tags, each.
+    doc_ids
+        Names of the documents, in the order of the sentences.
+    """
+
+    q: Floats
+    y: Floats
+    codes: Ints32
+    documents: Ints32
+    events: tuple[Event, ...]
+    doc_ids: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return int(self.q.shape[0])
+
+    def of(self, *events: Event) -> EventPairs:
+        """The pairs of some of the events; raise if one is not among them."""
+        for event in events:
+            if event not in self.events:
+                raise ParameterError(f"must be among {shown(self.events)}, got {event!r}", parameter="events")
+        chosen = np.isin(self.codes, [self.events.index(event) for event in events])
+        return EventPairs(
+            self.q[chosen], self.y[chosen], self.codes[chosen], self.documents[chosen], self.events, self.doc_ids
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per pair: event (a pair as "DET NOUN"), doc_id, q, y."""
+        import pandas as pd
+
+        names = pd.Index([event_name(event) for event in self.events])
+        columns = {
+            "event": pd.Categorical.from_codes(self.codes, names),
+            "doc_id": pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids))),
+        }
+        return pd.DataFrame({**columns, "q": self.q, "y": self.y.astype(np.int64)})
+
+
+def event_name(event: Event) -> str:
+    """Name of an event: a tag, or the tags of a pair with a space between them."""
+    return event if isinstance(event, str) else " ".join(event)
+
+
+def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], events: Events = "tags") -> EventPairs:
+    """Prediction-label pairs of events, all in memory: 24 bytes per event and place.
+
+    Parameters
+    ----------
+    posteriors
+        Posteriors with gold tags, from `labelled_posteriors` for example.
+    tags
+        Names of the chains' tags, in their order.
+    events
+        "tags": that a word has each tag. "pairs": that two neighbours have each pair of tags; n_tags^2 pairs per two
+        words, so for many tags `event_table` is the better choice. Or a list of events, each a tag or a pair of tags.
+
+    Raises
+    ------
+    ParameterError
+        If an event is unknown, or there is no pair, as for pairs of tags in sentences of one word.
+
+    Examples
+    --------
+    >>> chain = LinearChain.from_scores(np.log([[0.75, 0.25], [0.5, 0.5]]), np.zeros((2, 2)))
+    >>> posterior = LabelledPosterior.from_tags(chain, ["N", "V"], ["N", "V"])
+    >>> event_pairs([posterior], ["N", "V"], ["N", ("N", "V")]).to_frame()[["event", "q", "y"]]
+      event      q  y
+    0     N  0.750  1
+    1     N  0.500  0
+    2   N V  0.375  1
+    """
+    wanted = _Selection(tags, events)
+    parts: list[tuple[Floats, Floats, Ints32]] = []
+    numbers: dict[str, int] = {}
+    documents = []
+    for item in posteriors:
+        part = wanted.pairs(item)
+        parts.append(part)
+        documents.append(np.full(part[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
+    if not any(part[0].shape[0] for part in parts):
+        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
+    q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
+
+
+def event_table(
+    posteriors: Iterable[LabelledPosterior],
+    tags: Sequence[str],
+    events: Events = "tags",
+    *,
+    grouped: bool = True,
+    grid: Grid | None = None,
+) -> CalibrationTable:
+    """Table of sufficient statistics of events, from a stream of posteriors.
+
+    Memory does not grow with the number of words, but with that of used fine bins of each event and document. Blocks
+    are the documents, so sentences of one document should follow each other.
+
+    Parameters
+    ----------
+    posteriors, tags, events
+        As of `event_pairs`.
+    grouped
+        Whether each event is a group of its own, named as in `event_name`; otherwise all events are pooled, which needs
+        far less memory for "pairs".
+    grid
+        Fine bins; by default FloatGrid().
+
+    Returns
+    -------
+    CalibrationTable
+        For `calibration_error_from_table` and `CalibrationTable.group`.
+
+    Raises
+    ------
+    ParameterError
+        As of `event_pairs`.
+    """
+    wanted = _Selection(tags, events)
+    builder = TableBuilder(grid, [event_name(event) for event in wanted.events] if grouped else ("",))
+    for doc_id, items in groupby(posteriors, key=lambda item: item.doc_id):
+        for q, y, codes in _chunks(map(wanted.pairs, items)):
+            builder.add(q, y, block=doc_id, groups=codes if grouped else None)
+    table = builder.table()
+    if table.n_rows == 0:
+        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
+    return table
+
+
+def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
+    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are counted and dropped.
+
+    Parameters
+    ----------
+    posteriors, tags
+        As of `event_pairs`.
+    threshold
+        In [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If the threshold breaks its rule, or no marginal reaches it.
+
+    References
+    ----------
+    Kranzlein, Liu & Schneider (2021), section 3.
+    """
+    limit = _checks.probability("threshold", threshold)
+    names = tuple(tag_codes(tags))
+    scores, labels, codes, documents = [], [], [], []
+    numbers: dict[str, int] = {}
+    n_all = n_inside = n_outside = 0
+    for item in posteriors:
+        marginals = item.chain.marginals()
+        word, tag = np.nonzero(marginals >= limit)
+        scores.append(np.minimum(marginals[word, tag], 1.0))
+        labels.append((item.gold[word] == tag).astype(np.float64))
+        codes.append(tag.astype(np.int32))
+        documents.append(np.full(word.shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
+        n_all += marginals.size
+        n_outside += int((item.gold == OUTSIDE).sum())
+        n_inside += int((item.gold != OUTSIDE).sum())
+    if not sum(part.shape[0] for part in scores):
+        raise ParameterError(f"must be reached by a marginal, got {limit!r}", parameter="threshold")
+    values, answers = np.concatenate(scores), np.concatenate(labels)
+    return TagScores(
+        scores=values,
+        labels=answers,
+        codes=np.concatenate(codes),
+        tag_names=names,
+        documents=np.concatenate(documents),
+        threshold=limit,
+        n_dropped=n_all - values.shape[0],
+        n_positives_dropped=n_inside - int(answers.sum()),
+        n_gold_outside=n_outside,
+    )
+
+
+class _Selection:
+    """Events by codes of their tags; gives the pairs of each posterior."""
+
+    def __init__(self, tags: Sequence[str], events: Events) -> None:
+        code = tag_codes(tags)
+        if events == "tags":
+            events = list(code)
+        elif events == "pairs":
+            events = [(one, other) for one in code for other in code]
+        elif isinstance(events, str):
+            raise ParameterError(f'must be "tags", "pairs" or a list of events, got {events!r}', parameter="events")
+        self.events: tuple[Event, ...] = tuple(events)
+        if not self.events or len(set(self.events)) < len(self.events):
+            raise ParameterError(f"must be distinct, at least one, got {shown(self.events)}", parameter="events")
+        self._n_tags = len(code)
+        singles, self._single_codes, pairs, self._pair_codes = [], [], [], []
+        for place, event in enumerate(self.events):
+            parts = (event,) if isinstance(event, str) else tuple(event)
+            if not 1 <= len(parts) <= 2 or any(part not in code for part in parts):
+                known = shown(", ".join(code))
+                raise ParameterError(f"must be tags or pairs of tags of {known}, got {event!r}", parameter="events")
+            if len(parts) == 1:
+                singles.append(code[parts[0]])
+                self._single_codes.append(place)
+            else:
+                pairs.append((code[parts[0]], code[parts[1]]))
+                self._pair_codes.append(place)
+        self._singles = np.array(singles, np.int64)
+        self._pairs = np.array(pairs, np.int64).reshape(-1, 2)
+
+    def pairs(self, item: LabelledPosterior) -> tuple[Floats, Floats, Ints32]:
+        """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
+        if item.chain.n_tags != self._n_tags:
+            found = f"{self._n_tags} for a chain of {item.chain.n_tags}"
+            raise ParameterError(f"must be as many as the chain has, got {found}", parameter="tags")
+        q, y, codes = [], [], []
+        if self._single_codes:
+            q.append(item.chain.marginals()[:, self._singles].ravel())
+            y.append((item.gold[:, None] == self._singles).ravel())
+            codes.append(np.tile(np.array(self._single_codes, np.int32), item.gold.shape[0]))
+        if self._pair_codes and item.gold.shape[0] > 1:
+            first, second = self._pairs.T
+            q.append(_pair_marginals(item.chain, first, second).ravel())
+            y.append(((item.gold[:-1, None] == first) & (item.gold[1:, None] == second)).ravel())
+            codes.append(np.tile(np.array(self._pair_codes, np.int32), item.gold.shape[0] - 1))
+        if not q:
+            return np.empty(0), np.empty(0), np.empty(0, np.int32)
+        # Rounding may lead to a marginal of 1 + 1e-16.
+        return np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64), np.concatenate(codes)
+
+
+def _pair_marginals(chain: LinearChain, first: Ints, second: Ints) -> Floats:
+    """Probabilities of chosen pairs of tags: float64 (n - 1, n_pairs)."""
+    return np.asarray(chain.pair_marginals()[:, first, second])
+
+
+def _chunks(parts: Iterator[tuple[Floats, Floats, Ints32]]) -> Iterator[tuple[Any, ...]]:
+    """Join small parts until they have about a million pairs."""
+    waiting: list[tuple[Floats, Floats, Ints32]] = []
+    n = 0
+    for part in parts:
+        waiting.append(part)
+        n += part[0].shape[0]
+        if n >= _CHUNK:
+            yield tuple(np.concatenate(each) for each in zip(*waiting, strict=True))
+            waiting, n = [], 0
+    if n:
+        yield tuple(np.concatenate(each) for each in zip(*waiting, strict=True))

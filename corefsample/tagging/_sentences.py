@@ -1,0 +1,119 @@
+"""Words with their gold tags, and texts with their gold labels: what models are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from corefsample._checks import shown
+from corefsample.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSentence:
+    """The words of a sentence, with one gold tag each.
+
+    Attributes
+    ----------
+    words
+        At least one.
+    tags
+        As many, none of them empty.
+    doc_id
+        Document of the sentence; intervals of calibration errors resample documents.
+
+    Raises
+    ------
+    ParameterError
+        If the sentence is empty, numbers of words and tags differ, or one is not text.
+
+    Examples
+    --------
+    >>> TaggedSentence("the dog barks".split(), ["DET", "NOUN", "VERB"]).tags
+    ('DET', 'NOUN', 'VERB')
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    doc_id: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", checked_words(self.words))
+        object.__setattr__(self, "tags", _texts("tags", self.tags))
+        if len(self.tags) != len(self.words):
+            found = f"{len(self.tags)} for {len(self.words)} words"
+            raise ParameterError(f"must be one per word, got {found}", parameter="tags")
+        if "" in self.tags:
+            raise ParameterError(f"must not be empty, got '' at [{self.tags.index('')}]", parameter="tags")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """The words of a text, with one gold label: a sequence of a single tag.
+
+    Attributes
+    ----------
+    words
+        At least one.
+    label
+        Not empty.
+    doc_id
+        Document of the text.
+
+    Raises
+    ------
+    ParameterError
+        If there is no word, or one is not text, or the label is empty.
+    """
+
+    words: tuple[str, ...]
+    label: str
+    doc_id: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", checked_words(self.words))
+        if not isinstance(self.label, str) or not self.label:
+            raise ParameterError(f"must be text that is not empty, got {shown(self.label)}", parameter="label")
+
+    @property
+    def tags(self) -> tuple[str]:
+        """The label, as the only tag."""
+        return (self.label,)
+
+
+Item = TypeVar("Item", TaggedSentence, LabelledText)
+
+
+def checked_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words as a tuple, or raise unless they are at least one, and text."""
+    checked = _texts("words", words)
+    if not checked:
+        raise ParameterError("must be at least one, got none", parameter="words")
+    return checked
+
+
+def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise ParameterError(f"must be a sequence of texts, got {shown(values)}", parameter=name)
+    texts = tuple(values)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ParameterError(f"must be text, got {shown(text)} at [{place}]", parameter=name)
+    return texts
+
+
+def checked_sentences(sentences: Iterable[Item], kind: type[Item], name: str = "sentences") -> list[Item]:
+    """Return the sentences (or texts) as a list, or raise unless there is at least one."""
+    items = list(sentences)
+    for place, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise ParameterError(f"must be {kind.__name__}, got {shown(item)} at [{place}]", parameter=name)
+    if not items:
+        raise ParameterError("must be at least one, got none", parameter=name)
+    return items
+
+
+def tagset(sentences: Iterable[TaggedSentence | LabelledText]) -> tuple[str, ...]:
+    """All tags of the sentences, in ascending order."""
+    return tuple(sorted({tag for sentence in sentences for tag in sentence.tags}))

@@ -1,0 +1,134 @@
+"""Conditions on triggers: whether the text asserts an event, denies it, expects it, or asks for it.
+
+Each condition has a list of paths in every scheme; it holds of a trigger from which one of them leads anywhere. In a
+path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at its beginning for a list of first steps.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import msgspec
+
+from corefsample.errors import InputError
+from corefsample.syntax import SCHEMES, ParseView, follow
+from events._yaml_file import read_yaml, typed
+from events.rules._scheme_paths import check_scheme_paths
+
+_FILE = "data/conditions.yaml"
+_NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on triggers.
+
+    Attributes
+    ----------
+    name
+        negated, modal, future, conditional, desired, denied, question, reported, or a name of the user's.
+    paths
+        For each scheme, paths from the trigger; the condition holds if one of them ends at some token.
+    """
+
+    name: str
+    paths: Mapping[str, tuple[str, ...]]
+
+    def holds(self, view: ParseView, trigger: int, scheme: str) -> bool:
+        """Whether the condition holds of the trigger, a token of a parse that is read in a scheme."""
+        return any(follow(path, view, trigger) for path in self.paths[scheme])
+
+
+class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Word lists, and by condition and scheme the paths; `starts` are the first steps that a path can name."""
+
+    words: dict[str, list[str]]
+    conditions: dict[str, dict[str, list[str]]]
+    starts: dict[str, dict[str, list[str]]] = {}
+    version: int = 1
+
+
+@functools.cache
+def _shipped() -> ConditionsFile:
+    content = (resources.files("events") / _FILE).read_bytes()
+    return typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
+
+
+@functools.cache
+def shipped_conditions() -> Mapping[str, Condition]:
+    """The conditions that come with the package, by name."""
+    return _compiled(_shipped())
+
+
+def conditions_with(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> Conditions:
+    """The shipped conditions, with a user's word lists and conditions in place of those with the same names."""
+    if not (words or paths):
+        return shipped_conditions()
+    return _compiled(_combined(words, paths))
+
+
+Conditions = Mapping[str, Condition]
+
+
+def check_conditions(file: ConditionsFile, source: str) -> set[str]:
+    """Check the word lists and conditions of a user's file; return the names of its conditions.
+
+    Raises
+    ------
+    InputError
+        If a path names an unknown word list, is not in the notation, or has a label that is not of its scheme.
+    """
+    for name, words in file.words.items():
+        for word in words:
+            if not word or any(char in " ,|[]{}=" for char in word):
+                rule = "must be single lemmas without white space and , | [ ] { } ="
+                raise InputError(f"words.{name} {rule}, got {word!r}", place=source)
+    both = _combined(file.words, file.conditions)
+    for name, by_scheme in file.conditions.items():
+        for scheme, paths in by_scheme.items():
+            place = f"{source}: conditions.{name}"
+            for path in paths:
+                for part in _NAME.findall(path):
+                    if part not in both.words and part not in both.starts:
+                        known = ", ".join(sorted({*both.words, *both.starts}))
+                        raise InputError(f"word list must be one of {known}, got {part!r}", place=f"{place}.{scheme}")
+            check_scheme_paths(scheme, [], place)
+            check_scheme_paths(scheme, [each for path in paths for each in _expanded(path, scheme, both)], place)
+    return set(file.conditions)
+
+
+def _combined(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> ConditionsFile:
+    shipped = _shipped()
+    return ConditionsFile(
+        words=shipped.words | {name: list(lemmas) for name, lemmas in words.items()},
+        conditions=shipped.conditions
+        | {name: {scheme: list(each) for scheme, each in by_scheme.items()} for name, by_scheme in paths.items()},
+        starts=shipped.starts,
+    )
+
+
+def _compiled(file: ConditionsFile) -> Conditions:
+    return {
+        name: Condition(
+            name,
+            {
+                scheme: tuple(each for path in by_scheme.get(scheme, ()) for each in _expanded(path, scheme, file))
+                for scheme in SCHEMES
+            },
+        )
+        for name, by_scheme in file.conditions.items()
+    }
+
+
+def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
+    """The paths that one path stands for: with each of its first steps, and with the lemmas of its word lists."""
+    start = _NAME.match(path)
+    firsts = [""]
+    if start and start.group(1) in file.starts:
+        firsts = file.starts[start.group(1)].get(scheme, [])
+        path = path[start.end() :]
+    return [_NAME.sub(lambda name: "|".join(file.words[name.group(1)]), first + path) for first in firsts]

@@ -1,0 +1,268 @@
+"""The YAML format of rule files, and the checks that need nothing but the file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
+
+from corefsample.errors import InputError
+from corefsample.syntax import SCHEMES, UPOS
+from events.rules._conditions import ConditionsFile, check_conditions, shipped_conditions
+from events.rules._scheme_paths import check_scheme_paths
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+Column = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
+
+# Columns of the tables of counts, comparisons and evidence: a role's column must have another name.
+_OF_COUNTS = "event period period_start n_docs mean mean_mc_se sd lower upper level interval n_samples one_best"
+_OF_EVIDENCE = "doc_id date probability mc_se sentences agent_mentions country_mentions places excluded"
+_OF_OTHERS = "first second count sample true_count covered"
+RESERVED_COLUMNS = frozenset(f"{_OF_COUNTS} {_OF_EVIDENCE} {_OF_OTHERS}".split())
+_UPOS = frozenset(UPOS) - {"SPACE"}
+_WORD = re.compile(r"\w[\w'’.&/-]*")
+_MOST_ROLES = 2
+VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An inline example of a rule: a parsed sentence and what each preset must find in it.
+
+    Attributes
+    ----------
+    parse
+        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
+    expect
+        For each preset the codes of the actors with an event: "AAA>BBB" for two roles, "-" for a role that is not
+        filled by an actor, and "event" for an event without roles.
+    scheme
+        The dependency scheme of the labels.
+    coreferent
+        Groups of token numbers whose mentions (the token with its subtree) belong to one entity. Every other noun,
+        name and pronoun is an entity of its own.
+    words
+        Words of the example that name actors (word: code), used instead of the lexicon.
+    """
+
+    parse: str
+    expect: dict[str, tuple[str, ...]]
+    scheme: str = "ud2"
+    coreferent: tuple[tuple[int, ...], ...] = ()
+    words: dict[str, str] = {}
+
+
+class Trigger(msgspec.Struct, forbid_unknown_fields=True):
+    """The words of a trigger, and the parts of speech of its head word."""
+
+    lemma: list[Text] = []
+    phrase: list[Text] = []
+    span: list[Text] = []
+    upos: Words = msgspec.field(default_factory=lambda: ["VERB"])
+
+
+class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """One way in which the text can express the event."""
+
+    name: Name
+    trigger: Trigger | None = None
+    roles: dict[Name, Words] = {}
+
+
+class Preset(msgspec.Struct, forbid_unknown_fields=True):
+    """One reading of the rule; what it leaves out comes from the preset that it extends."""
+
+    described: Words | None = None
+    roles: dict[Name, Words] | None = None
+    frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
+    unless: list[str] | None = None
+    extends: str | None = None
+
+
+class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Content of a rule file."""
+
+    name: Name
+    presets: Annotated[dict[Name, Preset], msgspec.Meta(min_length=1)]
+    trigger: Trigger | None = None
+    frames: list[FrameEntry] = []
+    version: int = 1
+    description: str = ""
+    event: tuple[Name, ...] = ("agent",)
+    optional: list[Name] = []
+    classes: dict[Name, Words] = {}
+    columns: dict[Name, Column] = {}
+    paths: dict[Name, dict[str, Words]] = {}
+    words: dict[Name, Words] = {}
+    conditions: dict[Name, dict[str, list[Text]]] = {}
+    examples: tuple[Example, ...] = ()
+
+    def all_frames(self) -> list[FrameEntry]:
+        """The frames, or the one frame of the trigger."""
+        return self.frames or [FrameEntry(VERB_FRAME, self.trigger)]
+
+    def column_of(self, role: str) -> str:
+        """Column of a role in tables: files with one trigger and no frames are about countries."""
+        if role in self.columns:
+            return self.columns[role]
+        if self.frames:
+            return role.replace("-", "_")
+        return "country" if role == self.event[0] else f"{role.replace('-', '_')}_country"
+
+    def resolved(self, preset: str) -> Preset:
+        """A preset with what it takes from the presets that it extends."""
+        own = self.presets[preset]
+        if own.extends is None:
+            return own
+        base = self.resolved(own.extends)
+        return Preset(
+            described=own.described or base.described,
+            roles=own.roles if own.roles is not None else base.roles,
+            frames=own.frames or base.frames,
+            unless=own.unless if own.unless is not None else base.unless,
+        )
+
+
+def check_rule_file(file: RuleFile, source: str) -> None:
+    """Check what the types alone cannot.
+
+    Raises
+    ------
+    InputError
+        At the first value that breaks a rule; the place is the file and the path to the value.
+    """
+    if file.version != 1:
+        raise InputError(f"version must be 1, got {file.version}", place=source)
+    _check_frames(file, source)
+    _check_roles(file, source)
+    _check_paths(file, source)
+    conditions = check_conditions(ConditionsFile(file.words, file.conditions), source)
+    known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
+    for preset, content in file.presets.items():
+        _check_preset(file, preset, content, source, known, conditions | shipped_conditions().keys())
+    for frame in file.frames:
+        _require_paths(frame.roles, known, f"{source}: frames.{frame.name}")
+    for number, example in enumerate(file.examples):
+        place = f"{source}: examples[{number}]"
+        if example.scheme not in SCHEMES:
+            raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
+        for name in example.expect:
+            if name not in file.presets:
+                raise InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
+
+
+def _check_frames(file: RuleFile, source: str) -> None:
+    if file.frames and file.trigger is not None:
+        raise InputError("trigger must be in the frames, got a trigger beside frames", place=source)
+    if not file.frames and file.trigger is None:
+        raise InputError("trigger or frames is required, got neither", place=source)
+    repeated = _repeated(frame.name for frame in file.frames)
+    if repeated:
+        raise InputError(f"frames must have different names, got {repeated!r} twice", place=source)
+    for frame in file.all_frames():
+        place = f"{source}: frames.{frame.name}" if file.frames else source
+        trigger = frame.trigger
+        if trigger is None or not (trigger.lemma or trigger.phrase or trigger.span):
+            raise InputError("trigger must have a lemma, a phrase or a span, got none", place=place)
+        for upos in trigger.upos:
+            if upos not in _UPOS:
+                rule = f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))})"
+                raise InputError(f"{rule}, got {upos!r}", place=place)
+        for lemma in trigger.lemma:
+            if len(lemma.split()) != 1:
+                rule = "trigger.lemma must be single words (several words go under phrase or span)"
+                raise InputError(f"{rule}, got {lemma!r}", place=place)
+        for kind, phrases in (("phrase", trigger.phrase), ("span", trigger.span)):
+            for phrase in phrases:
+                _check_phrase(phrase, kind, place)
+
+
+def _check_phrase(phrase: str, kind: str, place: str) -> None:
+    """Raise for several words that no text can match: a token is a word, without white space and end punctuation."""
+    words = phrase.split()
+    if len(words) < 2:
+        raise InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=place)
+    for word in words:
+        if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
+            raise InputError(f"trigger.{kind} must be words of one token each, got {word!r} in {phrase!r}", place=place)
+    if kind == "phrase" and len({word.lower() for word in words}) < len(words):
+        raise InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=place)
+
+
+def _check_roles(file: RuleFile, source: str) -> None:
+    repeated = _repeated(file.event)
+    if repeated:
+        raise InputError(f"event must name each role once, got {repeated!r} twice", place=source)
+    if len(file.event) > _MOST_ROLES:
+        raise InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
+    for key, names in (("optional", file.optional), ("classes", file.classes), ("columns", file.columns)):
+        for role in names:
+            if role not in file.event:
+                known = ", ".join(file.event) or "none"
+                raise InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
+    columns = [file.column_of(role) for role in file.event]
+    for role, column in zip(file.event, columns, strict=True):
+        if column in RESERVED_COLUMNS:
+            rule = "must not be a column that the tables have already"
+            raise InputError(f"columns.{role} {rule}, got {column!r}", place=source)
+    repeated = _repeated(columns)
+    if repeated:
+        raise InputError(f"columns must have different names, got {repeated!r} twice", place=source)
+
+
+def _check_preset(
+    file: RuleFile, preset: str, content: Preset, source: str, known: set[str], conditions: set[str]
+) -> None:
+    place = f"{source}: presets.{preset}"
+    _check_extends(file, preset, place)
+    chosen = file.resolved(preset)
+    frames = {frame.name: frame for frame in file.all_frames()}
+    for name in chosen.frames or ():
+        if name not in frames:
+            raise InputError(f"frames must be some of {', '.join(frames)}, got {name!r}", place=place)
+    if chosen.described is None and file.event:
+        raise InputError("described is required", place=place)
+    _require_paths({"described": chosen.described or [], **(chosen.roles or {})}, known, place)
+    for role in file.event:
+        if role in file.optional:
+            continue
+        for name in chosen.frames or frames:
+            roles = {**(chosen.roles or {}), **frames[name].roles}
+            if role not in roles:
+                of_frame = f" (frame {name})" if file.frames else ""
+                rule = f"roles must include the role of the event, {role!r}"
+                raise InputError(f"{rule}, got {[*roles]}{of_frame}", place=place)
+    for name in chosen.unless or ():
+        if name not in conditions:
+            raise InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
+
+
+def _check_extends(file: RuleFile, preset: str, place: str) -> None:
+    seen = [preset]
+    while (base := file.presets[seen[-1]].extends) is not None:
+        if base not in file.presets or base in seen:
+            others = ", ".join(name for name in file.presets if name not in seen) or "none"
+            raise InputError(f"extends must be another preset ({others}), got {base!r}", place=place)
+        seen.append(base)
+
+
+def _require_paths(roles: dict[str, list[str]], known: set[str], place: str) -> None:
+    for name in (name for names in roles.values() for name in names):
+        if name not in known:
+            raise InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
+
+
+def _check_paths(file: RuleFile, source: str) -> None:
+    """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
+    for name, by_scheme in file.paths.items():
+        for scheme, paths in by_scheme.items():
+            check_scheme_paths(scheme, paths, f"{source}: paths.{name}")
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    """The first name that comes twice."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)

@@ -1,0 +1,332 @@
+"""Exact figures of linear chains, against the enumeration of all tag sequences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from references.chains import Enumeration, enumeration
+
+from corefsample import ParameterError
+from corefsample.tagging import LinearChain
+from corefsample.tagging import _chain as chain_module
+from corefsample.tagging import _messages as messages
+
+Array = npt.NDArray[np.float64]
+INF = float("inf")
+
+
+@st.composite
+def scores(draw: st.DrawFn, largest: float = 20.0) -> tuple[Array, Array]:
+    """Scores of a small chain that allows a sequence; some tags and transitions are forbidden."""
+    n, n_tags = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    numbers = st.one_of(st.floats(-largest, largest), st.integers(-3, 3).map(float), st.just(-INF))
+    shape = draw(st.sampled_from([(n_tags, n_tags), (n - 1, n_tags, n_tags)]))
+    unary, pairwise = (
+        draw(hnp.arrays(float, (n, n_tags), elements=numbers)),
+        draw(hnp.arrays(float, shape, elements=numbers)),
+    )
+    path = draw(st.lists(st.integers(0, n_tags - 1), min_size=n, max_size=n))
+    for i, t in enumerate(path):  # one sequence that is allowed
+        unary[i, t] = max(unary[i, t], -largest)
+        if i > 0:
+            place = (path[i - 1], t) if pairwise.ndim == 2 else (i - 1, path[i - 1], t)
+            pairwise[place] = max(pairwise[place], -largest)
+    return unary, pairwise
+
+
+def drawn(n: int, n_tags: int, scale: float, *, own: bool = False, seed: int = 0) -> tuple[Array, Array]:
+    generator = np.random.default_rng(seed)
+    shape = (n - 1, n_tags, n_tags) if own else (n_tags, n_tags)
+    return generator.normal(0.0, scale, (n, n_tags)), generator.normal(0.0, scale, shape)
+
+
+def require_equal(chain: LinearChain, expected: Enumeration, tolerance: float = 1e-10) -> None:
+    assert chain.log_partition == pytest.approx(expected.log_partition, rel=1e-12, abs=tolerance)
+    np.testing.assert_allclose(chain.marginals(), expected.marginals(), atol=tolerance, rtol=0.0)
+    np.testing.assert_allclose(chain.pair_marginals(), expected.pair_marginals(), atol=tolerance, rtol=0.0)
+    for tags, log_prob in expected.log_probs.items():
+        assert chain.log_prob(tags) == pytest.approx(log_prob, rel=1e-12, abs=tolerance)
+
+
+# --- against the enumeration -------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(scores())
+def test_marginals_are_those_of_the_enumeration(given_scores: tuple[Array, Array]) -> None:
+    require_equal(LinearChain.from_scores(*given_scores), enumeration(*given_scores))
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
+def test_six_tokens_of_four_tags_are_those_of_the_enumeration(scale: float, own: bool) -> None:
+    given_scores = drawn(6, 4, scale, own=own)
+    require_equal(LinearChain.from_scores(*given_scores), enumeration(*given_scores))
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores(largest=1000.0))
+def test_scores_far_apart_give_exact_marginals(given_scores: tuple[Array, Array]) -> None:
+    require_equal(LinearChain.from_scores(*given_scores), enumeration(*given_scores))
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e5])
+def test_very_large_whole_scores_give_exact_marginals(scale: float) -> None:
+    # Sums of whole numbers are exact, so many sequences have scores that differ by a few units out of 10**5.
+    generator = np.random.default_rng(3)
+    unary = scale * generator.integers(-1, 2, (5, 3)) + generator.integers(-2, 3, (5, 3))
+    pairwise = scale * generator.integers(-1, 2, (3, 3)) + generator.integers(-2, 3, (3, 3))
+    require_equal(LinearChain.from_scores(unary, pairwise), enumeration(unary.astype(float), pairwise.astype(float)))
+
+
+def test_a_tag_that_underflows_and_wins_at_the_end_keeps_its_weight() -> None:
+    """Only two sequences are allowed: A ... A and B ... B. B is behind by 1 a token, and the last token asks for it.
+
+    The scores are n * 0 - 2n for A and -n for B, so P(A) = 1 / (1 + e^n): 0 in floats, though A leads up to the end.
+    """
+    n = 3000
+    unary = np.tile([0.0, -1.0], (n, 1))
+    unary[-1, 0] = -2.0 * n
+    same = np.array([[0.0, -INF], [-INF, 0.0]])
+    chain = LinearChain.from_scores(unary, same)
+    assert chain.log_partition == pytest.approx(-float(n), rel=1e-14)
+    np.testing.assert_allclose(chain.marginals(), np.tile([0.0, 1.0], (n, 1)), atol=1e-12)
+    assert (chain.sample(5) == 1).all()
+
+
+def test_exponentials_serve_usual_scores_and_logarithms_the_rest() -> None:
+    assert LinearChain.from_scores(*drawn(30, 5, 3.0))._messages.emissions is not None
+    assert LinearChain.from_scores(*drawn(30, 5, 1e4))._messages.emissions is None
+
+
+def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
+    unary, pairwise = drawn(5, 3, 2.0)
+    pairwise[0, 2] = pairwise[1, 0] = -10_000.0
+    chain = LinearChain.from_scores(unary, pairwise)
+    assert chain._messages.emissions is not None
+    require_equal(chain, enumeration(unary, pairwise))
+
+
+@pytest.mark.parametrize("n_tags", [1, 2, 7, 8, 9, 17])
+def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
+    unary, pairwise = drawn(40, n_tags, 4.0)
+    chain, other = LinearChain.from_scores(unary, pairwise), messages._by_logs(unary, pairwise[None])
+    assert chain.log_partition == pytest.approx(other.log_partition, rel=1e-13)
+    np.testing.assert_allclose(chain.marginals(), other.probs, atol=1e-12, rtol=1e-9)
+
+
+def test_blocks_of_own_matrices_give_what_one_block_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    unary, pairwise = drawn(23, 4, 2.0, own=True)
+    whole = LinearChain.from_scores(unary, pairwise)
+    monkeypatch.setattr(messages, "_BLOCK_CELLS", 48)  # three matrices
+    parts = LinearChain.from_scores(unary, pairwise)
+    assert parts.log_partition == pytest.approx(whole.log_partition, rel=1e-15)
+    np.testing.assert_array_equal(parts.marginals(), whole.marginals())
+    np.testing.assert_array_equal(parts.pair_marginals(), whole.pair_marginals())
+    np.testing.assert_array_equal(parts.sample(50), whole.sample(50))
+
+
+def test_equal_matrices_for_all_pairs_are_one_shared_matrix() -> None:
+    unary, pairwise = drawn(9, 3, 2.0)
+    shared, own = (LinearChain.from_scores(unary, p) for p in (pairwise, np.tile(pairwise, (8, 1, 1))))
+    np.testing.assert_allclose(own.marginals(), shared.marginals(), atol=1e-14)
+    np.testing.assert_array_equal(own.sample(200), shared.sample(200))
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("block_size", [None, 1, 4, 100])
+def test_blocks_of_pair_marginals_join_to_the_whole(block_size: int | None, own: bool) -> None:
+    chain = LinearChain.from_scores(*drawn(12, 3, 2.0, own=own))
+    blocks = list(chain.pair_marginal_blocks(block_size))
+    assert [first for first, _ in blocks] == list(range(0, 11, min(block_size or 11, 11)))
+    np.testing.assert_array_equal(np.concatenate([probs for _, probs in blocks]), chain.pair_marginals())
+
+
+def test_pair_marginals_sum_to_marginals() -> None:
+    chain = LinearChain.from_scores(*drawn(50, 11, 3.0))
+    np.testing.assert_allclose(chain.pair_marginals().sum(axis=2), chain.marginals()[:-1], atol=1e-13)
+    np.testing.assert_allclose(chain.pair_marginals().sum(axis=1), chain.marginals()[1:], atol=1e-13)
+
+
+def test_a_hundred_thousand_tokens_stay_exact() -> None:
+    # Without transitions tokens are independent: each row is a softmax, and log_partition the sum of their logsumexp.
+    unary, _ = drawn(100_000, 3, 3.0)
+    chain = LinearChain.from_scores(unary, np.zeros((3, 3)))
+    weights = np.exp(unary)
+    np.testing.assert_allclose(chain.marginals(), weights / weights.sum(axis=1, keepdims=True), atol=1e-12)
+    assert chain.log_partition == pytest.approx(math.fsum(np.log(weights.sum(axis=1))), rel=1e-14)
+
+
+# --- likeliest sequences, entropy, divergence --------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(scores(), st.integers(1, 12))
+def test_the_best_sequences_are_those_of_the_enumeration(given_scores: tuple[Array, Array], k: int) -> None:
+    chain, expected = LinearChain.from_scores(*given_scores), enumeration(*given_scores)
+    found = chain.k_best(k)
+    assert len(found.tags) == min(k, len(expected.scores))
+    best = [expected.log_probs[tags] for tags in expected.best()[:k]]
+    np.testing.assert_allclose(found.log_probs, best, rtol=1e-12, atol=1e-10)
+    assert len({tuple(tags) for tags in found.tags.tolist()}) == len(found.tags)
+    for tags, log_prob in zip(found.tags, found.log_probs, strict=True):
+        assert chain.log_prob(tags) == pytest.approx(log_prob, rel=1e-12, abs=1e-10)
+    np.testing.assert_array_equal(found.tags[0], chain.map())
+
+
+def test_ties_go_to_the_first_in_lexicographic_order() -> None:
+    chain = LinearChain.from_scores(np.zeros((3, 2)), np.zeros((2, 2)))
+    assert chain.map().tolist() == [0, 0, 0]
+    order = ["".join(map(str, tags)) for tags in chain.k_best(8).tags]
+    assert order == ["000", "001", "010", "011", "100", "101", "110", "111"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(scores())
+def test_entropy_is_that_of_the_enumeration(given_scores: tuple[Array, Array]) -> None:
+    chain, expected = LinearChain.from_scores(*given_scores), enumeration(*given_scores)
+    assert chain.entropy() == pytest.approx(expected.entropy(), rel=1e-10, abs=1e-10)
+
+
+def test_entropy_of_equal_scores_is_the_log_of_the_number_of_sequences() -> None:
+    assert LinearChain.from_scores(np.zeros((7, 3)), np.zeros((3, 3))).entropy() == pytest.approx(7 * math.log(3))
+
+
+@settings(max_examples=100, deadline=None)
+@given(scores(), st.data())
+def test_divergence_is_that_of_the_enumeration(given_scores: tuple[Array, Array], data: st.DataObject) -> None:
+    unary, pairwise = given_scores
+    numbers = st.one_of(st.floats(-20.0, 20.0), st.just(-INF))
+    other = np.where(np.isinf(unary), 0.0, data.draw(hnp.arrays(float, unary.shape, elements=numbers)))
+    try:
+        second = LinearChain.from_scores(other, pairwise)
+    except ParameterError:
+        return
+    expected = enumeration(unary, pairwise).kl_divergence(enumeration(other, pairwise))
+    found = LinearChain.from_scores(unary, pairwise).kl_divergence(second)
+    # A sequence that the second chain forbids may be so unlikely that its probability is 0 in floats.
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_chain_does_not_diverge_from_itself() -> None:
+    chain = LinearChain.from_scores(*drawn(20, 4, 3.0))
+    assert chain.kl_divergence(chain) == pytest.approx(0.0, abs=1e-12)
+
+
+# --- batches and results -----------------------------------------------------------------------------------
+
+
+def test_a_batch_gives_what_single_chains_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain_module, "_BATCH_TOKENS", 12)
+    _, pairwise = drawn(1, 6, 1.0)
+    unaries = [drawn(n, 6, scale, seed=n)[0] for n, scale in ((3, 1.0), (1, 1.0), (25, 1e4), (8, 2.0), (5, 1.0))]
+    batch = LinearChain.from_batch(unaries, pairwise)
+    assert len(batch) == 5
+    for chain, unary in zip(batch, unaries, strict=True):
+        single = LinearChain.from_scores(unary, pairwise)
+        assert chain.log_partition == single.log_partition
+        np.testing.assert_array_equal(chain.marginals(), single.marginals())
+        np.testing.assert_array_equal(chain.pair_marginals(), single.pair_marginals())
+        np.testing.assert_array_equal(chain.sample(20), single.sample(20))
+    assert LinearChain.from_batch([], pairwise) == []
+
+
+def test_results_are_described_and_tabulated() -> None:
+    chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
+    assert repr(chain) == "LinearChain(n=1, n_tags=2, log_partition=0.693147)"
+    assert chain.to_frame().to_numpy().tolist() == [[0, 0, 0.5], [0, 1, 0.5]]
+    frame = chain.k_best(2).to_frame()
+    assert frame.columns.tolist() == ["rank", "log_prob", "position", "tag"]
+    assert frame["tag"].tolist() == [0, 1]
+
+
+def test_scores_cannot_be_changed_from_outside() -> None:
+    unary = np.zeros((2, 2))
+    chain = LinearChain.from_scores(unary, np.zeros((2, 2)))
+    unary[0, 0] = 5.0
+    assert chain.unary[0, 0] == 0.0
+    for array in (chain.unary, chain.pairwise, chain.marginals(), chain.k_best(1).tags):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+ZERO = np.zeros((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("unary", "pairwise", "message"),
+    [
+        ([[0.0, np.nan]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got nan"),
+        ([[0.0, 0.0]], [[0.0, INF], [0.0, 0.0]], "pairwise[0, 1] must be -inf or a number"),
+        ([[0.0, -1.7e308]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got -1.7e+308"),
+        (np.zeros((0, 2)), ZERO, "unary must have at least one token and one tag, got the shape (0, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise must have the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "got (3, 2, 2)"),
+        (np.zeros(3), ZERO, "unary must be numbers in 2 dimensions, got 1 dimension of float64"),
+        ([["a", "b"]], ZERO, "unary must be numbers in 2 dimensions"),
+        ([[-INF, -INF]], ZERO, "scores must allow a tag sequence, got none that reaches token 0"),
+        (np.zeros((2, 2)), ZERO - INF, "scores must allow a tag sequence, got none that reaches token 1"),
+        (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "got none that reaches token 1"),
+    ],
+)
+def test_scores_that_break_a_rule_raise(unary: Any, pairwise: Any, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        LinearChain.from_scores(unary, pairwise)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ([0], "tags must be one for each of 2 tokens, got 1"),
+        ([0, 2], "tags[1] must be from 0 to 1, got 2"),
+        ([-1, 0], "tags[0] must be from 0 to 1, got -1"),
+        ([0.0, 1.0], "tags must be whole numbers"),
+    ],
+)
+def test_tags_that_break_a_rule_raise(tags: Any, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        LinearChain.from_scores(ZERO, ZERO).log_prob(tags)
+    assert message in str(error.value)
+
+
+def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
+    chain = LinearChain.from_scores(ZERO, [[0.0, -INF], [0.0, 0.0]])
+    assert chain.log_prob([0, 1]) == -INF
+
+
+@pytest.mark.parametrize(
+    ("unaries", "pairwise", "message"),
+    [
+        ([ZERO, np.zeros((0, 2))], ZERO, "unaries[1] must have the shape (n, 2)"),
+        ([ZERO, np.zeros((2, 3))], ZERO, "unaries[1] must have the shape (n, 2)"),
+        ([ZERO, ZERO, [[0.0, np.nan]]], ZERO, "unaries[2][0, 1] must be -inf or a number"),
+        ([ZERO, [[0.0, 0.0], [-INF, -INF]]], ZERO, "unaries[1]: scores must allow a tag sequence"),
+    ],
+)
+def test_a_batch_names_the_sentence_that_breaks_a_rule(unaries: Any, pairwise: Any, message: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        LinearChain.from_batch(unaries, pairwise)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("k", [0, 1.5, True])
+def test_a_number_of_sequences_out_of_range_raises(k: Any) -> None:
+    with pytest.raises(ParameterError, match="k must be a whole number of at least 1"):
+        LinearChain.from_scores(ZERO, ZERO).k_best(k)
+
+
+def test_a_chain_of_another_shape_has_no_divergence() -> None:
+    chain = LinearChain.from_scores(ZERO, ZERO)
+    with pytest.raises(ParameterError, match="other must be a LinearChain of 2 tokens and 2 tags, got LinearChain"):
+        chain.kl_divergence(LinearChain.from_scores(np.zeros((3, 2)), ZERO))

@@ -1,0 +1,198 @@
+"""Conditional random fields: the chain is CRFsuite's model, to its last digit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies.tagged import THREE, random_sentences
+
+from corefsample import InputError, ParameterError
+from corefsample.tagging import ConditionalRandomField, TaggedSentence
+from corefsample.tagging import _crf as module
+from corefsample.tagging._crfsuite_file import read_crfsuite
+from corefsample.tagging._features import advanced_attributes, basic_attributes, shape
+
+crfsuite = pytest.importorskip("pycrfsuite")
+
+
+class Trained:
+    """A model of ours beside CRFsuite's tagger, of the same file."""
+
+    def __init__(self, features: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+        contents = []
+
+        def remembered(content: bytes) -> Any:
+            contents.append(content)
+            return read_crfsuite(content)
+
+        monkeypatch.setattr(module, "read_crfsuite", remembered)
+        self.model = ConditionalRandomField(features=features, **options).fit(random_sentences(60))
+        (self.content,) = contents
+        self.tagger = crfsuite.Tagger()
+        self.tagger.open_inmemory(self.content)
+        self.attributes = {"basic": basic_attributes, "advanced": advanced_attributes}[features]
+
+    def set(self, words: list[str]) -> None:
+        self.tagger.set(crfsuite.ItemSequence(self.attributes(words)))
+
+
+@pytest.fixture(params=["basic", "advanced"])
+def trained(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Trained:
+    return Trained(request.param, monkeypatch, l2=0.1)
+
+
+SENTENCES = [
+    ["ant"],
+    ["ant", "Bee", "fox"],
+    ["never", "seen", "dö-g", "#elk"],
+    [str(word) for word in np.random.default_rng(1).choice(["ant", "Bee", "cat7", "zebra"], 40)],
+]
+
+
+@pytest.mark.parametrize("words", SENTENCES, ids=len)
+def test_marginals_are_those_of_crfsuite(trained: Trained, words: list[str]) -> None:
+    trained.set(words)
+    expected = [[trained.tagger.marginal(tag, place) for tag in trained.model.tags] for place in range(len(words))]
+    np.testing.assert_allclose(trained.model.posterior(words).marginals(), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("words", SENTENCES[:3], ids=len)
+def test_probabilities_of_sequences_are_those_of_crfsuite(trained: Trained, words: list[str]) -> None:
+    trained.set(words)
+    chain, tags = trained.model.posterior(words), trained.model.tags
+    for codes in itertools.product(range(len(tags)), repeat=len(words)):
+        expected = trained.tagger.probability([tags[code] for code in codes])
+        assert math.exp(chain.log_prob(codes)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_likeliest_tags_are_those_of_crfsuite(trained: Trained) -> None:
+    for words in SENTENCES:
+        trained.set(words)
+        assert [trained.model.tags[code] for code in trained.model.posterior(words).map()] == trained.tagger.tag()
+
+
+def test_weights_are_those_that_crfsuite_prints(trained: Trained) -> None:
+    weights, info = trained.model.weights, trained.tagger.info()
+    for (one, other), weight in info.transitions.items():
+        found = weights.transitions[weights.tags.index(one), weights.tags.index(other)]
+        assert found == pytest.approx(weight, abs=6e-7)
+    ours = {
+        (attribute, weights.tags[code]): weight
+        for row, attribute in enumerate(weights.attributes)
+        for code, weight in zip(
+            weights.codes[weights.indptr[row] : weights.indptr[row + 1]],
+            weights.weights[weights.indptr[row] : weights.indptr[row + 1]],
+            strict=True,
+        )
+    }
+    assert ours == pytest.approx(info.state_features, abs=6e-7)
+
+
+def test_a_transition_that_training_lacks_has_the_weight_0() -> None:
+    model = ConditionalRandomField().fit(THREE)  # V is always last
+    assert model.tags == ("D", "N", "V")
+    np.testing.assert_array_equal(model.weights.transitions[2], 0.0)
+    assert model.weights.transitions[0, 1] > 0.0
+
+
+def test_the_same_sentences_give_the_same_model() -> None:
+    first, again = (ConditionalRandomField(features="advanced").fit(random_sentences(20)) for _ in range(2))
+    np.testing.assert_array_equal(first.weights.weights, again.weights.weights)
+
+
+def test_attributes_that_are_rarer_than_the_minimum_are_left_out() -> None:
+    model = ConditionalRandomField(min_count=2).fit(THREE)
+    # "barks" occurs twice with V and once with N; "the" and "dog" always have one tag.
+    counted = dict(zip(model.weights.attributes, np.diff(model.weights.indptr), strict=True))
+    assert counted == {"w=the": 1, "w=dog": 1, "w=barks": 1}
+
+
+def test_basic_attributes_are_the_words() -> None:
+    assert basic_attributes(["The", "dog"]) == [["w=The"], ["w=dog"]]
+
+
+def test_advanced_attributes_by_hand() -> None:
+    assert advanced_attributes(["A", "Mid-1990s"])[1] == [
+        "w=Mid-1990s",
+        "lower=mid-1990s",
+        "-1=a",
+        "-2=<1>",
+        "+1=</1>",
+        "+2=</2>",
+        "-1,0=a mid-1990s",
+        "0,+1=mid-1990s </1>",
+        "shape=Xxx-ddddx",
+        "classes=Xx-dx",
+        "length=9",
+        *("prefix=m", "prefix=mi", "prefix=mid", "prefix=mid-"),
+        *("suffix=s", "suffix=0s", "suffix=90s", "suffix=990s"),
+    ]
+
+
+def test_a_shape_cuts_long_runs() -> None:
+    assert shape("ABCDEFg1234567") == "XXXXxdddd"
+
+
+def test_words_that_crfsuite_cannot_store_do_not_become_others() -> None:
+    sentence = TaggedSentence(["a\0b", "\ud800", "a"], ["X", "Y", "Z"])
+    model = ConditionalRandomField(l2=0.01).fit([sentence] * 5)
+    assert [model.tags[code] for code in model.posterior(sentence.words).map()] == ["X", "Y", "Z"]
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_without_crfsuite_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pycrfsuite", None)
+    with pytest.raises(ParameterError) as caught:
+        ConditionalRandomField().fit(THREE)
+    expected = "python-crfsuite must be installed, got no module pycrfsuite (pip install 'corefsample[tagging]')"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": "best"}, "features must be one of basic, advanced, got 'best'"),
+        ({"l2": -1.0}, "l2 must be at least 0, got -1.0"),
+        ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1, got 0"),
+        ({"min_count": 0.5}, "min_count must be a whole number of at least 0, got 0.5"),
+    ],
+)
+def test_parameters_outside_their_range_are_rejected(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        ConditionalRandomField(**options)
+    assert str(caught.value) == message
+
+
+def test_a_tag_with_a_zero_byte_is_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"^tags must not contain a zero byte, got 'N\\x00'$"):
+        ConditionalRandomField().fit([TaggedSentence(["a"], ["N\0"])])
+
+
+@pytest.mark.parametrize("use", [lambda model: model.posterior(["a"]), lambda model: model.tags])
+def test_a_model_must_be_fitted_before_use(use: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^ConditionalRandomField must be fitted before it is used$"):
+        use(ConditionalRandomField())
+
+
+def test_an_empty_sentence_is_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"^words must be at least one, got none$"):
+        ConditionalRandomField().fit(THREE).posterior([])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9])
+def test_a_crfsuite_file_that_is_cut_off_is_rejected(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    content = Trained("basic", monkeypatch).content
+    with pytest.raises(InputError, match=r"^must .*CRFsuite|^must contain a table"):
+        read_crfsuite(content[: int(share * len(content))])
+
+
+def test_a_file_of_another_kind_is_no_crfsuite_model(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^must be a CRFsuite model of version 100, got b'PK"):
+        read_crfsuite(b"PK" + bytes(100))

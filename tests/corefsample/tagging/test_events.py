@@ -1,0 +1,235 @@
+"""Prediction-label pairs of events: the same as plain loops over the marginals give."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from references.taggers import CountedHmm, probability
+from strategies.tagged import THREE, random_sentences
+
+from corefsample import ParameterError
+from corefsample.calibration import CalibrationTable, TagScores, calibration_error, calibration_error_from_table
+from corefsample.calibration.tables import _fine_sums
+from corefsample.tagging import (
+    HiddenMarkovModel,
+    LabelledPosterior,
+    LinearChain,
+    TaggedSentence,
+    event_pairs,
+    event_table,
+    frequent_tag_pairs,
+    labelled_posteriors,
+    tag_scores,
+)
+
+SENTENCES = random_sentences(12, seed=3)
+MODEL = HiddenMarkovModel().fit(random_sentences(30))
+PAIRS = [("A", "B"), ("C", "C")]
+
+
+def posteriors() -> Iterator[LabelledPosterior]:
+    return labelled_posteriors(MODEL, SENTENCES)
+
+
+def looped(events: list[str | tuple[str, str]]) -> list[tuple[str, str, float, float]]:
+    """Event, document, probability by enumeration and label, in the order of sentence, event and place."""
+    reference = CountedHmm([(s.words, s.tags) for s in random_sentences(30)], 1.0)
+    rows = []
+    for sentence in SENTENCES:
+        distribution = reference.posterior(sentence.words)
+        for event in events:
+            size = 1 if isinstance(event, str) else 2
+            wanted = (event,) if isinstance(event, str) else event
+            for place in range(len(sentence.words) - size + 1):
+                here = slice(place, place + size)
+                q = probability(distribution, lambda tags, here=here, wanted=wanted: tags[here] == wanted)
+                y = float(sentence.tags[here] == wanted)
+                rows.append((" ".join(wanted), sentence.doc_id, q, y))
+    return sorted(rows)
+
+
+@pytest.mark.parametrize("events", [["A", "B", "C"], ["B"], PAIRS, ["C", ("B", "A")]], ids=str)
+def test_pairs_are_those_of_loops(events: list[str | tuple[str, str]]) -> None:
+    frame = event_pairs(posteriors(), MODEL.tags, events).to_frame()
+    found = sorted(zip(frame["event"], frame["doc_id"], frame["q"], frame["y"], strict=True))
+    expected = looped(events)
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    np.testing.assert_allclose([row[2] for row in found], [row[2] for row in expected], rtol=0, atol=1e-12)
+    assert [row[3] for row in found] == [row[3] for row in expected]
+
+
+def test_all_tags_and_all_pairs_by_name() -> None:
+    every = event_pairs(posteriors(), MODEL.tags)
+    assert every.events == ("A", "B", "C")
+    assert every.n == 3 * sum(len(sentence.words) for sentence in SENTENCES)
+    pairs = event_pairs(posteriors(), MODEL.tags, "pairs")
+    assert pairs.events == tuple(itertools.product("ABC", repeat=2))
+    # At each place exactly one event is true, and probabilities sum to 1.
+    n_places = sum(len(sentence.words) - 1 for sentence in SENTENCES)
+    assert (pairs.n, pairs.y.sum()) == (9 * n_places, n_places)
+    assert pairs.q.sum() == pytest.approx(n_places, rel=1e-12)
+
+
+def test_pairs_of_some_events() -> None:
+    every = event_pairs(posteriors(), MODEL.tags)
+    alone = event_pairs(posteriors(), MODEL.tags, ["B"])
+    np.testing.assert_array_equal(every.of("B").q, alone.q)
+    np.testing.assert_array_equal(every.of("B").documents, alone.documents)
+    with pytest.raises(ParameterError, match=r"^events must be among \('A', 'B', 'C'\), got 'X'$"):
+        every.of("X")
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 1], ids=["together", "in turns"])
+def test_a_table_has_the_sums_of_the_pairs(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_fine_sums, "DENSE_CELLS", limit)
+    pairs = event_pairs(posteriors(), MODEL.tags, "pairs")
+    names = pairs.to_frame()["event"].to_numpy(object)
+    blocks = np.array(pairs.doc_ids, object)[pairs.documents]
+    expected = CalibrationTable.from_pairs(pairs.q, pairs.y, groups=names, blocks=blocks)
+    found = event_table(posteriors(), MODEL.tags, "pairs")
+    assert (found.groups, found.blocks) == (expected.groups, expected.blocks)
+    for name in ("group_code", "block_code", "cell", "n", "sum_y"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("sum_q", "sum_q2", "sum_qy"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-13)
+
+
+def test_a_pooled_table_has_one_group() -> None:
+    pooled = event_table(posteriors(), MODEL.tags, "pairs", grouped=False)
+    grouped = event_table(posteriors(), MODEL.tags, "pairs")
+    assert pooled.groups == ("",)
+    for bins in (pooled.bins(n_bins=4), grouped.bins(n_bins=4)):
+        assert bins.n_pairs == grouped.n_pairs
+    np.testing.assert_allclose(pooled.bins(n_bins=4).sum_q, grouped.bins(n_bins=4).sum_q, rtol=1e-12)
+
+
+def test_a_table_of_many_parts_per_document_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = event_table(posteriors(), MODEL.tags)
+    monkeypatch.setattr("corefsample.tagging._events._CHUNK", 4)
+    parts = event_table(posteriors(), MODEL.tags)
+    np.testing.assert_array_equal(parts.cell, whole.cell)
+    np.testing.assert_array_equal(parts.n, whole.n)
+
+
+def test_the_error_of_a_table_is_near_that_of_the_pairs() -> None:
+    pairs = event_pairs(labelled_posteriors(MODEL, random_sentences(300, seed=4)), MODEL.tags)
+    direct = calibration_error(pairs.q, pairs.y, n_bins=5, documents=pairs.documents)
+    table = event_table(labelled_posteriors(MODEL, random_sentences(300, seed=4)), MODEL.tags)
+    found = calibration_error_from_table(table, n_bins=5)
+    # Ends of bins may differ by the pairs of one fine bin, whose predictions differ by 0.1% at most.
+    assert found.estimate == pytest.approx(direct.estimate, abs=0.002)
+    assert found.lower == pytest.approx(direct.lower, abs=0.005)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.3])
+def test_tag_scores_are_those_of_the_matrix_of_marginals(threshold: float) -> None:
+    found = tag_scores(posteriors(), MODEL.tags, threshold=threshold)
+    items = list(posteriors())
+    expected = TagScores.from_matrix(
+        np.concatenate([item.chain.marginals() for item in items]),
+        np.concatenate([item.gold for item in items]),
+        tags=list(MODEL.tags),
+        threshold=threshold,
+    )
+    for name in ("scores", "labels", "codes"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("tag_names", "threshold", "n_dropped", "n_positives_dropped", "n_gold_outside"):
+        assert getattr(found, name) == getattr(expected, name)
+
+
+def test_frequent_pairs_by_descending_count_then_name() -> None:
+    # THREE: D N twice, N V twice. With two more sentences V N occurs once.
+    sentences = [*THREE, TaggedSentence(["a", "b"], ["V", "N"]), TaggedSentence(["a"], ["D"])]
+    assert frequent_tag_pairs(sentences, 2) == [("D", "N"), ("N", "V")]
+    assert frequent_tag_pairs(sentences, 9) == [("D", "N"), ("N", "V"), ("V", "N")]
+
+
+# --- gold tags that the model does not have ----------------------------------------------------------------
+
+
+def test_an_unknown_gold_tag_is_an_error_with_its_place() -> None:
+    sentences = [SENTENCES[0], TaggedSentence(["ant", "fox"], ["A", "Z"], "doc9")]
+    with pytest.raises(ParameterError) as caught:
+        list(labelled_posteriors(MODEL, sentences))
+    assert str(caught.value) == (
+        "sentence 1 of document 'doc9': gold must be tags of the model, 'A, B, C', got 'Z' at [1] "
+        "(unknown='outside' counts such tags as events that no model predicts)"
+    )
+
+
+def test_a_gold_tag_outside_makes_every_event_of_its_place_false() -> None:
+    sentences = [TaggedSentence(["ant", "fox", "ant"], ["A", "Z", "B"])]
+    items = list(labelled_posteriors(MODEL, sentences, unknown="outside"))
+    np.testing.assert_array_equal(items[0].gold, [0, -1, 1])
+    pairs = event_pairs(items, MODEL.tags)
+    np.testing.assert_array_equal(pairs.y.reshape(3, 3), [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
+    assert event_pairs(items, MODEL.tags, "pairs").y.sum() == 0
+    assert tag_scores(items, MODEL.tags, threshold=0.0).n_gold_outside == 1
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+CHAIN = LinearChain.from_scores(np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("gold", "tags", "message"),
+    [
+        (["A"], ["A", "B"], "gold must be one tag per word (2), got 1"),
+        (["A", "B"], ["A"], "tags must be as many as the chain has, 2, got 1"),
+        (["A", "B"], ["A", "A"], "tags must be distinct names, got ['A', 'A']"),
+        (["A", "B"], "AB", "tags must be distinct names, got 'AB'"),
+    ],
+)
+def test_gold_and_tags_must_fit_the_chain(gold: list[str], tags: list[str], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        LabelledPosterior.from_tags(CHAIN, gold, tags)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ("tag", 'events must be "tags", "pairs" or a list of events, got \'tag\''),
+        ([], "events must be distinct, at least one, got ()"),
+        (["A", "A"], "events must be distinct, at least one, got ('A', 'A')"),
+        (["X"], "events must be tags or pairs of tags of 'A, B, C', got 'X'"),
+        ([("A", "X")], "events must be tags or pairs of tags of 'A, B, C', got ('A', 'X')"),
+        ([("A", "B", "C")], "events must be tags or pairs of tags of 'A, B, C', got ('A', 'B', 'C')"),
+    ],
+)
+def test_events_must_be_known(events: list[str], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        event_pairs(posteriors(), MODEL.tags, events)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("summed", [event_pairs, event_table])
+def test_sentences_of_one_word_have_no_pairs_of_tags(summed: object) -> None:
+    one_word = labelled_posteriors(MODEL, [TaggedSentence(["ant"], ["A"])])
+    with pytest.raises(ParameterError, match=r"^posteriors must contain at least one pair, got none$"):
+        summed(one_word, MODEL.tags, "pairs")  # type: ignore[operator]
+
+
+def test_tags_of_another_model_are_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"^tags must be as many as the chain has, got 2 for a chain of 3$"):
+        event_pairs(posteriors(), ["A", "B"])
+
+
+def test_a_threshold_that_no_marginal_reaches_is_rejected() -> None:
+    chain = LinearChain.from_scores(np.zeros((1, 2)), np.zeros((2, 2)))
+    item = LabelledPosterior.from_tags(chain, ["A"], ["A", "B"])
+    with pytest.raises(ParameterError, match=r"^threshold must be reached by a marginal, got 0.9$"):
+        tag_scores([item], ["A", "B"], threshold=0.9)
+
+
+def test_a_marginal_is_never_above_one() -> None:
+    scores = np.full((50, 3), -700.0)
+    scores[:, 0] = math.log(1e-3)
+    chain = LinearChain.from_scores(scores, np.log([[0.1, 0.2, 0.7]] * 3))
+    item = LabelledPosterior.from_tags(chain, ["A"] * 50, ["A", "B", "C"])
+    assert event_pairs([item], ["A", "B", "C"], "pairs").q.max() <= 1.0

@@ -1,0 +1,242 @@
+"""Model files: what is written comes back; other files raise an error of one line and run nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies.tagged import random_sentences, random_texts
+
+from corefsample import InputError, OutputError, ParameterError
+from corefsample.tagging import (
+    ConditionalRandomField,
+    HiddenMarkovModel,
+    LogisticRegression,
+    NaiveBayes,
+    load_model,
+    save_model,
+)
+from corefsample.tagging import _model_files as module
+
+pytest.importorskip("pycrfsuite")
+pytest.importorskip("sklearn")
+
+MODELS: list[Any] = [
+    HiddenMarkovModel(pseudocount=0.25, rare_count=1).fit(random_sentences(30)),
+    ConditionalRandomField(l2=0.5, max_iterations=20).fit(random_sentences(30)),
+    ConditionalRandomField(features="advanced", min_count=2, max_iterations=5).fit(random_sentences(30)),
+    NaiveBayes(pseudocount=2.0).fit(random_texts(30, "xyz")),
+    LogisticRegression(l2=0.1).fit(random_texts(30)),
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A good file."""
+    save_model(MODELS[0], tmp_path / "model.zip")
+    return tmp_path / "model.zip"
+
+
+def parts_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path: Path, **parts: bytes | None) -> None:
+    """Change parts of a file; None leaves one out."""
+    remaining = {**parts_of(path), **{name.replace("__", "."): content for name, content in parts.items()}}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in remaining.items():
+            if content is not None:
+                archive.writestr(name, content)
+
+
+def npy(values: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(values))
+    return stream.getvalue()
+
+
+def error_of(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_model(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:30])
+def test_a_model_comes_back(model: Any, tmp_path: Path) -> None:
+    save_model(model, tmp_path / "model.zip")
+    again = load_model(tmp_path / "model.zip")
+    assert repr(again) == repr(model)
+    assert again.tags == model.tags
+    for words in (["ant", "Bee", "unseen"], ["w1"]):
+        np.testing.assert_array_equal(again.posterior(words).marginals(), model.posterior(words).marginals())
+        assert again.posterior(words).log_partition == model.posterior(words).log_partition
+
+
+def test_bytes_depend_only_on_the_model(path: Path, tmp_path: Path) -> None:
+    save_model(HiddenMarkovModel(pseudocount=0.25, rare_count=1).fit(random_sentences(30)), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == path.read_bytes()
+
+
+def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
+    for name, content in parts_of(path).items():
+        if name.endswith(".json"):
+            json.loads(content)
+        else:
+            np.load(io.BytesIO(content), allow_pickle=False)
+
+
+def test_words_of_any_characters_come_back(tmp_path: Path) -> None:
+    words = ["\ud800", "a\0b", "naïve", '"', "\n"]
+    texts = random_texts(4)
+    model = NaiveBayes().fit([*texts, *(type(texts[0])(words, label) for label in "xy")])
+    save_model(model, tmp_path / "model.zip")
+    again: Any = load_model(tmp_path / "model.zip")
+    assert again.weights.words == model.weights.words
+
+
+# --- other files -------------------------------------------------------------------------------------------
+
+
+def with_header(path: Path, **fields: Any) -> None:
+    header = {**json.loads(parts_of(path)["header.json"]), **fields}
+    rewrite(path, header__json=json.dumps(header).encode())
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"version": 2}, "version must be 1, got 2"),
+        ({"format": "corefsample antecedent model"}, "must be a corefsample tagging model, got another format"),
+        ({"features": 99}, "features must be 1, got 99 (train the model again)"),
+        (
+            {"kind": "perceptron"},
+            "kind must be one of hidden Markov model, conditional random field, naive Bayes, logistic regression, "
+            "got 'perceptron'",
+        ),
+        ({"kind": ["naive Bayes"]}, "kind must be one of"),
+        ({"parameters": {"pseudocount": 1.0}}, "parameters must be pseudocount, rare_count, got {'pseudocount': 1.0}"),
+        ({"parameters": {"pseudocount": -1.0, "rare_count": 0}}, "pseudocount must be above 0, got -1.0"),
+        ({"parameters": None}, "parameters must be pseudocount, rare_count, got None"),
+    ],
+)
+def test_a_header_of_another_version_or_kind_is_rejected(path: Path, fields: dict[str, Any], message: str) -> None:
+    with_header(path, **fields)
+    assert error_of(path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "message"),
+    [
+        ("header__json", b"{", "header.json must be JSON, got: "),
+        ("names__json", b"[]", "tags must be a list of distinct texts, got None"),
+        ("names__json", b'{"tags": [], "words": []}', "tags must be at least one, got none"),
+        ("names__json", b'{"tags": ["A", "A"], "words": []}', "tags must be a list of distinct texts, got ['A', 'A']"),
+        ("names__json", b'{"tags": ["A"], "words": [3]}', "words must be a list of distinct texts, got [3]"),
+        ("starts__npy", b"x", "starts must be an .npy file, got: "),
+        ("starts__npy", npy([1.0]), "starts must be int64 in one dimension, got 1 of float64"),
+        ("starts__npy", npy([1, 2]), "starts must have shape (3,), got (2,)"),
+        ("starts__npy", npy([1, 2, -3]), "starts must be at least 0, got a negative number"),
+        ("transitions__npy", npy([1, 2, 3, 4]), "transitions must be rows of 3, got 4 numbers"),
+        ("indptr__npy", npy([0, 1]), "indptr must describe "),
+        ("starts__npy", None, "must be a corefsample tagging model, got a zip file without starts.npy"),
+    ],
+)
+def test_parts_that_break_their_rules_are_rejected(path: Path, part: str, content: bytes, message: str) -> None:
+    rewrite(path, **{part: content})
+    assert error_of(path).startswith(message)
+
+
+def test_tags_of_words_must_exist(path: Path) -> None:
+    codes = MODELS[0].counts.emitted_by.copy()
+    codes[1] = 3
+    rewrite(path, emitted_by__npy=npy(codes))
+    assert error_of(path) == "emitted_by must lie in 0 to 2, got 3"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_must_be_finite(tmp_path: Path, value: float) -> None:
+    path = tmp_path / "model.zip"
+    for model in MODELS[1:]:
+        save_model(model, path, overwrite=True)
+        weights = model.weights.weights.reshape(-1).copy()
+        weights[0] = value
+        rewrite(path, weights__npy=npy(weights))
+        assert error_of(path) == "weights must be finite"
+
+
+def test_a_pickle_is_rejected_and_not_run(path: Path, tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> Any:
+            return Path.touch, (tmp_path / "trap",)
+
+    rewrite(path, starts__npy=pickle.dumps(Trap()))
+    assert error_of(path).startswith("starts must be an .npy file")
+    path.write_bytes(pickle.dumps(Trap()))
+    assert error_of(path).startswith("must be a corefsample tagging model, got an incomplete or damaged zip file")
+    assert not (tmp_path / "trap").exists()
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_damaged_file_is_rejected_or_loads_the_same_model(data: st.DataObject, tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    save_model(MODELS[0], folder / "model.zip")
+    content = bytearray((folder / "model.zip").read_bytes())
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    (folder / "model.zip").write_bytes(content)
+    message = ""
+    try:
+        again = load_model(folder / "model.zip")
+    except InputError as error:
+        message = str(error)
+    else:  # a byte that does not matter, such as a time
+        words = ["ant", "Bee"]
+        np.testing.assert_array_equal(again.posterior(words).marginals(), MODELS[0].posterior(words).marginals())
+    assert "\n" not in message
+
+
+def test_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    assert error_of(tmp_path / "none.zip") == "model file must be readable, got: No such file or directory"
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
+    with pytest.raises(ParameterError, match="output must not exist, got a file"):
+        save_model(MODELS[1], path)
+    save_model(MODELS[1], path, overwrite=True)
+    assert type(load_model(path)) is ConditionalRandomField
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="make the folder"):
+        save_model(MODELS[0], tmp_path / "none" / "model.zip")
+
+
+def test_only_fitted_models_of_ours_can_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^HiddenMarkovModel must be fitted before it is used$"):
+        save_model(HiddenMarkovModel(), tmp_path / "model.zip")
+    with pytest.raises(ParameterError, match=r"^model must be one of HiddenMarkovModel, .*, got 3$"):
+        save_model(3, tmp_path / "model.zip")  # type: ignore[arg-type]
+
+
+def test_every_field_of_a_model_is_in_its_file() -> None:
+    for kind in module.KINDS.values():
+        assert {"tags", kind.names, *kind.arrays} == set(kind.content.__dataclass_fields__)

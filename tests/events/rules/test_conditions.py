@@ -1,0 +1,140 @@
+"""Conditions on triggers: the hand-written sentences in three schemes, and conditions of the user's."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from asserted_sentences import Sentence, sentences
+from references import events as er
+
+from corefsample.errors import InputError
+from corefsample.syntax import SCHEMES, ParseView, path_labels
+from events.lexicon import load_lexicon
+from events.matching import MentionMatches, match_document
+from events.rules import load_rules, shipped_conditions, shipped_rules
+
+DAY = datetime.date(2000, 1, 1)
+SENTENCES = sentences()
+EXCLUDING = ("negated", "modal", "future", "conditional", "desired", "denied", "question")
+
+
+def matched(sentence: Sentence, scheme: str, preset: str) -> MentionMatches:
+    tokens = er.parsed(sentence.parses[scheme])
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32)
+    return match_document(tokens, mentions, load_rules(sentence.rule, preset), load_lexicon(), DAY, scheme)
+
+
+def conditions(sentence: Sentence, scheme: str, matches: MentionMatches) -> set[str]:
+    """Names of the shipped conditions that hold of any trigger."""
+    view = ParseView(er.parsed(sentence.parses[scheme]), SCHEMES[scheme])
+    shipped = shipped_conditions().values()
+    return {each.name for token in matches.triggers.tolist() for each in shipped if each.holds(view, token, scheme)}
+
+
+def test_there_are_sentences_for_every_condition_and_rule() -> None:
+    assert len(SENTENCES) >= 80
+    assert {sentence.expected for sentence in SENTENCES} == {"counted", *shipped_conditions()}
+    assert {sentence.rule for sentence in SENTENCES} == {*shipped_rules()} - {"attack_target", "conflict"}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_labels_of_the_sentences_are_those_of_the_scheme(scheme: str) -> None:
+    for sentence in SENTENCES:
+        tokens = er.parsed(sentence.parses[scheme])
+        assert all(SCHEMES[scheme].reads(label) for label in tokens.dep), sentence.text
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("sentence", SENTENCES, ids=[sentence.text for sentence in SENTENCES])
+def test_only_what_the_text_asserts_is_counted(sentence: Sentence, scheme: str) -> None:
+    extended, asserted = matched(sentence, scheme, "extended"), matched(sentence, scheme, "asserted")
+    assert extended.possible
+    found = conditions(sentence, scheme, extended)
+    if sentence.expected == "counted":
+        assert found == set()
+    else:
+        assert sentence.expected in found
+    assert asserted.possible is (sentence.expected in ("counted", "reported"))
+    if not asserted.possible:
+        assert {name for each in asserted.excluded for name in each.conditions} == found & set(EXCLUDING)
+
+
+@pytest.mark.parametrize("name", shipped_rules())
+def test_asserted_is_extended_without_the_excluding_conditions(name: str) -> None:
+    extended, asserted = load_rules(name, "extended"), load_rules(name, "asserted")
+    assert asserted.unless == EXCLUDING
+    assert extended.unless == load_rules(name).unless == ()
+    assert (asserted.frames, asserted.described) == (extended.frames, extended.described)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_paths_of_shipped_conditions_are_in_the_notation_and_of_their_scheme(scheme: str) -> None:
+    for condition in shipped_conditions().values():
+        assert condition.paths[scheme], condition.name
+        for path in condition.paths[scheme]:
+            labels = (label.rstrip("*") for label in path_labels(path))
+            assert all(SCHEMES[scheme].reads(label) == label for label in labels), path
+
+
+# --- a user's own ------------------------------------------------------------------------------------------
+
+OWN: dict[str, Any] = {
+    "name": "arrest",
+    "frames": [{"name": "verb", "trigger": {"lemma": ["arrest"]}}],
+    "event": [],
+    "presets": {"paper": {"unless": ["negated"]}},
+}
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    path = folder / "own.yaml"
+    path.write_text(yaml.safe_dump(OWN | changes), "utf-8")
+    return path
+
+
+def holds(path: Path, text: str) -> bool:
+    tokens = er.parsed(text)
+    matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(path), load_lexicon(), DAY, "ud2")
+    return not matches.possible
+
+
+SCARCELY = "police/NOUN>3:nsubj scarcely/ADV>3:advmod arrested=arrest/VERB>0:root"
+NOT = "police/NOUN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod arrest/VERB>0:root"
+
+
+def test_a_users_word_list_replaces_the_shipped_one(tmp_path: Path) -> None:
+    assert (holds(written(tmp_path), SCARCELY), holds(written(tmp_path), NOT)) == (False, True)
+    own = written(tmp_path, words={"negation": ["scarcely"]})
+    assert (holds(own, SCARCELY), holds(own, NOT)) == (True, False)
+
+
+def test_a_users_condition_replaces_the_shipped_one_or_is_new(tmp_path: Path) -> None:
+    paths = {"ud2": [">advmod[lemma={rarely}]"]}
+    own = written(tmp_path, conditions={"negated": paths}, words={"rarely": ["scarcely"]})
+    assert (holds(own, SCARCELY), holds(own, NOT)) == (True, False)
+    new = {"conditions": {"rare": paths}, "words": {"rarely": ["scarcely"]}}
+    own = written(tmp_path, presets={"paper": {"unless": ["rare", "negated"]}}, **new)
+    assert (holds(own, SCARCELY), holds(own, NOT)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"presets": {"paper": {"unless": ["denial"]}}}, "presets.paper: unless must be some of conditional, denied, "),
+        ({"words": {"negation": ["not ever"]}}, "words.negation must be single lemmas without white space"),
+        ({"conditions": {"rare": {"ud2": [">advmod[lemma={rarely}]"]}}}, "conditions.rare.ud2: word list must be one"),
+        ({"conditions": {"rare": {"ud3": []}}}, "conditions.rare: scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
+        ({"conditions": {"rare": {"ud2": ["advmod"]}}}, "conditions.rare.ud2: path must be steps like"),
+        ({"conditions": {"rare": {"ud2": [">neg"]}}}, "conditions.rare.ud2: labels must be of the scheme, got 'neg'"),
+    ],
+)
+def test_conditions_outside_the_format_are_rejected(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load_rules(written(tmp_path, **changes))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,255 @@
+"""Frames: triggers of nouns and of several words, optional roles, events without roles, classes of actors."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from references import events as er
+
+from corefsample.errors import InputError
+from events.counting import EventCounter, evaluate_clustering
+from events.lexicon import Lexicon, load_lexicon
+from events.matching import MentionMatches, check_classes, match_document, match_rules
+from events.rules import Rule, load_rules
+
+DAY = datetime.date(2000, 1, 1)
+OWN: dict[str, Any] = {
+    "name": "arrest",
+    "event": ["agent"],
+    "frames": [
+        {"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": {"agent": ["subject", "passive_agent"]}},
+        {"name": "custody", "trigger": {"phrase": ["take into custody"]}, "roles": {"agent": ["subject"]}},
+        {"name": "noun", "trigger": {"lemma": ["arrest"], "upos": ["NOUN"]}, "roles": {"agent": ["noun_by"]}},
+        {
+            "name": "firing",
+            "trigger": {"span": ["police firing"], "upos": ["NOUN"]},
+            "roles": {"agent": ["noun_compound"]},
+        },
+    ],
+    "presets": {"paper": {"described": ["head", "adjectival_modifier", "compound"]}},
+}
+LEXICON = """
+version: 1
+extends: countries
+inner: [police]
+entries:
+  - {code: POLICE, name: Police, kind: police, nouns: [police, policeman]}
+titles:
+  - {title: President Clinton, code: USA, from: 1993-01-20, to: 2001-01-20}
+  - {title: superintendent of police, code: POLICE}
+"""
+
+
+def rule(folder: Path, **changes: Any) -> Rule:
+    path = folder / "own.yaml"
+    content = {name: value for name, value in (OWN | changes).items() if value is not None}
+    path.write_text(yaml.safe_dump(content), "utf-8")
+    return load_rules(path)
+
+
+@pytest.fixture
+def lexicon(tmp_path: Path) -> Lexicon:
+    path = tmp_path / "words.yaml"
+    path.write_text(LEXICON, "utf-8")
+    return load_lexicon(path)
+
+
+def matched(rule: Rule, lexicon: Lexicon, text: str, scheme: str = "ud2", day: datetime.date = DAY) -> MentionMatches:
+    tokens = er.parsed(text)
+    return match_document(tokens, np.array(er.nominal_mentions(tokens.upos), np.int32), rule, lexicon, day, scheme)
+
+
+def events_of(*args: Any, **options: Any) -> set[tuple[str, ...]]:
+    """Events where every mention is an entity of its own."""
+    matches = matched(*args, **options)
+    labels = np.arange(50)
+    return set(evaluate_clustering(matches, labels)) if matches.possible else set()
+
+
+UD2 = {
+    "a verb": "police/NOUN>2:nsubj arrested=arrest/VERB>0:root",
+    "words that are apart": (
+        "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:obj into/ADP>5:case custody/NOUN>2:obl"
+    ),
+    "words in another order": (
+        "into/ADP>2:case custody/NOUN>4:obl police/NOUN>4:nsubj took=take/VERB>0:root him=he/PRON>4:obj"
+    ),
+    "a noun": "the/DET>2:det arrest/NOUN>5:nsubj by/ADP>4:case police/NOUN>2:nmod ended=end/VERB>0:root",
+    "adjacent words": "police/NOUN>2:compound firing/NOUN>3:nsubj ended=end/VERB>0:root",
+}
+
+
+@pytest.mark.parametrize("text", UD2.values(), ids=UD2)
+def test_each_frame_makes_the_event(tmp_path: Path, lexicon: Lexicon, text: str) -> None:
+    assert events_of(rule(tmp_path), lexicon, text) == {("POLICE",)}
+
+
+def test_a_phrase_is_found_where_the_noun_hangs_on_the_preposition(tmp_path: Path, lexicon: Lexicon) -> None:
+    text = "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:dobj into/ADP>2:prep custody/NOUN>4:pobj"
+    assert events_of(rule(tmp_path), lexicon, text, "clearnlp") == {("POLICE",)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:obj",  # a word is missing
+        "he/PRON>2:nsubj took=take/VERB>0:root and/CCONJ>4:cc fled=flee/VERB>2:conj in/ADP>6:case custody/NOUN>4:obl",
+        "firing/NOUN>2:nsubj police/NOUN>0:root",  # the words of a span in another order
+        "police/NOUN>2:nsubj arrest/ADJ>0:root",  # another part of speech
+    ],
+)
+def test_without_all_words_connected_there_is_no_trigger(tmp_path: Path, lexicon: Lexicon, text: str) -> None:
+    assert events_of(rule(tmp_path), lexicon, text) == set()
+
+
+def test_an_event_without_roles_counts_documents(tmp_path: Path, lexicon: Lexicon) -> None:
+    alone = rule(tmp_path, event=[], presets={"paper": {}})
+    assert events_of(alone, lexicon, "he/PRON>3:nsubj:pass was=be/AUX>3:aux:pass arrested=arrest/VERB>0:root") == {()}
+    assert events_of(alone, lexicon, "he/PRON>2:nsubj left=leave/VERB>0:root") == set()
+    counter = EventCounter(alone, lexicon, n_samples=20)
+    for number, verb in enumerate(("arrested=arrest", "left=leave", "arrested=arrest")):
+        sentence = f"he/PRON>3:nsubj:pass was=be/AUX>3:aux:pass {verb}/VERB>0:root"
+        counter.add(er.scored(er.json_document(f"d{number}", "2000-01-01", [sentence])))
+    (row,) = counter.counts().to_frame().to_dict("records")
+    assert (row["event"], row["mean"], row["lower"], row["one_best"], row["n_docs"]) == ("arrest", 2.0, 2, 2, 3)
+    assert "country" not in row
+    assert counter.counts().pmf((), "2000Q1").tolist() == pytest.approx([0, 0, 1])
+
+
+def test_an_optional_role_may_be_absent_or_no_actor(tmp_path: Path, lexicon: Lexicon) -> None:
+    optional = rule(tmp_path, optional=["agent"])
+    assert events_of(optional, lexicon, "he/PRON>3:nsubj:pass was=be/AUX>3:aux:pass arrested=arrest/VERB>0:root") == {
+        ("",)
+    }
+    assert events_of(optional, lexicon, "guards=guard/NOUN>2:nsubj arrested=arrest/VERB>0:root") == {("",)}
+    assert events_of(optional, lexicon, UD2["a verb"]) == {("POLICE",)}
+
+
+def test_of_a_pair_one_role_can_be_optional(tmp_path: Path, lexicon: Lexicon) -> None:
+    frames = [
+        {"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": {"agent": ["subject"], "target": ["object"]}},
+        {"name": "again", "trigger": {"lemma": ["arrest"]}, "roles": {"agent": ["subject"]}},
+    ]
+    pair = rule(tmp_path, event=["agent", "target"], optional=["target"], frames=frames)
+    alone = "Iraqis=Iraqi/PROPN>2:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(pair, lexicon, alone) == {("IRQ", "")}
+    assert events_of(pair, lexicon, f"{alone} Iranians=Iranian/PROPN>2:obj") == {("IRQ", "IRN")}
+    assert events_of(pair, lexicon, f"{alone} guards=guard/NOUN>2:obj") == {("IRQ", "")}
+    assert pair.columns == ("agent", "target")
+
+
+KOSOVO = "Kosovo/PROPN>2:compound police/NOUN>3:nsubj arrested=arrest/VERB>0:root"
+
+
+def test_an_inner_actor_stands_for_the_whole(tmp_path: Path, lexicon: Lexicon) -> None:
+    assert events_of(rule(tmp_path), lexicon, KOSOVO) == {("POLICE",)}
+    (tmp_path / "flat.yaml").write_text(LEXICON.replace("inner: [police]\n", ""), "utf-8")
+    assert events_of(rule(tmp_path), load_lexicon(tmp_path / "flat.yaml"), KOSOVO) == set()
+
+
+def test_two_wholes_of_an_inner_actor_are_left_out_in_any_order(tmp_path: Path, lexicon: Lexicon) -> None:
+    text = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod police/NOUN>4:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(rule(tmp_path), lexicon, text) == {("POLICE",)}
+
+
+def test_a_role_with_classes_considers_only_actors_of_these(tmp_path: Path, lexicon: Lexicon) -> None:
+    assert events_of(rule(tmp_path, classes={"agent": ["country"]}), lexicon, KOSOVO) == {("XKX",)}
+    assert events_of(rule(tmp_path, classes={"agent": ["police"]}), lexicon, KOSOVO) == {("POLICE",)}
+    iraq = "Iraqis=Iraqi/PROPN>2:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(rule(tmp_path, classes={"agent": ["police"]}), lexicon, iraq) == set()
+
+
+def test_an_unknown_class_is_rejected(tmp_path: Path, lexicon: Lexicon) -> None:
+    own = rule(tmp_path, classes={"agent": ["polise"]})
+    with pytest.raises(InputError, match=r"own\.yaml: classes\.agent must be classes of the lexicon .*, got 'polise'"):
+        check_classes(own, lexicon)
+    with pytest.raises(InputError, match="got 'polise'"):
+        EventCounter(own, lexicon)
+
+
+def test_a_title_names_its_code_on_its_days(tmp_path: Path, lexicon: Lexicon) -> None:
+    text = "President/PROPN>2:compound Clinton/PROPN>3:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(rule(tmp_path), lexicon, text) == {("USA",)}
+    assert events_of(rule(tmp_path), lexicon, text, day=datetime.date(2002, 1, 1)) == set()
+    text = "superintendent/NOUN>4:nsubj of/ADP>3:case police/NOUN>1:nmod arrested=arrest/VERB>0:root"
+    assert events_of(rule(tmp_path), lexicon, text) == {("POLICE",)}
+
+
+def test_a_noun_matches_by_its_lemma(tmp_path: Path, lexicon: Lexicon) -> None:
+    text = "policemen=policeman/NOUN>2:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(rule(tmp_path), lexicon, text) == {("POLICE",)}
+
+
+def test_several_rules_match_as_each_does_alone(lexicon: Lexicon) -> None:
+    rules = [load_rules(name, "extended") for name in ("attack", "arrest", "kill", "attack_target")]
+    tokens = er.parsed(
+        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
+        "police/NOUN>2:nsubj arrested=arrest/VERB>0:root him=he/PRON>2:obj",
+    )
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32)
+    together = match_rules(tokens, mentions, rules, lexicon, DAY)
+    for each, one in zip(together, rules, strict=True):
+        alone = match_document(tokens, mentions, one, lexicon, DAY)
+        assert (each.event, each.agrees(alone)) == (one.name, True)
+        assert each.codes_of_roles == alone.codes_of_roles
+    assert [each.possible for each in together] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frames": [{"name": "verb"}]}, "frames.verb: trigger must have a lemma, a phrase or a span, got none"),
+        ({"frames": OWN["frames"][:1] * 2}, "frames must have different names, got 'verb' twice"),
+        ({"trigger": {"lemma": ["arrest"]}}, "trigger must be in the frames, got a trigger beside frames"),
+        ({"event": ["agent", "agent"]}, "event must name each role once, got 'agent' twice"),
+        ({"optional": ["target"]}, "optional must name roles of the event (agent), got 'target'"),
+        ({"classes": {"target": ["police"]}}, "classes must name roles of the event (agent), got 'target'"),
+        (
+            {"columns": {"agent": "period"}},
+            "columns.agent must not be a column that the tables have already, got 'period'",
+        ),
+        ({"presets": {"paper": {"extends": "paper"}}}, "presets.paper: extends must be another preset (none)"),
+        ({"presets": {"paper": {"described": ["head"], "frames": ["verbs"]}}}, "frames must be some of verb, custody"),
+    ],
+)
+def test_frames_outside_the_format_are_rejected(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        rule(tmp_path, **changes)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_two_roles_cannot_have_one_column(tmp_path: Path) -> None:
+    roles = {"agent": ["subject"], "target": ["object"]}
+    frames = [{"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": roles}]
+    with pytest.raises(InputError, match="columns must have different names, got 'actor' twice"):
+        rule(tmp_path, event=["agent", "target"], frames=frames, columns={"agent": "actor", "target": "actor"})
+
+
+@pytest.mark.parametrize(
+    ("trigger", "message"),
+    [
+        ({"lemma": ["open fire"]}, "trigger.lemma must be single words (several words go under phrase or span), got"),
+        ({"phrase": ["fire"]}, "trigger.phrase must be two words or more, got 'fire'"),
+        ({"span": ["open fire."]}, "trigger.span must be words of one token each, got 'fire.' in 'open fire.'"),
+        ({"phrase": ["fire and fire"]}, "trigger.phrase must be different words, got 'fire and fire'"),
+    ],
+)
+def test_words_that_no_text_can_match_are_rejected(tmp_path: Path, trigger: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        rule(tmp_path, frames=[{"name": "verb", "trigger": trigger, "roles": {"agent": ["subject"]}}])
+    assert message in str(error.value)
+
+
+def test_a_title_without_a_code_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "words.yaml"
+    path.write_text("version: 1\nextends: countries\ntitles: [{title: Prime Minister}]\n", "utf-8")
+    with pytest.raises(
+        InputError, match=r"titles\[0\] \(Prime Minister\): code must be the code of an entry, got nothing"
+    ):
+        load_lexicon(path)

@@ -1,0 +1,40 @@
+"""Tagged sentences and texts for tests, written for them or drawn at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corefsample.tagging import LabelledText, TaggedSentence
+
+THREE = [
+    TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a"),
+    TaggedSentence(("dog", "barks"), ("N", "V"), "a"),
+    TaggedSentence(("the", "barks"), ("D", "N"), "b"),
+]
+
+
+def random_sentences(n: int, seed: int = 0, longest: int = 5) -> list[TaggedSentence]:
+    """Sentences of 1 to `longest` words, whose tags follow each other and emit words with preferences; 3 a document."""
+    rng = np.random.default_rng(seed)
+    tags, words = np.array(["A", "B", "C"]), np.array(["ant", "Bee", "cat7", "dö-g", "#elk", "fox"])
+    steps, emissions = rng.dirichlet(np.full(3, 0.6), 3), rng.dirichlet(np.full(words.size, 0.5), 3)
+    sentences = []
+    for number in range(n):
+        codes = [int(rng.integers(3))]
+        while len(codes) < longest and rng.random() < 0.8:
+            codes.append(int(rng.choice(3, p=steps[codes[-1]])))
+        text = [str(rng.choice(words, p=emissions[code])) for code in codes]
+        sentences.append(TaggedSentence(text, [str(tags[code]) for code in codes], f"doc{number // 3}"))
+    return sentences
+
+
+def random_texts(n: int, labels: str = "xy", seed: int = 0) -> list[LabelledText]:
+    rng = np.random.default_rng(seed)
+    words = np.array([f"w{k}" for k in range(12)])
+    odds = rng.dirichlet(np.full(words.size, 0.4), len(labels))
+    texts = []
+    for number in range(n):
+        label = int(rng.integers(len(labels)))
+        text = [str(word) for word in rng.choice(words, 1 + rng.integers(6), p=odds[label])]
+        texts.append(LabelledText(text, labels[label], f"doc{number % 7}"))
+    return texts
