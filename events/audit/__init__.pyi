@@ -11,6 +11,8 @@ from ._frame import read_run_documents as read_run_documents
 from ._frame import read_scores as read_scores
 from ._frame import read_text_table as read_text_table
 from ._keywords import KeywordExpression as KeywordExpression
+from ._label_table import LABEL_COLUMNS as LABEL_COLUMNS
+from ._label_table import label_table as label_table
 from ._plan import AuditPlan as AuditPlan
 from ._plan import draw as draw
 from ._plan import extend_plan as extend_plan

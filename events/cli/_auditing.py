@@ -60,6 +60,7 @@ def _names(context: click.Context, option: click.Parameter, text: str | None) ->
 @click.option("--period", default="quarter", metavar="PERIOD", help="Periods of a CSV file; a run has its own.")
 @seed_option("Same seed, same sample.")
 @click.option("--texts/--no-texts", "with_texts", default=True, help="Put the texts into the sheet.")
+@click.option("--question", metavar="TEXT", help="What a label answers.  [default: names the event]")
 @click.option(
     "--cut",
     "cuts",
@@ -86,7 +87,7 @@ def plan(source: str, out: str, overwrite: bool, as_json: bool, **options: Any) 
     """Draw a stratified random sample of documents to label.
 
     SOURCE is the output of `corefsample events`, or a CSV file with the columns doc_id, date and probability of any
-    model. Label the documents of FOLDER/sheet.csv with yes, no or unsure.
+    model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with yes, no or unsure.
 
     \b
     Examples:
@@ -111,7 +112,8 @@ def _print_plan(source: str, summary: PlanSummary) -> None:
         click.echo(f"{row['name']:<{width}}  {row['n_documents']:>9,}  {row['n_sampled']:>7,}")
     if summary.n_without_text:
         print_text(f"{counted(summary.n_without_text, 'document')} without text: its file was not found.")
-    print_files(summary.out, {"Sheet": os.path.basename(summary.sheet), "Label": "sheet.html", "Plan": "plan.json"})
+    files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet), "Plan": "plan.json"}
+    print_files(summary.out, files)
     click.echo(f"Then     corefsample audit estimate {shlex.quote(source)} {shlex.quote(summary.sheet)}")
 
 

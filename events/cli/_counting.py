@@ -224,6 +224,18 @@ def _short(value: float) -> str:
     default=1000,
     help="Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.",
 )
+@click.option(
+    "--others",
+    "n_others",
+    type=click.IntRange(min=0),
+    default=500,
+    help="Documents without evidence in the page, where misses are.",
+)
+@click.option(
+    "--audit",
+    metavar="FOLDER",
+    help="Folder of `corefsample audit estimate`: labels and audited counts.  [default: none]",
+)
 @overwrite_option
 @json_option
 def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
@@ -236,6 +248,7 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     \b
     Example:
       corefsample report run
+      corefsample report run --audit audit
     """
     from events.report import write_report
 
@@ -246,7 +259,8 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
         f"{summary.n_countries:,} counts by actor, {summary.n_periods:,} periods, {summary.n_documents:,} documents "
-        f"with evidence, {summary.n_texts:,} of them with their text."
+        f"with evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents "
+        "without evidence."
     )
     if summary.n_documents > summary.n_texts:
         n_left_out = summary.n_documents - summary.n_texts

@@ -6,17 +6,16 @@ import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from corefsample.documents import Rejected, Tokens
 from corefsample.files import PathLike
-from corefsample.formats import DocumentStream
 from events.audit import AuditFrame
+from events.texts import PLAIN, MarkedText, run_texts
 
-__all__ = ["corpus_texts", "plain_text"]
+__all__ = ["corpus_texts"]
 
 
 def corpus_texts(
     source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, MarkedText]]:
     """Yield doc_id and text of documents.
 
     Parameters
@@ -31,31 +30,6 @@ def corpus_texts(
     if "text" in frame.properties:
         for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
             if chosen is None or doc_id in chosen:
-                yield doc_id, str(text)
-        return
-    if frame.source["kind"] != "run":
-        return
-    record = json.loads((Path(source) / "run.json").read_text(encoding="utf-8"))
-    paths = [str(each["path"]) for each in record["inputs"] if Path(str(each["path"])).is_file()]
-    for path in paths:
-        for batch in DocumentStream(path, on_rejected=_ignored):
-            for row, doc_id in enumerate(batch.doc_ids):
-                if chosen is not None and doc_id not in chosen:
-                    continue
-                tokens = batch.tokens(row)
-                if tokens is not None:
-                    yield doc_id, plain_text(tokens)
-
-
-def plain_text(tokens: Tokens) -> str:
-    """Text of a document: its words, with the spaces of the original if they are known, one line a sentence."""
-    spaces = tokens.extra.get("space_after", [True] * len(tokens))
-    lines = []
-    for start, end in tokens.sentences().values():
-        words = zip(tokens.text[start:end], spaces[start:end], strict=True)
-        lines.append("".join(f"{word} " if space else word for word, space in words).strip())
-    return "\n".join(lines)
-
-
-def _ignored(rejected: Rejected) -> None:
-    """Leave out a document that the run set aside."""
+                yield doc_id, MarkedText(((PLAIN, str(text)),))
+    elif frame.source["kind"] == "run":
+        yield from run_texts(json.loads((Path(source) / "run.json").read_text(encoding="utf-8")), chosen)

@@ -20,15 +20,18 @@ from events.audit import (
     SheetLabels,
     disagreement_sheet,
     estimate_counts,
+    label_table,
     read_sheets,
 )
+from events.jobs._audit_pages import page_name, write_sheet_page
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._record import checksums, run_record
-from events.jobs.audit_plan import read_plan
+from events.jobs.audit_plan import plan_question, read_plan
 
 __all__ = ["AuditSummary", "run_audit_estimate"]
 
 RECORD = "audited.json"
+RESOLVE = "sheet-resolve.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def run_audit_estimate(
     try:
         place.mkdir(parents=True, exist_ok=True)
         files = _written(audit, labels, estimate, place, pictures=pictures)
+        files += _sheet_to_resolve(audit, labels, place, sheets, source=source, question=plan_question(folder))
         summary = _summary(audit, labels, estimate, place, files, options)
         write_json(place / RECORD, {**record, "summary": summary.to_json()})
     except OSError as error:
@@ -146,12 +150,9 @@ def _written(
         "audited.csv": estimate.to_frame(),
         "audited-model.csv": estimate.quality_frame(),
         "audited-curve.csv": estimate.curve_frame(),
+        "labels.csv": label_table(plan, labels),
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
-    resolve = disagreement_sheet(plan, labels)
-    (place / "sheet-resolve.csv").unlink(missing_ok=True)
-    if len(resolve):
-        tables["sheet-resolve.csv"] = resolve
     for name, table in tables.items():
         with new_file(place / name, overwrite=True) as path:
             table.to_csv(path, index=False)
@@ -162,6 +163,31 @@ def _written(
         save_pictures({"audited": lambda: audit_bands(tables["audited.csv"])}, lambda name: place / name)
         names += [name for name in picture_files("audited") if (place / name).is_file()]
     return tuple(names)
+
+
+def _sheet_to_resolve(
+    plan: AuditPlan,
+    labels: SheetLabels,
+    place: Path,
+    sheets: Sequence[PathLike],
+    *,
+    source: PathLike,
+    question: str | None,
+) -> tuple[str, ...]:
+    """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
+    path = place / RESOLVE
+    page = path.with_name(page_name(RESOLVE))
+    if path.exists() and any(Path(sheet).exists() and path.samefile(sheet) for sheet in sheets):
+        return ()
+    for earlier in (path, page):
+        earlier.unlink(missing_ok=True)
+    sheet = disagreement_sheet(plan, labels)
+    if sheet.empty:
+        return ()
+    with new_file(path, overwrite=True) as name:
+        sheet.to_csv(name, index=False)
+    write_sheet_page(path, plan, sheet, {}, source=source, question=question)
+    return path.name, page.name
 
 
 def _summary(

@@ -29,9 +29,19 @@ from events.audit import (
     read_text_table,
     sheet_table,
 )
+from events.jobs._audit_pages import page_name, write_sheet_page
 from events.jobs._audit_texts import corpus_texts
 
-__all__ = ["PLAN", "SHEET", "AuditPlanOptions", "PlanSummary", "read_plan", "run_audit_plan", "sheet_name"]
+__all__ = [
+    "PLAN",
+    "SHEET",
+    "AuditPlanOptions",
+    "PlanSummary",
+    "plan_question",
+    "read_plan",
+    "run_audit_plan",
+    "sheet_name",
+]
 
 PLAN, STRATA, SHEET = "plan.json", "strata.parquet", "sheet.csv"
 
@@ -64,6 +74,8 @@ class AuditPlanOptions:
         Of the sample.
     with_texts
         Whether the sheet has the texts; they are read from the inputs of the run.
+    question
+        What a label answers, for the page; None: that of the earlier plan, or one that names the event.
     """
 
     n_labels: int = 200
@@ -78,6 +90,7 @@ class AuditPlanOptions:
     floor: int = 5
     seed: int = 0
     with_texts: bool = True
+    question: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +101,8 @@ class PlanSummary:
     ----------
     out, plan
         The folder, and the plan's identity.
-    sheet
-        The sheet of the newest round.
+    sheet, page
+        The sheet of the newest round, and the page on which it is labelled.
     n_documents, n_sampled, n_new
         All documents, those of the sample, and those of the newest round.
     n_without_text
@@ -101,6 +114,7 @@ class PlanSummary:
     out: str
     plan: str
     sheet: str
+    page: str
     n_documents: int
     n_sampled: int
     n_new: int
@@ -120,7 +134,7 @@ def sheet_name(round_number: int) -> str:
 def run_audit_plan(
     source: PathLike, out: PathLike, options: AuditPlanOptions | None = None, *, overwrite: bool = False
 ) -> PlanSummary:
-    """Draw the documents to label, and write plan.json, strata.parquet and the sheet.
+    """Draw the documents to label, and write plan.json, strata.parquet, the sheet and its page.
 
     Parameters
     ----------
@@ -153,7 +167,7 @@ def run_audit_plan(
             plan = extend_plan(read_plan(folder, source), options.more)
         except ParameterError as error:
             raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
-    return _written(plan, source, folder, with_texts=options.with_texts)
+    return _written(plan, source, folder, options)
 
 
 def _require_free(folder: Path, *, overwrite: bool) -> None:
@@ -192,7 +206,8 @@ def _groups(source: PathLike, frame: AuditFrame, options: AuditPlanOptions) -> l
                 str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
             }
         else:
-            matching = {doc_id for doc_id, text in corpus_texts(source, frame) if expression.matches(text)}
+            found = corpus_texts(source, frame)
+            matching = {doc_id for doc_id, marked in found if expression.matches(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
 
@@ -215,35 +230,46 @@ def _column(frame: AuditFrame, column: str, table: str | None) -> list[str]:
     return [value_of[doc_id] for doc_id in frame.doc_ids.tolist()]
 
 
-def _written(plan: AuditPlan, source: PathLike, folder: Path, *, with_texts: bool) -> PlanSummary:
+def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> PlanSummary:
     """Write the files of a plan; those of earlier rounds stay."""
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
-    texts = dict(corpus_texts(source, plan.frame, chosen)) if with_texts else {}
+    marked = dict(corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
+    texts = {doc_id: each.text for doc_id, each in marked.items()}
     sheet = sheet_table(plan, number, texts)
+    path = folder / sheet_name(number)
+    question = options.question or (None if options.more is None else plan_question(folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if number == 1:
-            for path in folder.glob("sheet*"):
-                path.unlink()
+            for earlier in folder.glob("sheet*"):
+                earlier.unlink()
             with new_file(folder / STRATA, overwrite=True) as name:
                 column = pa.array((plan.stratum_of + 1).astype(np.int32))
                 pq.write_table(pa.table({"stratum": column}), name)
-        with new_file(folder / sheet_name(number), overwrite=True) as name:
+        with new_file(path, overwrite=True) as name:
             sheet.to_csv(name, index=False)
-        write_json(folder / PLAN, plan.to_json())
+        write_sheet_page(path, plan, sheet, marked, source=source, question=question)
+        write_json(folder / PLAN, {**plan.to_json(), "question": question})
     except OSError as error:
         raise unwritable(folder, error) from None
     return PlanSummary(
         out=str(folder),
         plan=plan.identity,
-        sheet=str(folder / sheet_name(number)),
+        sheet=str(path),
+        page=str(path.with_name(page_name(path.name))),
         n_documents=len(plan.frame),
         n_sampled=len(plan.sample),
         n_new=len(sheet),
-        n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if with_texts else len(chosen),
+        n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if options.with_texts else len(chosen),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
+
+
+def plan_question(folder: PathLike) -> str | None:
+    """The question of an earlier plan, which has been read."""
+    question = json.loads((Path(folder) / PLAN).read_text(encoding="utf-8")).get("question")
+    return question if isinstance(question, str) else None
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:

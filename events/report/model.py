@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import FolderCopy, PathLike, opened_folder
 from events.counting import Calendar, arrow_schema, count_columns, evidence_schema, role_columns, row_names
+from events.report.audited import AuditContent, read_audit
+from events.report.others import OtherDocuments, other_documents
 from events.report.texts import DocumentTexts, Places
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ __all__ = ["FinishedRun", "Report", "read_report", "read_run"]
 _COUNTS = ("period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best")
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
+_ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
+_ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DEEPEST = 20  # containers around each other in the record
 _DAY = 86_400_000  # milliseconds
 
@@ -66,6 +71,10 @@ class Report:
         Documents with their mentions, in packed parts: see `events.report.texts`.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text.
+    others
+        Documents without evidence; None of a run that has no table of all documents.
+    audit
+        Labels and audited counts, if there are any.
     """
 
     record: dict[str, Any]
@@ -73,6 +82,8 @@ class Report:
     texts: list[str]
     n_documents: int
     n_texts: int
+    others: OtherDocuments | None = None
+    audit: AuditContent | None = None
 
 
 def read_run(folder: PathLike) -> FinishedRun:
@@ -94,7 +105,7 @@ def read_run(folder: PathLike) -> FinishedRun:
 
 
 def _is_needed(name: str) -> bool:
-    return name.removeprefix("run/") in _FILES
+    return name.removeprefix("run/") in (*_FILES, _ALL_DOCUMENTS)
 
 
 def _checked_run(folder: FolderCopy) -> FinishedRun:
@@ -225,7 +236,9 @@ def _table(path: Path, columns: tuple[str, ...], schema: pa.Schema) -> pd.DataFr
     return frame
 
 
-def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
+def read_report(
+    folder: PathLike, *, n_documents: int = 1000, n_others: int = 500, audit: PathLike | None = None
+) -> Report:
     """Read the content of a page from a run's folder.
 
     All evidence is listed. Texts need most of the space, so at most `n_documents` documents have theirs: alternately
@@ -237,19 +250,25 @@ def read_report(folder: PathLike, *, n_documents: int = 1000) -> Report:
         Folder of a finished run.
     n_documents
         At least 0.
+    n_others
+        The most documents without evidence, at least 0.
+    audit
+        Folder that `corefsample audit estimate` wrote for this run.
 
     Raises
     ------
     ParameterError
-        If `n_documents` is negative.
+        If `n_documents` or `n_others` is negative.
     InputError
-        As `read_run`, and if documents.parquet lacks a document of the evidence, or is inconsistent with it.
+        As `read_run`, `events.report.audited.read_audit`, and if documents.parquet lacks a document of the evidence, or
+        is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
+    n_others = _checks.whole("n_others", n_others, 0)
     with opened_folder(folder, only=_is_needed) as opened:
         run = read_run(opened)
         try:
-            return _content(run, n_documents)
+            return _with_all_documents(run, _content(run, n_documents), n_others, audit)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
@@ -291,6 +310,32 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         },
     }
     return Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+
+
+def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: PathLike | None) -> Report:
+    """Add the documents without evidence, and the labels."""
+    path = run.folder / _ALL_DOCUMENTS
+    if not path.is_file():
+        if audit is not None:
+            hint = "repeat the run with this version"
+            raise InputError(f"a run with an audit must have {_ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
+        return report
+    table = _table(path, _ALL_COLUMNS, _all_schema())
+    content = None if audit is None else read_audit(audit, set(table["doc_id"]), run.record["names"])
+    if content is not None:
+        pairs = zip(run.evidence["doc_id"], run.evidence["country"], strict=True)
+        report.counts["evidence"]["label"] = [content.row_label(doc_id, country) for doc_id, country in pairs]
+        report.counts["audit"] = content.targets
+    others = other_documents(table, run.record, {} if content is None else content.labels, n_others)
+    report.counts["others"] = others.content
+    return dataclasses.replace(report, others=others, audit=content)
+
+
+def _all_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kinds = (pa.string(), pa.date32(), pa.bool_(), pa.bool_(), pa.float64())
+    return pa.schema(list(zip(_ALL_COLUMNS, kinds, strict=True)))
 
 
 def _ordered_countries(counts: pd.DataFrame) -> list[str]:

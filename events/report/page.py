@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import hashlib
-import json
 import os
-import re
 from dataclasses import dataclass
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample.errors import ParameterError
 from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
+from events.pages import Sources, rendered
 from events.report.model import Report, read_report
+from events.report.others import KINDS
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-__all__ = ["ReportSummary", "bundled_script", "can_report", "embedded_json", "rendered_page", "write_report"]
+__all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_report"]
 
 DEFAULT_NAME = "report.html"
-_SCRIPTS = ("page", "texts", "bands", "listing", "reader", "main")  # a module comes after those that it runs on loading
 _LIBRARIES = ("altair", "jinja2", "vl_convert")
+_OWN = ("page", "texts", "bands", "audited", "others", "listing", "reader", "main")
+SOURCES = Sources(
+    ("events.report", "page.html.j2"),
+    (("events.pages", "base.css"), ("events.report", "report.css")),
+    (("events.pages", "elements.js"), *(("events.report", f"{name}.js") for name in _OWN)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class ReportSummary:
         Numbers of actors, of all events, and of periods in the counts.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text in the page.
+    n_others
+        Documents without evidence in the page.
     n_bytes
         Size of the file.
     """
@@ -49,6 +50,7 @@ class ReportSummary:
     n_periods: int
     n_documents: int
     n_texts: int
+    n_others: int
     n_bytes: int
 
     def to_json(self) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def write_report(
     *,
     title: str | None = None,
     n_documents: int = 1000,
+    n_others: int = 500,
+    audit: PathLike | None = None,
     overwrite: bool = False,
 ) -> ReportSummary:
     """Write the page of a finished events run.
@@ -81,6 +85,10 @@ def write_report(
         Title of the page; by default it names the rule and the periods.
     n_documents
         Largest number of documents with their text in the page: see `events.report.model.read_report`.
+    n_others
+        Largest number of documents without evidence, with their texts where the inputs of the run still exist.
+    audit
+        Folder that `corefsample audit estimate` wrote: labels are shown beside P, audited counts beside the model's.
     overwrite
         Whether an existing file may be replaced.
 
@@ -99,7 +107,7 @@ def write_report(
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
     require_free(path, overwrite=overwrite)
-    report = read_report(folder, n_documents=n_documents)
+    report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit)
     content = rendered_page(report, title=title).encode("utf-8")
     if not is_url(path):
         try:
@@ -113,6 +121,7 @@ def write_report(
         len(report.counts["periods"]),
         report.n_documents,
         report.n_texts,
+        report.others.n_shown if report.others else 0,
         len(content),
     )
 
@@ -120,8 +129,9 @@ def write_report(
 def rendered_page(report: Report, *, title: str | None = None) -> str:
     """Return the HTML of a report.
 
-    All text is inserted through Jinja2's escaping or `embedded_json`. The page's security policy allows the scripts
-    and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made from text.
+    All text is inserted through Jinja2's escaping or `events.pages.embedded_json`. The page's security policy allows
+    the scripts and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made
+    from text.
 
     Parameters
     ----------
@@ -136,54 +146,25 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         If a library is missing.
     """
     try:
-        import jinja2
-        from markupsafe import Markup
+        from events.report.charts import audited_chart, band_chart, chart_library
 
-        from events.report.charts import band_chart, chart_library
-
-        charts = {"large": band_chart(), "small": band_chart(small=True)}
+        charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
         library = chart_library()
     except ImportError as error:
         raise ParameterError(
             f"report must have {', '.join(_LIBRARIES)} installed, got no {error.name}",
             hint="pip install 'corefsample[report]'",
         ) from None
-    style, script = _static("report.css"), bundled_script()
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.filters["embedded"] = embedded_json
     record = report.record
-    page: str = environment.get_template("page.html.j2").render(
-        title=title or _title(report),
-        report=report,
-        record=record,
-        charts=charts,
-        fields=_flat(record),
-        # These come only from this package and its chart library, never from input.
-        style=Markup(style),
-        library=Markup(library),
-        script=Markup(script),
-        hashes={name: _hash(text) for name, text in (("style", style), ("library", library), ("script", script))},
-    )
-    return page
-
-
-def embedded_json(content: object) -> Markup:
-    r"""Return JSON that is safe inside a script element of HTML.
-
-    It cannot end the element or begin a comment: <, > and & are written as \u003c, \u003e, \u0026, and so are the two
-    line separators that older versions of JavaScript reject in strings.
-
-    Examples
-    --------
-    >>> print(embedded_json("</script>&\u2028"))
-    "\u003c/script\u003e\u0026\u2028"
-    """
-    from markupsafe import Markup
-
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}))
+    values = {
+        "title": title or _title(report),
+        "report": report,
+        "record": record,
+        "charts": charts,
+        "kinds": KINDS,
+        "fields": _flat(record),
+    }
+    return rendered(SOURCES, values, libraries={"library": library})
 
 
 def _title(report: Report) -> str:
@@ -209,25 +190,3 @@ def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         else:
             rows.append((path, "" if value is None else str(value)))
     return rows
-
-
-def bundled_script() -> str:
-    """The page's ES modules as one script, because inline modules cannot import each other.
-
-    All modules share one scope, so imports and the word ``export`` are removed.
-    """
-    modules = "\n".join(_static(f"{name}.js") for name in _SCRIPTS)
-    statements = re.sub(r"^import \{[^}]*\} from [^\n]*;\n|^export ", "", modules, flags=re.M)
-    return f"(() => {{\n'use strict';\n{statements}\n}})();\n"
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
-
-
-def _static(name: str) -> str:
-    return resources.files("events.report").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _template(name: str) -> str:
-    return resources.files("events.report").joinpath("templates", name).read_text(encoding="utf-8")

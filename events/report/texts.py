@@ -16,9 +16,7 @@ events    by country: instances and descriptions, as in the column `places` of t
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +24,11 @@ from typing import Any
 import numpy as np
 
 from corefsample.coreference import AntecedentDistribution, map_clustering
-from corefsample.documents import DocumentBatch, ScoredDocument, Tokens
+from corefsample.documents import DocumentBatch, ScoredDocument
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
+from events.pages import packed
+from events.texts import spaced
 
 __all__ = ["DocumentTexts", "Places"]
 
@@ -38,9 +38,6 @@ _PER_PART = 16  # documents that are unpacked together
 _MAX_ANTECEDENTS = 5  # per mention
 _MIN_PROBABILITY = 0.001  # of an antecedent in the page
 _MAX_VALUE_LENGTH = 400  # letters of a metadata value
-_CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
-_NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
-_NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])
 
 
 class DocumentTexts:
@@ -120,13 +117,6 @@ class DocumentTexts:
         }
 
 
-def packed(content: object) -> str:
-    """JSON, deflated without a header, in base64."""
-    compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    return base64.b64encode(compressor.compress(plain) + compressor.flush()).decode("ascii")
-
-
 def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
     """Read the column `places`, with probabilities in thousandths.
 
@@ -147,24 +137,6 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
         if not all(isinstance(n, int) and 0 <= n < limit for n in numbers):
             raise ValueError("places must be within the document")
     return {"instances": instances, "descriptions": descriptions}
-
-
-def spaced(tokens: Tokens) -> list[str]:
-    """Words, each with a blank before it if the text has one.
-
-    Blanks follow the column space_after of the tokens; without it, they follow English punctuation.
-    """
-    after = tokens.extra.get("space_after")
-    words: list[str] = []
-    blank = False
-    opened = False  # whether a straight quotation mark is open
-    for t, word in enumerate(tokens.text):
-        quote = word == '"'
-        before = blank if after is not None else blank and not (word in _NO_BLANK_BEFORE or (quote and opened))
-        words.append(f" {word}" if before else word)
-        opened ^= quote
-        blank = bool(after[t]) if after is not None else not (word in _NO_BLANK_AFTER or (quote and opened))
-    return words
 
 
 def _entities(labels: Sequence[int]) -> list[int]:

@@ -1,7 +1,8 @@
 // The charts: a large one of the chosen country, and a small one of each country.
 
+import { byId, element, plain, whole } from "../../pages/static/elements.js";
 import { choosePeriod, drawList, drawScopes } from "./listing.js";
-import { byId, choice, counts, countries, described, element, periods, plain, range, specifications, whole } from "./page.js";
+import { choice, counts, countries, described, periods, range, specifications } from "./page.js";
 
 const DRAWN_AHEAD = "600px";
 
@@ -22,12 +23,11 @@ function scaleOf(country) {
   return { top: 1.05 * highest, bottom: Math.min(0, ...country.lower) };
 }
 
-async function drawn(frame, specification, country) {
-  const { top, bottom } = scaleOf(country);
+export async function drawChart(frame, specification, rows, { top, bottom }) {
   const signals = { cursor: -1, first: periods[0][1], last: periods[periods.length - 1][2], top, bottom };
   const withData = {
     ...specification,
-    data: specification.data.map((set) => (set.name === "counts" ? { ...set, values: bandRows(country) } : set)),
+    data: specification.data.map((set) => (set.name === "counts" ? { ...set, values: rows } : set)),
     signals: specification.signals.map((set) => (set.name in signals ? { ...set, value: signals[set.name] } : set)),
   };
   // ast: expressions are interpreted, so that no script is made from text.
@@ -80,7 +80,7 @@ export async function drawBand() {
     await bandView.data("counts", bandRows(country)).signal("top", top).signal("bottom", bottom).runAsync();
     return;
   }
-  bandView = await drawn(drawing, specifications.large, country);
+  bandView = await drawChart(drawing, specifications.large, bandRows(country), scaleOf(country));
   point(pointed);
 }
 
@@ -146,7 +146,8 @@ const waiting = new Set();
 async function drawPanel(button) {
   if (!waiting.delete(button)) return;
   const country = countries[Number(button.dataset.country)];
-  const view = await drawn(button.querySelector(".panel-band"), specifications.small, country);
+  const frame = button.querySelector(".panel-band");
+  const view = await drawChart(frame, specifications.small, bandRows(country), scaleOf(country));
   button.title = described(country, highestPeriod(country));
   button.addEventListener("pointermove", (event) => {
     const i = periodAt(view, event);

@@ -1,7 +1,8 @@
 // The list of documents: the most uncertain of all actors, those of one actor, or those of one period.
 
+import { byId, element, plural, probability, whole } from "../../pages/static/elements.js";
 import { bandFrame, point } from "./bands.js";
-import { byId, choice, countries, documents, element, evidence, periods, plural, probability, rowsOf, whole } from "./page.js";
+import { choice, countries, documents, evidence, labelled, periods, rowsOf } from "./page.js";
 import { openDocument } from "./reader.js";
 import { hasText } from "./texts.js";
 
@@ -9,9 +10,13 @@ const AT_ONCE = 50;
 let listed = []; // rows of evidence
 let shown = 0;
 
+// How far P is from the label; documents without a yes or no come last.
+const misjudged = (row) => ({ yes: 1 - evidence.probability[row], no: evidence.probability[row] })[labelled(row)] ?? -1;
+
 const orders = {
   half: (a, b) => Math.abs(evidence.probability[a] - 0.5) - Math.abs(evidence.probability[b] - 0.5) || a - b,
   high: (a, b) => evidence.probability[b] - evidence.probability[a] || a - b,
+  label: (a, b) => misjudged(b) - misjudged(a) || a - b,
   date: (a, b) => (documents.date[evidence.document[a]] < documents.date[evidence.document[b]] ? -1 : 1),
 };
 
@@ -84,6 +89,7 @@ function item(row) {
     element("span", {}, documents.date[d]),
     choice.scope === "period" ? null : element("span", {}, countries[evidence.country[row]].name),
     evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution has the event" }, "one best") : null,
+    labelled(row) ? element("span", { class: "tag" }, `labelled ${labelled(row)}`) : null,
     text ? null : element("span", { class: "tag" }, "text left out"),
   );
   const button = element("button", { type: "button", class: "item", "data-row": String(row), "aria-disabled": String(!text) },

@@ -1,7 +1,9 @@
 // Start: draw the large chart and the list first, then the small charts.
 
+import { startAudited } from "./audited.js";
 import { drawBand, drawTable, listenToBand, listenToPanels } from "./bands.js";
 import { drawList, drawScopes, listenToList } from "./listing.js";
+import { startOthers } from "./others.js";
 import { listenToReader } from "./reader.js";
 
 const closedDetails = [];
@@ -24,4 +26,6 @@ drawBand().then(() => {
   performance.mark("band-drawn");
   document.documentElement.dataset.band = "drawn";
   listenToPanels();
+  return startAudited();
 });
+startOthers();

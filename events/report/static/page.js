@@ -1,39 +1,13 @@
-// Shared by the other modules: data, elements, descriptions, and the current choice of the user.
+// Shared by the other modules: data, descriptions, and the current choice of the user.
 
-// The page never makes HTML from text. The chart library clears an element once by an empty string; only that is allowed.
-if (window.trustedTypes) {
-  trustedTypes.createPolicy("default", { createHTML: (text) => (text === "" ? "" : null) });
-}
+import { jsonOf, plain, plural, whole } from "../../pages/static/elements.js";
 
-export const byId = (id) => document.getElementById(id);
-export const jsonOf = (id) => JSON.parse(byId(id).textContent);
 export const counts = jsonOf("counts");
 export const specifications = jsonOf("charts");
 export const { periods, countries, documents, evidence } = counts;
 
 // Indices of country, period and evidence row (-1: none), and scope and order of the list.
 export const choice = { country: 0, period: -1, scope: "all", order: "half", row: -1 };
-
-export function element(name, properties = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key === "class") node.className = value;
-    else if (key in node) node[key] = value;
-    else node.setAttribute(key, value);
-  }
-  node.append(...children.filter((child) => child !== null));
-  return node;
-}
-
-export const digits = (n) => (value) =>
-  value.toLocaleString("en", { minimumFractionDigits: n, maximumFractionDigits: n });
-export const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-export const probability = digits(2);
-export const whole = digits(0);
-
-export function plural(count, one, many) {
-  return `${whole(count)} ${count === 1 ? one : many}`;
-}
 
 export function range(country, i) {
   return `${plain(country.lower[i])} to ${plain(country.upper[i])}`;
@@ -47,6 +21,9 @@ export function described(country, i) {
     `one best ${whole(country.oneBest[i])}, of ${plural(n, "document", "documents")}`
   );
 }
+
+// The label of a row of evidence: yes, no, unsure, or "" without one.
+export const labelled = (row) => evidence.label?.[row] ?? "";
 
 // Rows of evidence by country and period.
 export const rowsOf = new Map();

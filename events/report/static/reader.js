@@ -1,7 +1,8 @@
 // One document: its text with mentions, and the likeliest antecedents of each.
 
+import { byId, digits, element, plural } from "../../pages/static/elements.js";
 import { focusItem, items } from "./listing.js";
-import { byId, choice, countries, digits, documents, element, evidence, plural } from "./page.js";
+import { choice, countries, documents, evidence, labelled } from "./page.js";
 import { textOf } from "./texts.js";
 
 const COLOURS = 7;
@@ -63,7 +64,7 @@ function drawFacts() {
   const line = element("p", { class: "verdict" },
     element("b", {}, `P(${country.name}) = ${digits(3)(evidence.probability[row])}`),
     ` ± ${digits(3)(evidence.error[row])}; the one best resolution ${evidence.oneBest[row] ? "has" : "does not have"} the event; ` +
-      `${documents.date[evidence.document[row]]}`,
+      `${documents.date[evidence.document[row]]}${labelled(row) ? `; labelled ${labelled(row)}` : ""}`,
   );
   const head = element("tr", {}, ...["P", "What made it", ""].map((text) => element("th", { scope: "col" }, text)));
   const instances = event.instances.map(([trigger, mentions, p]) => element("tr", {},

@@ -25,9 +25,11 @@ from corefsample.documents import Tokens
 from events.counting import evaluate_matches, evidence_rows
 from events.lexicon import load_lexicon
 from events.matching import match_document
+from events.pages import packed
 from events.report.model import read_report, read_run
-from events.report.texts import checked_places, packed, spaced
+from events.report.texts import checked_places
 from events.rules import load_rules
+from events.texts import spaced
 
 
 def unpacked(part: str) -> Any:

@@ -11,13 +11,10 @@ import re
 import shutil
 import sys
 from html.parser import HTMLParser
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
 
@@ -26,7 +23,7 @@ from events.cli._program import _status
 from events.jobs.count_events import EventsOptions, run_events
 from events.report import write_report
 from events.report.model import read_report
-from events.report.page import bundled_script, embedded_json, rendered_page
+from events.report.page import rendered_page
 
 
 class Elements(HTMLParser):
@@ -66,20 +63,6 @@ def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, st
 
 # --- text in, text out -------------------------------------------------------------------------------------
 
-json_text = st.text() | st.sampled_from(["</script>", "<!--", "&lt;", "\u2028", "\u2029", "]]>"])
-
-
-@given(st.recursive(json_text | st.integers() | st.booleans(), lambda x: st.lists(x) | st.dictionaries(json_text, x)))
-def test_embedded_json_can_be_read_back_and_cannot_end_its_element(content: Any) -> None:
-    text = str(embedded_json(content))
-    assert json.loads(text) == content
-    assert not set(text) & set("<>&\u2028\u2029")
-
-
-def test_values_that_json_does_not_have_are_rejected() -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        embedded_json([float("nan")])
-
 
 def test_the_title_and_names_are_text(elements: Elements) -> None:
     assert elements.of("title")[0][1] == HOSTILE_TITLE
@@ -90,7 +73,9 @@ def test_the_title_and_names_are_text(elements: Elements) -> None:
 
 def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
     kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
-    assert kinds == ["application/json"] * (2 + len(read_report(run).texts)) + [None, None]
+    report = read_report(run)
+    assert report.others is not None
+    assert kinds == ["application/json"] * (2 + len(report.texts) + len(report.others.texts)) + [None, None]
     for attributes, text in elements.of("script"):
         if attributes.get("type"):
             json.loads(text)
@@ -140,83 +125,6 @@ def test_headings_and_landmarks_are_in_order(elements: Elements) -> None:
     for _, attributes, _ in elements.found:
         for name in ("for", "aria-labelledby", "aria-describedby"):
             assert name not in attributes or attributes[name] in ids
-
-
-# --- scripts -----------------------------------------------------------------------------------------------
-
-MODULES = {
-    path.name: path.read_text(encoding="utf-8")
-    for path in resources.files("events.report").joinpath("static").iterdir()
-    if path.name.endswith(".js")
-}
-
-
-def imports_of(script: str) -> dict[str, set[str]]:
-    """Names that a module imports, by module."""
-    statements = re.findall(r'^import \{ ([^}]*) \} from "\./([^"]*)";$', script, flags=re.M)
-    return {module: set(names.split(", ")) for names, module in statements}
-
-
-def top_level_names(script: str, *, exported: bool) -> set[str]:
-    prefix = "export " if exported else "(?:export )?"
-    names = re.findall(rf"^{prefix}(?:async )?(?:function|const|let) (\w+|\{{.*\}}) ?[=(]", script, flags=re.M)
-    return {each for name in names for each in name.strip("{ }").split(", ")}
-
-
-def identifiers(script: str) -> set[str]:
-    """Words of a module outside imports, comments and strings that are neither properties nor keys."""
-    code = re.sub(r"^import .*|//.*$", "", script, flags=re.M)
-    code = re.sub(r"`[^`]*`", lambda template: " ".join(re.findall(r"\$\{([^}]*)\}", template[0])), code)
-    code = re.sub(r'"[^"\n]*"', "", code)
-    return set(re.findall(r"(?<!\w)(?<!(?<!\.\.)\.)\w+\b(?!:)", code))
-
-
-def test_each_script_imports_what_it_uses_of_the_others_and_no_more() -> None:
-    exports = {name: top_level_names(script, exported=True) for name, script in MODULES.items()}
-    for name, script in MODULES.items():
-        words = identifiers(script) - top_level_names(script, exported=False)
-        used = {other: exports[other] & words for other in MODULES if other != name and exports[other] & words}
-        assert imports_of(script) == used, name
-    taken = [imports_of(script) for script in MODULES.values()]
-    assert {name: set().union(*(each.get(name, set()) for each in taken)) for name in MODULES} == exports
-
-
-def test_the_scripts_can_share_one_scope() -> None:
-    names = [name for script in MODULES.values() for name in top_level_names(script, exported=False)]
-    assert len(names) == len(set(names)) > 50
-    assert not re.search(r"^(?:import|export) ", bundled_script(), flags=re.M)
-
-
-# --- colours -----------------------------------------------------------------------------------------------
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance, as WCAG 2.1 defines it."""
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
-    channels = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
-def test_colours_have_contrast(scheme: int) -> None:
-    """4.5 to 1 for text; entity numbers and lines are beside a label of their own and need 3 to 1."""
-    style = resources.files("events.report").joinpath("static/report.css").read_text()
-    blocks = [
-        dict(re.findall(r"--([\w-]+): (#\w+)", block)) for block in re.findall(r":root \{(.*?)\}", style, flags=re.S)
-    ]
-    colours = {**blocks[0], **blocks[scheme]}
-
-    def contrast(first: str, second: str) -> float:
-        light, dark = sorted((luminance(colours[first]), luminance(colours[second])), reverse=True)
-        return (light + 0.05) / (dark + 0.05)
-
-    for text in ("ink", "quiet", "blue"):
-        assert contrast(text, "paper") >= 4.5, text
-    assert contrast("ink", "word") >= 4.5
-    assert contrast("on-trigger", "trigger") >= 4.5
-    for mark in ("vermilion", "focus", *(f"k{n}" for n in range(1, 8))):
-        assert contrast(mark, "paper") >= 3.0, mark
 
 
 # --- the file and the command ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from command_line import refused
 from corefsample import CorefsampleError
 from events.report import write_report
 
-NAMES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
+NAMES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
 
 
 @pytest.fixture

@@ -1,0 +1,52 @@
+// Shared by all pages: elements, embedded data, packed data, and numbers in words.
+
+// The page never makes HTML from text. A chart library clears an element once by an empty string; only that
+// is allowed.
+if (window.trustedTypes) {
+  trustedTypes.createPolicy("default", { createHTML: (text) => (text === "" ? "" : null) });
+}
+
+export const byId = (id) => document.getElementById(id);
+export const jsonOf = (id) => JSON.parse(byId(id).textContent);
+
+export function element(name, properties = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key === "class") node.className = value;
+    else if (key in node) node[key] = value;
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+export const digits = (n) => (value) =>
+  value.toLocaleString("en", { minimumFractionDigits: n, maximumFractionDigits: n });
+export const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+export const probability = digits(2);
+export const whole = digits(0);
+
+export function plural(count, one, many) {
+  return `${whole(count)} ${count === 1 ? one : many}`;
+}
+
+async function inflated(base64) {
+  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}
+
+// A reader of packed contents: the elements `${prefix}-0`, `${prefix}-1` ... have `perPart` contents each.
+export function packedContents(prefix, perPart) {
+  const unpacked = new Map();
+  return async (number) => {
+    const part = Math.floor(number / perPart);
+    if (!unpacked.has(part)) unpacked.set(part, inflated(jsonOf(`${prefix}-${part}`)).then(JSON.parse));
+    return (await unpacked.get(part))[number % perPart];
+  };
+}
+
+// Text with marked words: pairs of a kind (0: none, 1: trigger, 2: name) and a piece of the text.
+export function markedText(pieces) {
+  return pieces.map(([kind, text]) => (kind ? element("mark", { class: kind === 1 ? "trigger" : "word" }, text) : text));
+}
