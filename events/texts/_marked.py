@@ -84,7 +84,7 @@ class Marker:
         """Kind of each token, and a number that differs between adjacent marks."""
         marks = [(PLAIN, -1)] * len(tokens)
         if self.lexicon is not None:
-            found = self.lexicon.match(tokens.text, tokens.head, date, tokens.lemma)
+            found = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
             for number, (start, end) in enumerate(found.spans.values()):
                 marks[start:end] = [(NAME, number)] * (end - start)
         for rule in self.rules:

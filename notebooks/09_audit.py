@@ -47,8 +47,8 @@ news = folder / "news.parquet"
 write_documents((each.document for each in simulate_documents(1500, seed=0, event_share=0.3)), news)
 
 # %% [markdown]
-# The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence is
-# passive: of "the town was attacked by the army" it takes the town. And it knows only descriptions by an adjective
+# The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence
+# is passive: of "the town was attacked by the army" it takes the town. And it knows only descriptions by an adjective
 # ("Iraqi troops"), not by a name ("Iraq attacked").
 
 # %%
@@ -82,8 +82,8 @@ true_counts
 # %% [markdown]
 # ## The sample
 #
-# 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0 are
-# drawn too: that is where a wrong rule hides what it misses.
+# 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0
+# are drawn too: that is where a wrong rule hides what it misses.
 
 # %%
 run("corefsample audit plan run --labels 300 --out audit", folder)
@@ -128,6 +128,7 @@ audit_bands(audited, truth=crosses)
 
 # %%
 def share_held(table: pd.DataFrame, lower: str, upper: str) -> str:
+    """Of the periods, how many intervals hold the true count."""
     rows = table[table["period"] != "total"]
     held = (rows[lower] <= rows["true"]) & (rows["true"] <= rows[upper])
     return f"{held.sum()} of {len(rows)}"
