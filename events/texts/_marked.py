@@ -84,11 +84,11 @@ class Marker:
         """Kind of each token, and a number that differs between adjacent marks."""
         marks = [(PLAIN, -1)] * len(tokens)
         if self.lexicon is not None:
-            found = self.lexicon.match(tokens.text, tokens.head, date, tokens.lemma)
+            found = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
             for number, (start, end) in enumerate(found.spans.values()):
                 marks[start:end] = [(NAME, number)] * (end - start)
-        for rule in self.rules:
+        for frame in [frame for rule in self.rules for frame in rule.frames]:
             for t, (lemma, upos) in enumerate(zip(tokens.lemma, tokens.upos, strict=True)):
-                if lemma.lower() in rule.lemmas and upos in rule.upos:
+                if lemma.lower() in frame.lemmas and upos in frame.upos:
                     marks[t] = (TRIGGER, t)
         return marks
