@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # 08 Audit: what the interval does not cover
+# # 09 Audit: what the interval does not cover
 #
 # The interval of `corefsample events` covers the uncertainty of coreference. It takes the rule, the lexicon, the parse
 # and the choice of documents as correct. Here the rule is wrong on purpose, and some hundred labels repair the counts:
@@ -47,8 +47,8 @@ news = folder / "news.parquet"
 write_documents((each.document for each in simulate_documents(1500, seed=0, event_share=0.3)), news)
 
 # %% [markdown]
-# The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence is
-# passive: of "the town was attacked by the army" it takes the town. And it knows only descriptions by an adjective
+# The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence
+# is passive: of "the town was attacked by the army" it takes the town. And it knows only descriptions by an adjective
 # ("Iraqi troops"), not by a name ("Iraq attacked").
 
 # %%
@@ -83,8 +83,8 @@ true_counts
 # %% [markdown]
 # ## The sample
 #
-# 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0 are
-# drawn too: that is where a wrong rule hides what it misses.
+# 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0
+# are drawn too: that is where a wrong rule hides what it misses.
 
 # %%
 run("corefsample audit plan run --labels 300 --out audit", folder)
