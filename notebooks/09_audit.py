@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # 08 Audit: what the interval does not cover
+# # 09 Audit: what the interval does not cover
 #
 # The interval of `corefsample events` covers the uncertainty of coreference. It takes the rule, the lexicon, the parse
 # and the choice of documents as correct. Here the rule is wrong on purpose, and some hundred labels repair the counts:
@@ -66,7 +66,8 @@ presets:
       agent: [subject, passive_subject]
 """
 )
-run("corefsample events news.parquet --rule wrong.yaml --period year --samples 400 --no-pictures --out run", folder)
+command = "corefsample events news.parquet --rule wrong.yaml --period year --samples 400 --no-pictures"
+run(f"{command} --out run", folder)
 
 # %% [markdown]
 # The truth: documents in which some country attacks, by the correct rule and the true entities.
@@ -128,7 +129,7 @@ audit_bands(audited, truth=crosses)
 
 # %%
 def share_held(table: pd.DataFrame, lower: str, upper: str) -> str:
-    """Of the periods, how many intervals hold the true count."""
+    """How many periods have their true count within these limits."""
     rows = table[table["period"] != "total"]
     held = (rows[lower] <= rows["true"]) & (rows["true"] <= rows[upper])
     return f"{held.sum()} of {len(rows)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -87,8 +87,17 @@ class Marker:
             found = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
             for number, (start, end) in enumerate(found.spans.values()):
                 marks[start:end] = [(NAME, number)] * (end - start)
-        for rule in self.rules:
-            for t, (lemma, upos) in enumerate(zip(tokens.lemma, tokens.upos, strict=True)):
-                if lemma.lower() in rule.lemmas and upos in rule.upos:
-                    marks[t] = (TRIGGER, t)
+        lemmas = [lemma.lower() for lemma in tokens.lemma]
+        for frame in [frame for rule in self.rules for frame in rule.frames]:
+            single = (t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos)
+            for t in [*single, *_phrase_words(tokens, lemmas, [phrase.words for phrase in frame.phrases])]:
+                marks[t] = (TRIGGER, t)
         return marks
+
+
+def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Sequence[str]]) -> Iterator[int]:
+    """Words of phrases, in sentences that have all words of the phrase."""
+    for start, end in tokens.sentences().values() if phrases else ():
+        for words in phrases:
+            if set(words) <= set(lemmas[start:end]):
+                yield from (t for t in range(start, end) if lemmas[t] in words)

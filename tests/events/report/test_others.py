@@ -23,7 +23,6 @@ from events.report.audited import AuditContent
 from events.report.model import read_report
 
 REASON = missing()
-N_TRUE = 20
 
 
 def labelled(run: Path, folder: Path, actors: tuple[str, ...] | None = None) -> Path:
@@ -137,8 +136,8 @@ def test_the_page_draws_audited_counts_and_searches_documents_without_evidence(
     total = counts[counts["period"] == "total"].iloc[0]
     with chromium() as browser:
         browser.get((tmp_path / "page.html").as_uri())
-        drawn = "document.documentElement.dataset.audited === 'drawn'"
-        until(browser, f"{drawn} && document.documentElement.dataset.others")
+        until(browser, "document.documentElement.dataset.audited === 'drawn'")
+        until(browser, "document.documentElement.dataset.others")
         text = "return document.querySelector(arguments[0]).textContent"
         assert f"{total['lower']:,} to {total['upper']:,}" in browser.execute_script(text, "#audited-total")
         rules = browser.execute_script("return document.querySelectorAll('#audited-chart .layer_1_marks line').length")
