@@ -701,11 +701,11 @@ def test_the_kind_of_a_parquet_file_follows_from_its_columns(
 
 
 def test_an_error_names_an_input_that_cannot_be_read(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "x.txt").touch()
+    (tmp_path / "x.docx").touch()
     for name, message in (
         ("nowhere.conllu", "file must exist, got none"),
         ("*.conll", "glob must match a file, got none"),
-        ("x.txt", "file name must end in one of"),
+        ("x.docx", "file name must end in one of"),
     ):
         with pytest.raises(InputError, match=message):
             DocumentInputs([tmp_path / name])
