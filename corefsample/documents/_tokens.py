@@ -102,9 +102,11 @@ class Tokens:
 
     def sentences(self) -> dict[int, tuple[int, int]]:
         """Token bounds (start, end exclusive) of each sentence number that occurs."""
-        numbers, starts = np.unique(self.sent, return_index=True)
-        ends = [*starts[1:].tolist(), len(self)][: len(starts)]
-        return {int(s): (int(a), int(b)) for s, a, b in zip(numbers, starts, ends, strict=True)}
+        sent = self.sent
+        if not len(sent):
+            return {}
+        starts = [0, *(np.flatnonzero(sent[1:] != sent[:-1]) + 1).tolist()]  # sentences are in order
+        return dict(zip(sent[starts].tolist(), zip(starts, [*starts[1:], len(sent)], strict=True), strict=True))
 
 
 def span_head(heads: Sequence[int], start: int, end: int, depths: Sequence[int] | None = None) -> int:

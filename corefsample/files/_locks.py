@@ -10,7 +10,7 @@ import socket
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
@@ -153,10 +153,19 @@ def _held(path: str, folder: str) -> int:
             rule = "folder must not be in use by another run"
             raise ParameterError(f"{rule}, got {holder}", place=folder, hint="wait for it, or stop it") from None
         except BaseException:
+            _remove_unless_held(path, descriptor)
             os.close(descriptor)
             raise
         os.close(descriptor)
     raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
+
+
+def _remove_unless_held(path: str, descriptor: int) -> None:
+    """Remove the file of a lock that could not be written, as on a full disk, unless another run holds it."""
+    with suppress(_InUseError, OSError):
+        _try_lock(descriptor)  # again, because the error may be of the first time
+        if _is_same(descriptor, path):
+            os.unlink(path)
 
 
 def _holder(descriptor: int) -> str:

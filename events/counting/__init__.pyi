@@ -17,6 +17,7 @@ from ._evaluation import evaluate_rules as evaluate_rules
 from ._evaluation import monte_carlo_errors as monte_carlo_errors
 from ._evidence import EVIDENCE_SCHEMA as EVIDENCE_SCHEMA
 from ._evidence import EvidenceRow as EvidenceRow
+from ._evidence import evidence_batch as evidence_batch
 from ._evidence import evidence_rows as evidence_rows
 from ._evidence import evidence_schema as evidence_schema
 from ._keys import EventKey as EventKey

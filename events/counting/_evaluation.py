@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -74,6 +74,7 @@ class DocumentEvents:
     matches: MentionMatches | None = None
     instance_hits: Ints | None = None
     description_hits: Ints | None = None
+    _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
         pairs = zip(map(event_name, self.keys), self.probabilities, strict=True)
@@ -88,7 +89,11 @@ class DocumentEvents:
     @property
     def n_hits(self) -> Ints:
         """int64 (n_keys,): samples in which each event is true."""
-        counts: Ints = self.hits.sum(axis=1, dtype=np.int64)
+        counts = self._n_hits
+        if counts is None:
+            counts = np.count_nonzero(self.hits, axis=1).astype(np.int64, copy=False)
+            counts.flags.writeable = False
+            object.__setattr__(self, "_n_hits", counts)
         return counts
 
     @property
@@ -144,15 +149,21 @@ def evaluate_rules(
 ) -> list[DocumentEvents]:
     """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does."""
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
-    parts = [part for each in matches for part in (each.described_mentions, each.instances)]
-    last = max(int(part.max(initial=-1)) for part in parts)
+    sampling = [each for each in matches if not _is_certain(each)]
+    parts = [part for each in sampling for part in (each.described_mentions, each.instances)]
+    last = max((int(part.max(initial=-1)) for part in parts), default=-1)
     relevant = antecedents.first_mentions(last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     likeliest = np.ascontiguousarray(map_clustering(relevant)[:, None])
     found = []
     for each in matches:
-        hits, instance_hits, description_hits = _evaluated(sampled, each)
-        one_best, _, _ = _evaluated(likeliest, each)
+        if _is_certain(each):
+            hits, instance_hits, description_hits = _certain(each, n_samples)
+            one_best = hits
+        else:
+            inputs = _KernelInputs(each)
+            hits, instance_hits, description_hits = inputs.evaluated(sampled)
+            one_best, _, _ = inputs.evaluated(likeliest)
         found.append(
             DocumentEvents(
                 doc_id=doc_id,
@@ -183,7 +194,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    hits, _, _ = _evaluated(canonical_labels(labels)[:, None], matches)
+    hits, _, _ = _KernelInputs(matches).evaluated(canonical_labels(labels)[:, None])
     return tuple(key for key, hit in zip(_keys(matches), hits[:, 0], strict=True) if hit)
 
 
@@ -191,37 +202,56 @@ def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
     return tuple(product(*matches.codes_of_roles))
 
 
-def _evaluated(labels: Ints32, matches: MentionMatches) -> tuple[Bytes, Ints, Ints]:
-    labels = labels.view()
-    labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-    alphabets = matches.codes_of_roles
-    own = [tuple(code for code in codes if code != NO_ACTOR) for codes in alphabets]
-    groups = list(dict.fromkeys(own))
-    described_codes = np.full((len(groups), len(matches.described_mentions)), -1, np.int32)
-    for g, codes in enumerate(groups):
-        number = {code: c for c, code in enumerate(codes)}
-        numbers = np.array([number.get(code, -1) for code in matches.countries], np.int32)
-        described_codes[g] = numbers[matches.described_countries]
-    inner = np.array([code in matches.inner for code in matches.countries], np.bool_)
-    absent = [len(codes) if NO_ACTOR in every else -1 for codes, every in zip(own, alphabets, strict=True)]
-    n_events = math.prod(map(len, alphabets))
-    hits = np.zeros((n_events, labels.shape[1]), np.uint8)
+def _is_certain(matches: MentionMatches) -> bool:
+    """Whether the event is the same in every clustering: it is possible, and no actor can fill a role."""
+    return matches.possible and (not len(matches.described_mentions) or int(matches.instances.max(initial=-1)) < 0)
+
+
+def _certain(matches: MentionMatches, n_samples: int) -> tuple[Bytes, Ints, Ints]:
+    """Hits, as of `_KernelInputs.evaluated`, of an event that is true without actors in every clustering."""
+    n_events = math.prod(map(len, matches.codes_of_roles))
+    hits = np.zeros((n_events, n_samples), np.uint8)
     instance_hits = np.zeros((len(matches.instances), n_events), np.int64)
-    description_hits = np.zeros(len(matches.described_mentions), np.int64)
-    _kernels.evaluate(
-        labels,
-        matches.described_mentions,
-        described_codes,
-        inner[matches.described_countries],
-        matches.instances,
-        np.array([groups.index(codes) for codes in own], np.int32),
-        np.array([len(every) for every in alphabets], np.int32),
-        np.array(absent, np.int32),
-        hits,
-        instance_hits,
-        description_hits,
-    )
-    return hits, instance_hits, description_hits
+    hits[-1] = 1  # no actor is the last code of each role
+    instance_hits[:, -1] = n_samples
+    return hits, instance_hits, np.zeros(len(matches.described_mentions), np.int64)
+
+
+class _KernelInputs:
+    """The arrays by which the kernel evaluates the event of one rule in one document."""
+
+    def __init__(self, matches: MentionMatches) -> None:
+        self._matches = matches
+        alphabets = matches.codes_of_roles
+        own = [tuple(code for code in codes if code != NO_ACTOR) for codes in alphabets]
+        groups = list(dict.fromkeys(own))
+        described_codes = np.full((len(groups), len(matches.described_mentions)), -1, np.int32)
+        for g, codes in enumerate(groups):
+            number = {code: c for c, code in enumerate(codes)}
+            numbers = np.array([number.get(code, -1) for code in matches.countries], np.int32)
+            described_codes[g] = numbers[matches.described_countries]
+        inner = np.array([code in matches.inner for code in matches.countries], np.bool_)
+        absent = [len(codes) if NO_ACTOR in every else -1 for codes, every in zip(own, alphabets, strict=True)]
+        self._n_events = math.prod(map(len, alphabets))
+        self._arrays = (
+            matches.described_mentions,
+            described_codes,
+            inner[matches.described_countries],
+            matches.instances,
+            np.array([groups.index(codes) for codes in own], np.int32),
+            np.array([len(every) for every in alphabets], np.int32),
+            np.array(absent, np.int32),
+        )
+
+    def evaluated(self, labels: Ints32) -> tuple[Bytes, Ints, Ints]:
+        """Hits of events, instances and descriptions; labels int32 (n_mentions, n_samples)."""
+        labels = labels.view()
+        labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
+        hits = np.zeros((self._n_events, labels.shape[1]), np.uint8)
+        instance_hits = np.zeros((len(self._matches.instances), self._n_events), np.int64)
+        description_hits = np.zeros(len(self._matches.described_mentions), np.int64)
+        _kernels.evaluate(labels, *self._arrays, hits, instance_hits, description_hits)
+        return hits, instance_hits, description_hits
 
 
 def evaluate_predicate(

@@ -7,6 +7,7 @@ import datetime
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
-from events.counting._evaluation import DocumentEvents
+from events.counting._evaluation import DocumentEvents, monte_carlo_errors
 from events.counting._keys import EventKey
 from events.counting._tables import COUNTRY, arrow_schema, role_values
 
@@ -101,6 +102,34 @@ def evidence_schema(roles: Sequence[str]) -> pa.Schema:
 EVIDENCE_SCHEMA = evidence_schema(COUNTRY)
 
 
+def evidence_batch(
+    rows: Sequence[EvidenceRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
+) -> pa.RecordBatch:
+    """The table of some rows, as `evidence_schema` describes it.
+
+    Parameters
+    ----------
+    rows
+        Of one rule or several.
+    columns
+        Columns of the roles of each rule, by its name.
+    roles
+        Columns of roles in the table.
+    """
+    schema = evidence_schema(roles)
+    of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
+    arrays = [
+        pa.array(
+            [each.get(field.name, "") for each in of_roles]
+            if field.name in roles
+            else list(map(attrgetter(field.name), rows)),
+            field.type,
+        )
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def evidence_rows(
     events: DocumentEvents, period: str, tokens: Tokens | None, spans: Ints32, event: str | None = None
 ) -> list[EvidenceRow]:
@@ -121,9 +150,12 @@ def evidence_rows(
     name = event or ("event" if events.matches is None else events.matches.event)
     excluded = "" if tokens is None else _excluded(events, tokens)
     bounds = {} if tokens is None else tokens.sentences()
-    probabilities, errors, n_hits = events.probabilities, events.mc_errors, events.n_hits
-    for e in np.flatnonzero(n_hits).tolist():
-        instances, descriptions = _sources(events, e)
+    true_in_any = np.flatnonzero(events.n_hits)
+    probabilities = (events.n_hits[true_in_any] / events.n_samples).tolist()
+    errors = monte_carlo_errors(events.n_hits[true_in_any], events.n_samples).tolist()
+    sources = _Sources(events)
+    for e, probability, error in zip(true_in_any.tolist(), probabilities, errors, strict=True):
+        instances, descriptions = sources.of(e)
         texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans, bounds)
         rows.append(
             EvidenceRow(
@@ -132,8 +164,8 @@ def evidence_rows(
                 period,
                 name,
                 events.keys[e],
-                float(probabilities[e]),
-                float(errors[e]),
+                probability,
+                error,
                 bool(events.one_best[e]),
                 *texts,
                 json.dumps({"instances": instances, "descriptions": descriptions}),
@@ -152,29 +184,35 @@ def _excluded(events: DocumentEvents, tokens: Tokens) -> str:
     )
 
 
-def _sources(events: DocumentEvents, event: int) -> tuple[list[_Instance], list[_Description]]:
-    """Instances and descriptions that make an event true, the likeliest first; none for a predicate."""
-    matches, instance_hits, description_hits = events.matches, events.instance_hits, events.description_hits
-    if matches is None or instance_hits is None or description_hits is None:
-        return [], []
-    hits = instance_hits[:, event]
-    made = [t for t in np.argsort(-hits, kind="stable").tolist() if hits[t]]
-    codes = [matches.countries[c] for c in matches.described_countries.tolist()]
-    likeliest = np.argsort(-description_hits, kind="stable").tolist()
-    describing = [d for d in likeliest if description_hits[d] and codes[d] in events.keys[event]]
-    words = matches.described_words
-    return [
-        (int(matches.triggers[t]), matches.instances[t].tolist(), float(hits[t] / events.n_samples))
-        for t in made[:_MOST_MENTIONS]
-    ], [
-        (
-            int(matches.described_mentions[d]),
-            codes[d],
-            [] if words is None else words[d].tolist(),
-            float(description_hits[d] / events.n_samples),
-        )
-        for d in describing[:_MOST_MENTIONS]
-    ]
+class _Sources:
+    """What makes the events of a document true; what they share is done once."""
+
+    def __init__(self, events: DocumentEvents) -> None:
+        matches, instance_hits, description_hits = events.matches, events.instance_hits, events.description_hits
+        self._events = events
+        self._instance_hits = instance_hits
+        self._described: list[tuple[str, _Description]] = []  # in any event, the likeliest first
+        if matches is None or instance_hits is None or description_hits is None:
+            return
+        self._instances = list(zip(matches.triggers.tolist(), matches.instances.tolist(), strict=True))
+        hits, mentions = description_hits.tolist(), matches.described_mentions.tolist()
+        codes = [matches.countries[c] for c in matches.described_countries.tolist()]
+        words = [[] for _ in hits] if matches.described_words is None else matches.described_words.tolist()
+        self._described = [
+            (codes[d], (mentions[d], codes[d], words[d], hits[d] / events.n_samples))
+            for d in sorted((d for d, n_hits in enumerate(hits) if n_hits), key=lambda d: -hits[d])
+        ]
+
+    def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
+        """Instances and descriptions that make an event true, the likeliest first; none for a predicate."""
+        if self._instance_hits is None:
+            return [], []
+        hits, key = self._instance_hits[:, event].tolist(), self._events.keys[event]
+        n_samples = self._events.n_samples
+        made = sorted((t for t, n_hits in enumerate(hits) if n_hits), key=lambda t: -hits[t])
+        describing = [description for code, description in self._described if code in key]
+        instances = [(*self._instances[t], hits[t] / n_samples) for t in made[:_MOST_MENTIONS]]
+        return instances, describing[:_MOST_MENTIONS]
 
 
 def _texts(
@@ -192,7 +230,7 @@ def _texts(
     ]
     described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
     places = [trigger for trigger, _, _ in instances] + [int(spans[mention, 2]) for mention, *_ in descriptions]
-    numbers = sorted({int(tokens.sent[place]) for place in places})
+    numbers = sorted({int(tokens.sent[place]) for place in set(places)})
     sentences = [" ".join(tokens.text[slice(*bounds[number])]) for number in numbers]
     return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))
 

@@ -122,9 +122,13 @@ class CountTally:
         Samples per document.
     by_sample
         Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
+    compared
+        The events that `exclusive` will be called with: pairs of others are not summed. None: all.
     """
 
-    def __init__(self, n_samples: int, *, by_sample: bool = True) -> None:
+    def __init__(
+        self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None
+    ) -> None:
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: dict[int, int] = {}  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
@@ -132,6 +136,7 @@ class CountTally:
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
         self._pairs: dict[tuple[EventKey, EventKey, int], dict[tuple[int, int, int], int]] = {}
         self._by_sample = by_sample
+        self._compared = None if compared is None else frozenset(compared)
 
     def __repr__(self) -> str:
         return f"CountTally({self.n_documents:,} documents, {self.n_samples:,} samples each, {len(self.keys())} events)"
@@ -163,18 +168,23 @@ class CountTally:
         if events.n_samples != self.n_samples:
             rule = f"must be the same for all documents ({self.n_samples})"
             raise ParameterError(f"{rule}, got {events.n_samples}", parameter="n_samples")
-        n_hits = events.n_hits.tolist()
+        n_hits, one_best = events.n_hits.tolist(), events.one_best.tolist()
         for e, key in enumerate(events.keys):
-            cell = self._cells.setdefault((key, period), Cell(self.n_samples))
-            cell.add_document(n_hits[e], int(events.one_best[e]))
+            cell = self._cells.get((key, period))
+            if cell is None:
+                cell = self._cells[key, period] = Cell(self.n_samples)
+            cell.add_document(n_hits[e], int(one_best[e]))
             if n_hits[e] and self._by_sample:
                 cell.add_samples(events.hits[e])
-        happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e])
+        happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e] and self._compares(key))
         for (first, a), (second, b) in combinations(happened, 2):
             both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
             documents = self._pairs.setdefault((first, second, period), {})
             shares = n_hits[a], n_hits[b], both
             documents[shares] = documents.get(shares, 0) + 1
+
+    def _compares(self, key: EventKey) -> bool:
+        return self._compared is None or key in self._compared
 
     def merge(self, other: CountTally) -> None:
         """Add the tally of other documents.
@@ -254,7 +264,7 @@ class CountTally:
 
     def copy(self) -> CountTally:
         """Return a tally that later additions to this one do not change."""
-        copied = CountTally(self.n_samples, by_sample=self._by_sample)
+        copied = CountTally(self.n_samples, by_sample=self._by_sample, compared=self._compared)
         copied.merge(self)
         return copied
 

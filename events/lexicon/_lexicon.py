@@ -195,15 +195,16 @@ class Lexicon:
         """
         if len(heads) != len(text):
             raise ParameterError(f"must have one offset per token ({len(text)}), got {len(heads)}", parameter="heads")
-        pairs = [_spellings(token) for token in text]
-        plain, folded = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        spelled = {token: _spellings(token) for token in set(text)}
+        beginnings = {token for token, pair in spelled.items() if self._begins(*pair)}
+        plain, folded = [spelled[token][0] for token in text], [spelled[token][1] for token in text]
         lemmas: list[str] | None = None
         if self._nouns is not None and lemma is not None:
             lemmas = [_spellings(each)[1] for each in lemma]
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        starts = [t for t, pair in enumerate(pairs) if self._begins(*pair)]
+        starts = [t for t, token in enumerate(text) if token in beginnings]
         if self._nouns is not None and lemmas is not None:
             starts = sorted({*starts, *(t for t, each in enumerate(lemmas) if each in self._nouns.beginnings)})
         for start in starts:

@@ -29,6 +29,7 @@ from events.counting import (
     count_documents,
     evaluate_rules,
     event_key,
+    evidence_batch,
     evidence_rows,
     evidence_schema,
 )
@@ -127,8 +128,10 @@ def _computed(
     _require_unchanged(file)
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
     schema = evidence_schema(run_columns(rules))
+    compared = {event_key(name) for name in options.compare or ()}
+    needed = {"by_sample": options.interval == "normal", "compared": compared}
     sums = _Sums(
-        {rule.name: CountTally(options.n_samples, by_sample=options.interval == "normal") for rule in rules},
+        {rule.name: CountTally(options.n_samples, **needed) for rule in rules},
         {rule.name: rule.columns for rule in rules},
         Calendar(options.period),
         SortedRuns(result, "evidence", schema, evidence_keys, _EVIDENCE_BATCH),
@@ -155,7 +158,6 @@ def _computed(
     sums.evidence.finish()
     sums.documents.finish()
     sums.all_documents.finish()
-    compared = {event_key(name) for name in options.compare or ()}
     tallies = {name: tally.to_json(compared) for name, tally in sums.tallies.items()}
     (result / "tally.json").write_text(json.dumps(tallies), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
@@ -258,10 +260,8 @@ class _Sums:
                 rows_with_events.append(row)
         self.n_with_events += len(rows_with_events)
         if rows_with_events:
-            schema = self.evidence.schema
-            roles = role_columns_of_evidence(schema)
-            rows = [each.values(self.columns[each.event], roles) for each in evidence]
-            self.evidence.add(pa.RecordBatch.from_pylist(rows, schema=schema))
+            roles = role_columns_of_evidence(self.evidence.schema)
+            self.evidence.add(evidence_batch(evidence, self.columns, roles))
             self.documents.add(batch.take(rows_with_events).table)
 
 
