@@ -2,3 +2,10 @@ from ._document_links import DocumentLinks as DocumentLinks
 from ._document_links import document_links as document_links
 from ._entity_counts import EntityCountPosterior as EntityCountPosterior
 from ._entity_counts import entity_count_posterior as entity_count_posterior
+from ._losses import LOSSES as LOSSES
+from ._losses import ExpectedLoss as ExpectedLoss
+from ._losses import Loss as Loss
+from ._losses import expected_loss as expected_loss
+from ._point_estimate import PointEstimate as PointEstimate
+from ._point_estimate import Start as Start
+from ._point_estimate import point_estimate as point_estimate
