@@ -9,3 +9,17 @@ from ._losses import expected_loss as expected_loss
 from ._point_estimate import PointEstimate as PointEstimate
 from ._point_estimate import Start as Start
 from ._point_estimate import point_estimate as point_estimate
+from ._alternatives import ProbableClusterings as ProbableClusterings
+from ._alternatives import Representatives as Representatives
+from ._alternatives import most_probable_clusterings as most_probable_clusterings
+from ._alternatives import representatives as representatives
+from ._cluster_probabilities import ClusterProbability as ClusterProbability
+from ._cluster_probabilities import cluster_probability as cluster_probability
+from ._confident_cores import ConfidentCore as ConfidentCore
+from ._confident_cores import CoreCurve as CoreCurve
+from ._confident_cores import confident_core as confident_core
+from ._confident_cores import core_curve as core_curve
+from ._credible_balls import CredibleBall as CredibleBall
+from ._credible_balls import credible_ball as credible_ball
+from ._thresholds import ThresholdCurve as ThresholdCurve
+from ._thresholds import threshold_curve as threshold_curve

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import inner_kernel, kernel
 
 # Columns of `statistics`.
 JOINT, PAIRS, CELLS, B3_RECALL, B3_PRECISION, LEA_RECALL, LEA_PRECISION = 0, 1, 2, 3, 4, 5, 6
@@ -114,45 +114,52 @@ def cut_tree(merges: Ints, heights: Floats, highest: float, labels: Ints32) -> N
         labels[i] = first[top[i]]
 
 
+@inner_kernel
+def add_scores(c: int, room: int, size: int, sums: Floats) -> None:
+    """Add a cell of c mentions, of a sample's cluster of `room` and an estimate's of `size`, to B3 and LEA."""
+    sums[B3_RECALL] += c * c / room
+    sums[B3_PRECISION] += c * c / size
+    alone = 1.0 if size == 1 and room == 1 else 0.0
+    sums[LEA_RECALL] += alone if room == 1 else c * (c - 1) / (room - 1)
+    sums[LEA_PRECISION] += alone if size == 1 else c * (c - 1) / (size - 1)
+
+
 @kernel
 def overlap_statistics(
-    members: Ints, indptr: Ints, rows: Ints32, x_log_x: Floats, statistics: Floats
+    members: Ints, indptr: Ints, rows: Ints32, x_log_x: Floats, scores: bool, statistics: Floats
 ) -> None:
     """Sums over the cells of one clustering and each sample: float64 (n_samples, N_STATISTICS).
 
     JOINT: c log c of each cell's size c; PAIRS: pairs within cells; CELLS: their number; numerators of B3 and LEA with
-    the sample as key; then the same sums over the sample's clusters.
+    the sample as key, if `scores`; then the sums over the sample's clusters.
     """
     n_samples, n = rows.shape
     count, size_of = np.zeros(n, np.int32), np.empty(n, np.int32)
-    touched = np.empty(n, np.int32)
     for s in range(n_samples):
         labels, sums = rows[s], statistics[s]
         sums[:] = 0.0
         size_of[:] = 0
         for i in range(n):
             size_of[labels[i]] += 1
+        joint, pairs, cells = 0.0, 0, 0
         for k in range(indptr.shape[0] - 1):
             size = indptr[k + 1] - indptr[k]
-            n_touched = 0
+            if size == 1 and not scores:
+                cells += 1
+                continue
             for t in range(indptr[k], indptr[k + 1]):
                 r = labels[members[t]]
-                if count[r] == 0:
-                    touched[n_touched] = r
-                    n_touched += 1
-                count[r] += 1
-            for t in range(n_touched):
-                r = touched[t]
-                c, room = np.int64(count[r]), np.int64(size_of[r])
+                c = np.int64(count[r])
+                joint += x_log_x[c + 1] - x_log_x[c]
+                pairs += c
+                cells += c == 0
+                count[r] = c + 1
+            for t in range(indptr[k], indptr[k + 1]):
+                r = labels[members[t]]
+                if scores and count[r] > 0:
+                    add_scores(np.int64(count[r]), np.int64(size_of[r]), size, sums)
                 count[r] = 0
-                sums[JOINT] += x_log_x[c]
-                sums[PAIRS] += c * (c - 1) // 2
-                sums[CELLS] += 1.0
-                sums[B3_RECALL] += c * c / room
-                sums[B3_PRECISION] += c * c / size
-                alone = 1.0 if size == 1 and room == 1 else 0.0
-                sums[LEA_RECALL] += alone if room == 1 else c * (c - 1) / (room - 1)
-                sums[LEA_PRECISION] += alone if size == 1 else c * (c - 1) / (size - 1)
+        sums[JOINT], sums[PAIRS], sums[CELLS] = joint, pairs, cells
         for r in range(n):
             room = np.int64(size_of[r])
             if room > 0:

@@ -21,6 +21,7 @@ LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3
 WEIGHTED: tuple[Loss, ...] = ("binder", "vi", "vi-bound")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
 METRIC_LOSSES: tuple[Loss, ...] = ("nvi", "vi", "binder")  # distances for which the triangle inequality holds
+SCORES: tuple[Loss, ...] = ("b3", "lea")  # their numerators are not sums over all cells alike
 _NO_ENTROPY = 1e-10
 
 
@@ -144,7 +145,7 @@ def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: 
     if loss == "vi-bound":
         raise ParameterError("must be a loss of single samples, got 'vi-bound'", parameter="loss")
     clustering = grouped(labels)
-    statistics, sizes = source.tables.statistics(clustering), clustering.sizes
+    statistics, sizes = source.tables.statistics(clustering, scores=loss in SCORES), clustering.sizes
     own = OwnSums(np.log(sizes) @ sizes, (sizes * (sizes - 1) // 2).sum(), sizes.shape[0])
     return losses_of_statistics(statistics, own, labels.shape[0], loss, split_cost)
 

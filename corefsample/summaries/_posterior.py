@@ -82,16 +82,17 @@ class SampleTables:
         """Number of mentions."""
         return self.rows.shape[1]
 
-    def statistics(self, clustering: Grouped) -> Floats:
+    def statistics(self, clustering: Grouped, *, scores: bool = True) -> Floats:
         """Sums over the cells of a clustering and each sample: see `overlap_statistics`."""
         statistics = np.empty((self.n_samples, kernels.N_STATISTICS))
-        kernels.overlap_statistics(clustering.members, clustering.indptr, self.rows, self.x_log_x, statistics)
+        arrays = clustering.members, clustering.indptr, self.rows, self.x_log_x
+        kernels.overlap_statistics(*arrays, scores, statistics)
         return statistics
 
     @cached_property
     def own_sums(self) -> Floats:
         """Sums over the clusters of each sample, in the columns SAMPLE_ENTROPY, SAMPLE_PAIRS and SAMPLE_ENTITIES."""
-        return self.statistics(grouped(np.arange(self.n_mentions)))
+        return self.statistics(grouped(np.arange(self.n_mentions)), scores=False)
 
     def pair_statistics(self, first: Ints, second: Ints) -> Floats:
         """Statistics of samples `first` as estimates and samples `second` as truths, for losses of pairs and VI."""

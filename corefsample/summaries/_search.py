@@ -82,7 +82,7 @@ def _sweep_of(source: Posterior, loss: Loss, split_cost: float) -> Sweep:
     def by_sample(labels: Ints, sizes: Ints) -> int:
         # The sums are made anew for each sweep, so that rounding errors do not add up.
         clustering = Grouped(np.argsort(labels, kind="stable"), np.append(0, np.cumsum(sizes)))
-        base = tables.statistics(clustering)
+        base = tables.statistics(clustering)  # with the scores: the sweep updates all sums
         search.squared_cells(clustering.members, clustering.indptr, tables.rows, squares)
         arrays = tables.orders, tables.begins, tables.rooms, tables.x_log_x
         return search.sample_sweep(_CODES[loss], *arrays, base, squares, labels, sizes)

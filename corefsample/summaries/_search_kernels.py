@@ -174,7 +174,9 @@ def vi_bound_sweep(marginals: Floats, merge_cost: float, x_log_x: Floats, labels
         best, least = -1, 0.0
         if sizes[old] > 0:
             best = old
-            least = changes[old] - 2.0 * math.log(own[old]) + merge_cost * (x_log_x[sizes[old] + 1] - x_log_x[sizes[old]])
+            least = (
+                changes[old] - 2.0 * math.log(own[old]) + merge_cost * (x_log_x[sizes[old] + 1] - x_log_x[sizes[old]])
+            )
             if least > LEAST_GAIN:
                 best, least = -1, 0.0
         for k in range(n):
@@ -370,7 +372,9 @@ def take_out(
 
 
 @inner_kernel
-def put_in(n: int, m: Ints32, base: Floats, steps: Floats, square: Ints, size: int, only: Ints32, rooms: Ints32) -> None:
+def put_in(
+    n: int, m: Ints32, base: Floats, steps: Floats, square: Ints, size: int, only: Ints32, rooms: Ints32
+) -> None:
     """Add a mention to a cluster of `size` members, in the sums of each sample."""
     for s in range(m.shape[0]):
         c, room = m[s], rooms[s]
