@@ -206,9 +206,10 @@ def representatives(
     nearest = np.argmin(distances[medoids], axis=0)
     shares = np.bincount(nearest, weights, medoids.shape[0])
     sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
+    mean_distances: Floats = (sums / shares).astype(np.float64)
     ranks = np.argsort(-shares, kind="stable")
     chosen = medoids[ranks]
-    return Representatives(distinct[chosen], first[chosen], shares[ranks], (sums / shares)[ranks], distance)
+    return Representatives(distinct[chosen], first[chosen], shares[ranks], mean_distances[ranks], distance)
 
 
 def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:

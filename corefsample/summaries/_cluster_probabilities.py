@@ -58,9 +58,9 @@ def cluster_probability(
 ) -> ClusterProbability:
     """Probability that a set of mentions is exactly one entity, and that it is part of one.
 
-    The set is exactly one entity if its first mention is NEW, each other one links into it, and no mention outside does:
-    a product. All of a set belong to one entity if the set with its last mention replaced by that mention's antecedent
-    does. Repeating this costs time that grows with the number of mentions to the power of the set's size.
+    The set is exactly one entity if its first mention is NEW, each other one links into it, and no mention outside
+    does: a product. All of a set belong to one entity if the set with its last mention replaced by that mention's
+    antecedent does. Repeating this costs time that grows with the number of mentions to the power of the set's size.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _exactly(antecedents: AntecedentDistribution, members: Ints) -> float:
     around = np.bincount(owners, np.where(inside[antecedents.antecedents], 0.0, antecedents.probs), n)
     factors = np.where(inside, into, around + antecedents.new_probs)
     factors[members[0]] = antecedents.new_probs[members[0]]
-    return float(min(np.prod(factors), 1.0))
+    return min(float(np.prod(factors)), 1.0)
 
 
 def _together(antecedents: AntecedentDistribution, members: tuple[int, ...], max_steps: int) -> float | None:

@@ -19,7 +19,7 @@ from corefsample.summaries._posterior import Posterior, Samples, posterior_from
 if TYPE_CHECKING:
     import pandas as pd
 
-_THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20)) + (0.99,)
+_THRESHOLDS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,8 +250,10 @@ def _share_error(share: float, n_samples: int) -> float:
 
 
 def _lower_bound(marginals: Floats, labels: Ints32) -> float:
-    """Bonferroni bound: one minus the probabilities that a link of a spanning tree of a cluster is missing, and that
-    two clusters are linked at the pair least likely to be.
+    """Bonferroni bound of a core's probability.
+
+    It is one minus the probabilities that a link of a spanning tree of a cluster is missing, and that two clusters
+    are linked, at the pair least likely to be.
     """
     clusters = [np.flatnonzero(labels == k) for k in np.unique(labels[labels >= 0])]
     failure = 0.0

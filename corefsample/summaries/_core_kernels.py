@@ -14,7 +14,6 @@ import numpy as np
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel
 
-
 # --- confident cores ---------------------------------------------------------------------------------------
 
 

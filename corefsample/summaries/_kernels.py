@@ -115,7 +115,7 @@ def cut_tree(merges: Ints, heights: Floats, highest: float, labels: Ints32) -> N
 
 
 @inner_kernel
-def add_scores(c: int, room: int, size: int, sums: Floats) -> None:
+def add_scores(c: np.int64, room: np.int64, size: np.int64, sums: Floats) -> None:
     """Add a cell of c mentions, of a sample's cluster of `room` and an estimate's of `size`, to B3 and LEA."""
     sums[B3_RECALL] += c * c / room
     sums[B3_PRECISION] += c * c / size
@@ -141,7 +141,7 @@ def overlap_statistics(
         size_of[:] = 0
         for i in range(n):
             size_of[labels[i]] += 1
-        joint, pairs, cells = 0.0, 0, 0
+        joint, pairs, cells = 0.0, np.int64(0), 0
         for k in range(indptr.shape[0] - 1):
             size = indptr[k + 1] - indptr[k]
             if size == 1 and not scores:

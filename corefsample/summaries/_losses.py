@@ -131,7 +131,7 @@ def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: fl
     merge_cost = 2.0 - split_cost
     if loss == "binder":
         apart, joined = kernels.marginal_costs(marginals, labels)
-        return (split_cost * apart + merge_cost * joined) / n**2
+        return float(split_cost * apart + merge_cost * joined) / n**2
     together = labels[:, None] == labels
     within = np.where(together, marginals, 0.0).sum(axis=1)
     return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum()) / n
@@ -170,6 +170,7 @@ def losses_of_statistics(statistics: Floats, own: OwnSums, n: int, loss: Loss, s
     if n == 0:
         return np.zeros(statistics.shape[0])
     columns = statistics.T
+    losses: Floats
     if loss in ("vi", "nvi"):
         joint = np.maximum(np.log(n) - columns[kernels.JOINT] / n, 0.0)
         entropy = np.log(n) - own.entropy / n
@@ -177,32 +178,39 @@ def losses_of_statistics(statistics: Floats, own: OwnSums, n: int, loss: Loss, s
         if loss == "vi":
             # H(clustering | sample) = joint - of_sample: what the sample does not know is what was split.
             split, merged = np.maximum(joint - of_sample, 0.0), np.maximum(joint - entropy, 0.0)
-            return split_cost * split + (2.0 - split_cost) * merged
+            losses = split_cost * split + (2.0 - split_cost) * merged
+            return losses
         distance = np.maximum(2.0 * joint - entropy - of_sample, 0.0)
-        return np.divide(distance, joint, out=np.zeros_like(joint), where=joint > _NO_ENTROPY)
+        losses = np.divide(distance, joint, out=np.zeros_like(joint), where=joint > _NO_ENTROPY)
+        return losses
     pairs = own.pairs
     if loss == "binder":
         common = columns[kernels.PAIRS]
         wrong = split_cost * (columns[kernels.SAMPLE_PAIRS] - common) + (2.0 - split_cost) * (pairs - common)
-        return 2.0 * wrong / n**2
+        losses = 2.0 * wrong / n**2
+        return losses
     if loss == "ari":
         expected = pairs * columns[kernels.SAMPLE_PAIRS] / max(n * (n - 1) / 2, 1.0)
         most = (pairs + columns[kernels.SAMPLE_PAIRS]) / 2.0 - expected
         found = columns[kernels.PAIRS] - expected
         # Both clusterings have all pairs, or both have none: they are the same.
-        return 1.0 - np.divide(found, most, out=np.ones_like(most), where=most > _NO_ENTROPY)
+        losses = 1.0 - np.divide(found, most, out=np.ones_like(most), where=most > _NO_ENTROPY)
+        return losses
     return 1.0 - _f1(columns, own.n_clusters, n, loss)
 
 
 def _f1(columns: Floats, n_clusters: Floats | float, n: int, loss: Loss) -> Floats:
+    f1: Floats
     if loss == "muc":
         found = n - columns[kernels.CELLS]
         wanted = (n - columns[kernels.SAMPLE_ENTITIES]) + (n - n_clusters)
-        return np.divide(2.0 * found, wanted, out=np.zeros_like(wanted), where=wanted > 0.0)
+        f1 = np.divide(2.0 * found, wanted, out=np.zeros_like(wanted), where=wanted > 0.0)
+        return f1
     parts = {"b3": (kernels.B3_RECALL, kernels.B3_PRECISION), "lea": (kernels.LEA_RECALL, kernels.LEA_PRECISION)}
     recall, precision = (columns[part] / n for part in parts[loss])
     total = recall + precision
-    return np.divide(2.0 * recall * precision, total, out=np.zeros_like(total), where=total > 0.0)
+    f1 = np.divide(2.0 * recall * precision, total, out=np.zeros_like(total), where=total > 0.0)
+    return f1
 
 
 def lower_bound(source: Posterior, loss: Loss, split_cost: float) -> float | None:

@@ -45,7 +45,7 @@ def grouped(labels: npt.NDArray[np.integer]) -> Grouped:
 
 
 def x_log_x(n_mentions: int) -> Floats:
-    """c * log(c) for c up to n_mentions + 1."""
+    """Values of c * log(c) for c up to n_mentions + 1."""
     numbers = np.arange(n_mentions + 2, dtype=np.float64)
     return numbers * np.log(np.maximum(numbers, 1.0))
 
@@ -75,12 +75,12 @@ class SampleTables:
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return self.rows.shape[0]
+        return int(self.rows.shape[0])
 
     @property
     def n_mentions(self) -> int:
         """Number of mentions."""
-        return self.rows.shape[1]
+        return int(self.rows.shape[1])
 
     def statistics(self, clustering: Grouped, *, scores: bool = True) -> Floats:
         """Sums over the cells of a clustering and each sample: see `overlap_statistics`."""

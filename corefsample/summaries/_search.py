@@ -203,4 +203,5 @@ def _two_sides(marginals: Floats) -> npt.NDArray[np.bool_]:
         if side[i] == 0:
             near, far = marginals[i][side == 1].mean(), marginals[i][side == -1].mean()
             side[i] = 1 if near >= far else -1
-    return side == 1
+    first_side: npt.NDArray[np.bool_] = side == 1
+    return first_side

@@ -16,8 +16,18 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel
-from corefsample.summaries._kernels import B3_PRECISION, B3_RECALL, CELLS, JOINT, LEA_PRECISION, LEA_RECALL, PAIRS
-from corefsample.summaries._kernels import SAMPLE_ENTITIES, SAMPLE_ENTROPY, SAMPLE_PAIRS
+from corefsample.summaries._kernels import (
+    B3_PRECISION,
+    B3_RECALL,
+    CELLS,
+    JOINT,
+    LEA_PRECISION,
+    LEA_RECALL,
+    PAIRS,
+    SAMPLE_ENTITIES,
+    SAMPLE_ENTROPY,
+    SAMPLE_PAIRS,
+)
 
 NVI, ARI, MUC, B3, LEA = 0, 1, 2, 3, 4
 LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
@@ -158,6 +168,7 @@ def vi_bound_sweep(marginals: Floats, merge_cost: float, x_log_x: Floats, labels
             if labels[j] == labels[i]:
                 within[i] += marginals[i, j]
     changes, own = np.empty(n), np.empty(n)
+    steps = x_log_x[1:] - x_log_x[:-1]
     moved = 0
     for i in range(n):
         old = labels[i]
@@ -174,14 +185,12 @@ def vi_bound_sweep(marginals: Floats, merge_cost: float, x_log_x: Floats, labels
         best, least = -1, 0.0
         if sizes[old] > 0:
             best = old
-            least = (
-                changes[old] - 2.0 * math.log(own[old]) + merge_cost * (x_log_x[sizes[old] + 1] - x_log_x[sizes[old]])
-            )
+            least = changes[old] - 2.0 * math.log(own[old]) + merge_cost * steps[sizes[old]]
             if least > LEAST_GAIN:
                 best, least = -1, 0.0
         for k in range(n):
             if k != old and sizes[k] > 0:
-                change = changes[k] - 2.0 * math.log(own[k]) + merge_cost * (x_log_x[sizes[k] + 1] - x_log_x[sizes[k]])
+                change = changes[k] - 2.0 * math.log(own[k]) + merge_cost * steps[sizes[k]]
                 if change < least - LEAST_GAIN:
                     best, least = k, change
         new = best
@@ -364,7 +373,8 @@ def take_out(
         else:
             if room > 1:
                 base[s, LEA_RECALL] -= 2.0 * c / (room - 1)
-            base[s, LEA_PRECISION] -= (square[s] - size - 1) / size - ((after - size) / (size - 1) if size > 1 else 0.0)
+            left = (after - size) / (size - 1) if size > 1 else 0.0
+            base[s, LEA_PRECISION] -= (square[s] - size - 1) / size - left
             if size == 1 and only[s] == 1:
                 base[s, LEA_RECALL] += 1.0
                 base[s, LEA_PRECISION] += 1.0
@@ -391,7 +401,8 @@ def put_in(
         else:
             if room > 1:
                 base[s, LEA_RECALL] += 2.0 * c / (room - 1)
-            base[s, LEA_PRECISION] += (after - size - 1) / size - ((square[s] - size) / (size - 1) if size > 1 else 0.0)
+            before = (square[s] - size) / (size - 1) if size > 1 else 0.0
+            base[s, LEA_PRECISION] += (after - size - 1) / size - before
             if size == 1 and only[s] == 1:
                 base[s, LEA_RECALL] -= 1.0
                 base[s, LEA_PRECISION] -= 1.0
@@ -413,8 +424,8 @@ def sample_sweep(
     """Move each mention to where the mean loss over the samples is least; return the moves.
 
     Candidates are the mention's own cluster, one of its own, and
-    the CANDIDATES clusters that the samples link with it most often. `base` are the `overlap_statistics` and `squares` the squared cells of
-    `labels`; all four are kept up to date.
+    the CANDIDATES clusters that the samples link with it most often. `base` are the `overlap_statistics` and
+    `squares` the squared cells of `labels`; all four are kept up to date.
     """
     n_samples, n = orders.shape
     steps = x_log_x[1:] - x_log_x[:-1]

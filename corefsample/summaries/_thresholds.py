@@ -158,7 +158,7 @@ def _scores(source: Posterior, labels: Ints32, metric: ExpectedMetric) -> Floats
         counts = [found.counts[name].T for name in names]
         precision = sum((_ratio(c[0], c[1]) for c in counts), np.zeros(1)) / len(counts)
         recall = sum((_ratio(c[2], c[3]) for c in counts), np.zeros(1)) / len(counts)
-        values = np.stack([precision, recall, found.values])
+        values = np.stack([precision, recall, found.values])  # noqa: PD011
     return np.array([values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])])
 
 
