@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from corefsample.plots.style import COLOURS, axes_of, bare_spines
+from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,17 +62,18 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
     matplotlib.axes.Axes
         The given or the new one.
     """
-    from corefsample.plots.style import LINE_STYLES, MARKERS
-
     ax = axes_of(ax, (4.6, 4.2), title)
     for m, metric in enumerate(curve.metrics):
         precision, recall = curve.expected[:, m, 0], curve.expected[:, m, 1]
         colour = COLOURS[m % len(COLOURS)]
-        style = {"linestyle": LINE_STYLES[m % len(LINE_STYLES)], "marker": MARKERS[m % len(MARKERS)]}
-        ax.plot(recall, precision, color=colour, markersize=3.5, linewidth=1.0, label=metric, **style)
+        line: Any = LINE_STYLES[m % len(LINE_STYLES)]
+        marker = MARKERS[m % len(MARKERS)]
+        ax.plot(
+            recall, precision, color=colour, markersize=3.5, linewidth=1.0, label=metric, linestyle=line, marker=marker
+        )
         best = curve.best(metric)
         ax.plot(recall[best], precision[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=colour)
-        ax.annotate(f"{curve.thresholds[best]:g}", (recall[best], precision[best]), (6, 6), None, "offset points")
+        ax.annotate(f"{curve.thresholds[best]:g}", (recall[best], precision[best]), (6, 6), textcoords="offset points")
     ax.set_xlim(0.0, 1.02)
     ax.set_ylim(0.0, 1.02)
     ax.set_xlabel("expected recall", fontsize=9)

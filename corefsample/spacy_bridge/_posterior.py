@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
     from corefsample.documents import ScoredDocument
+    from corefsample.summaries import Loss
 
 _ROWS_SHOWN = 10
 
@@ -48,8 +49,8 @@ class DocPosterior:
     Where a method takes a mention, it is a span of this Doc, in offsets of its tokens (whitespace at its ends is
     ignored), or the number of a mention. If several mentions have the same span, the span means the first of them.
 
-    Where a method takes a clustering, it is "map", a loss of `corefsample.summaries.point_estimate` such as "binder" (the
-    clustering with the smallest expected loss), the number of a sample, or an array of n_mentions integers, equal
+    Where a method takes a clustering, it is "map", a loss of `corefsample.summaries.point_estimate` such as "binder"
+    (the clustering with the smallest expected loss), the number of a sample, or an array of n_mentions integers, equal
     for the mentions of one entity.
 
     Attributes
@@ -207,7 +208,7 @@ class DocPosterior:
         """
         if isinstance(clustering, str):
             _checks.choice("clustering", clustering, CLUSTERING_NAMES)
-            return self._content.map_labels if clustering == "map" else self._content.estimate(clustering)
+            return self._content.map_labels if clustering == "map" else self._content.estimate(cast("Loss", clustering))
         if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
             number = int(clustering)
             if not 0 <= number < self.n_samples:
@@ -378,7 +379,8 @@ def _labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:
 def _write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attributes: str) -> SpanGroup:
     """Write spans as the group ``doc.spans[key]``.
 
-    Its attribute "clustering" is the clustering's name, such as "map", or the number of the sample; it is absent if the clustering was an array.
+    Its attribute "clustering" is the clustering's name, such as "map", or the number of the sample; it is
+    absent if the clustering was an array.
     """
     from spacy.tokens import SpanGroup
 

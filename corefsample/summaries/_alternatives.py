@@ -204,7 +204,7 @@ def representatives(
     medoids = _first_medoids(distances, weights, min(n, n_distinct))
     kernels.improve_medoids(distances, weights, medoids)
     nearest = np.argmin(distances[medoids], axis=0)
-    shares = np.bincount(nearest, weights, medoids.shape[0])
+    shares: Floats = np.bincount(nearest, weights, medoids.shape[0]).astype(np.float64)
     sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
     mean_distances: Floats = (sums / shares).astype(np.float64)
     ranks = np.argsort(-shares, kind="stable")

@@ -131,10 +131,10 @@ def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: fl
     merge_cost = 2.0 - split_cost
     if loss == "binder":
         apart, joined = kernels.marginal_costs(marginals, labels)
-        return float(split_cost * apart + merge_cost * joined) / n**2
+        return float((split_cost * apart + merge_cost * joined) / n**2)
     together = labels[:, None] == labels
     within = np.where(together, marginals, 0.0).sum(axis=1)
-    return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum()) / n
+    return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
 
 
 def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: float) -> Floats:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from corefsample import _checks
 from corefsample.coreference import map_clustering, sample_clusterings
@@ -17,7 +17,7 @@ from corefsample.files import PathLike, path_list, require_free
 from corefsample.formats import QuarantineFile, quarantine_file
 from corefsample.formats import convert as convert_scored
 from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
-from corefsample.summaries import LOSSES, Loss, point_estimate
+from corefsample.summaries import LOSSES, point_estimate
 from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind, reject
 from events.jobs._reading import Progress
 
@@ -223,9 +223,8 @@ class _Documents:
         if self.options.clustering == "map":
             labels = map_clustering(document.antecedents)
         elif self.options.clustering in LOSSES:
-            loss = cast("Loss", self.options.clustering)
             labels = point_estimate(
-                document.antecedents, loss=loss, seed=self.options.seed, doc_id=document.doc_id
+                document.antecedents, loss=self.options.clustering, seed=self.options.seed, doc_id=document.doc_id
             ).labels
         else:
             samples = sample_clusterings(
