@@ -27,6 +27,7 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 from scale import JOB_COLUMNS, peak, scale_rows
+from summaries import summary_rows
 
 from corefsample import (
     AntecedentDistribution,
@@ -286,7 +287,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer runs and documents, for a rough figure")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    names = "engine, exact, real, calibration, job, scale, model, startup or cold"
+    names = "engine, exact, real, calibration, job, summaries, scale, model, startup or cold"
     parser.add_argument("--only", default="", help=names)
     chosen = parser.parse_args()
     runs, n_documents = (1, 1000) if chosen.quick else (5, 10_000)
@@ -296,6 +297,7 @@ def main() -> None:
         "real": lambda: real_file(runs),
         "calibration": lambda: calibration_rows(runs),
         "job": lambda: events_job(runs, n_documents),
+        "summaries": lambda: summary_rows(runs),
         "scale": lambda: scale_rows(runs),
         "model": lambda: scoring(runs),
         "startup": lambda: start_up(runs),

@@ -73,7 +73,8 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
         )
         best = curve.best(metric)
         ax.plot(recall[best], precision[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=colour)
-        ax.annotate(f"{curve.thresholds[best]:g}", (recall[best], precision[best]), (6, 6), textcoords="offset points")
+        place = recall[best], precision[best]
+        ax.annotate(f"{curve.thresholds[best]:g}", place, (6, 6), textcoords="offset points")
     ax.set_xlim(0.0, 1.02)
     ax.set_ylim(0.0, 1.02)
     ax.set_xlabel("expected recall", fontsize=9)

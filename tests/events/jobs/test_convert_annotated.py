@@ -180,6 +180,15 @@ def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents
         assert partition(found) == first_of_label(map_clustering(document.antecedents))
 
 
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_a_point_estimate_can_be_written(tmp_path: Path, scored: list[ScoredDocument], loss: Any) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    run_convert(tmp_path / "s.jsonl", tmp_path / "best.conllu", ConvertOptions(clustering=loss))
+    for found, document in zip(read_corefud(tmp_path / "best.conllu"), scored, strict=True):
+        best = point_estimate(document.antecedents, loss=loss, doc_id=document.doc_id)
+        assert partition(found) == first_of_label(best.labels)
+
+
 def test_a_sampled_clustering_is_that_of_its_seed(tmp_path: Path, scored: list[ScoredDocument]) -> None:
     write_documents(scored, tmp_path / "s.jsonl")
     partitions = []
