@@ -26,6 +26,7 @@ from corefsample import (
 )
 from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import train
+from corefsample.summaries import point_estimate
 from events.jobs import output_kind
 from events.jobs.convert import ConvertOptions, run_convert
 
