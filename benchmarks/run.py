@@ -27,6 +27,7 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 from scale import JOB_COLUMNS, peak, scale_rows
+from summaries import summary_rows
 from tagging import tagging_rows
 
 from corefsample import (
@@ -297,6 +298,7 @@ GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
     "real": lambda runs, n_documents: real_file(runs),
     "calibration": lambda runs, n_documents: calibration_rows(runs),
     "job": events_job,
+    "summaries": lambda runs, n_documents: summary_rows(runs),
     "scale": lambda runs, n_documents: scale_rows(runs),
     "model": lambda runs, n_documents: scoring(runs),
     "tagging": lambda runs, n_documents: tagging_rows(runs),

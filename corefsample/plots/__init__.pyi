@@ -9,3 +9,5 @@ from .style import COLOURS as COLOURS
 from .style import LINE_STYLES as LINE_STYLES
 from .style import MARKERS as MARKERS
 from .style import save_figure as save_figure
+from .summaries import core_curve_line as core_curve_line
+from .summaries import precision_recall_line as precision_recall_line

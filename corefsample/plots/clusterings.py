@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
     from corefsample.summaries import DocumentLinks, EntityCountPosterior
 
-_SOURCES = {"map": "likeliest antecedents", "gold": "gold"}
+_SOURCES = {
+    "map": "likeliest antecedents",
+    "gold": "gold",
+    "binder": "smallest Binder loss",
+    "vi-bound": "smallest bound of VI",
+}
 _NEGLIGIBLE = 1e-4  # of the likeliest number; less likely numbers are not drawn
 
 

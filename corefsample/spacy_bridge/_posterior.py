@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,12 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
     from corefsample.documents import ScoredDocument
+    from corefsample.summaries import Loss
 
 _ROWS_SHOWN = 10
+
+ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
+CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +49,8 @@ class DocPosterior:
     Where a method takes a mention, it is a span of this Doc, in offsets of its tokens (whitespace at its ends is
     ignored), or the number of a mention. If several mentions have the same span, the span means the first of them.
 
-    Where a method takes a clustering, it is "map", the number of a sample, or an array of n_mentions integers, equal
+    Where a method takes a clustering, it is "map", a loss of `corefsample.summaries.point_estimate` such as "binder"
+    (the clustering with the smallest expected loss), the number of a sample, or an array of n_mentions integers, equal
     for the mentions of one entity.
 
     Attributes
@@ -188,7 +193,7 @@ class DocPosterior:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id."""
         return self._content.samples
 
-    def labels(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> Ints32:
+    def labels(self, clustering: npt.ArrayLike | ClusteringName = "map") -> Ints32:
         """Label the entities of a clustering.
 
         Returns
@@ -202,8 +207,8 @@ class DocPosterior:
             If there is no such sample, or the number of labels is not that of mentions.
         """
         if isinstance(clustering, str):
-            _checks.choice("clustering", clustering, ("map",))
-            return self._content.map_labels
+            _checks.choice("clustering", clustering, CLUSTERING_NAMES)
+            return self._content.map_labels if clustering == "map" else self._content.estimate(cast("Loss", clustering))
         if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
             number = int(clustering)
             if not 0 <= number < self.n_samples:
@@ -218,7 +223,7 @@ class DocPosterior:
         labels.flags.writeable = False
         return labels
 
-    def entity_names(self, clustering: npt.ArrayLike | Literal["map"] = "map") -> tuple[str, ...]:
+    def entity_names(self, clustering: npt.ArrayLike | ClusteringName = "map") -> tuple[str, ...]:
         """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
 
         The entities of "map" are E1, E2, ... by first mention. An entity of another clustering gets the name of the
@@ -247,7 +252,7 @@ class DocPosterior:
         return tuple(names.get(first, f"M{first}") for first in labels)
 
     def clusters(
-        self, clustering: npt.ArrayLike | Literal["map"] = "map", *, min_size: int = 1
+        self, clustering: npt.ArrayLike | ClusteringName = "map", *, min_size: int = 1
     ) -> tuple[tuple[Span, ...], ...]:
         """Entities of a clustering by first mention, each with its mentions in order.
 
@@ -299,7 +304,7 @@ class DocPosterior:
 
     # --- spans ---------------------------------------------------------------------------------------------
 
-    def add_clustering(self, clustering: npt.ArrayLike | Literal["map"] = "map", *, key: str) -> SpanGroup:
+    def add_clustering(self, clustering: npt.ArrayLike | ClusteringName = "map", *, key: str) -> SpanGroup:
         """Write a clustering as one group of spans, ``doc.spans[key]``.
 
         The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
@@ -309,7 +314,7 @@ class DocPosterior:
         return _write_group(self.doc, key, spans, clustering)
 
     def add_clusters(
-        self, clustering: npt.ArrayLike | Literal["map"] = "map", *, prefix: str, min_size: int = 2
+        self, clustering: npt.ArrayLike | ClusteringName = "map", *, prefix: str, min_size: int = 2
     ) -> tuple[SpanGroup, ...]:
         """Write each entity as a group of spans: ``doc.spans[f"{prefix}_1"]`` and so on, by first mention.
 
@@ -374,7 +379,8 @@ def _labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:
 def _write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attributes: str) -> SpanGroup:
     """Write spans as the group ``doc.spans[key]``.
 
-    Its attribute "clustering" is "map" or the number of the sample; it is absent if the clustering was an array.
+    Its attribute "clustering" is the clustering's name, such as "map", or the number of the sample; it is
+    absent if the clustering was an array.
     """
     from spacy.tokens import SpanGroup
 

@@ -7,7 +7,7 @@ per Doc, at their first use.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
+    from corefsample.summaries import Loss
 
 KEY = "corefsample"
 VERSION = 1
@@ -50,6 +51,8 @@ class Content:
         int32 (n_mentions, 3), read-only: start, end and head in offsets of words.
     distribution
         Distribution over the antecedents of these mentions.
+    estimates
+        Labels of the point estimates computed so far, by loss.
     """
 
     state: dict[str, Any]
@@ -57,6 +60,7 @@ class Content:
     n_tokens: int
     mentions: Ints32
     distribution: AntecedentDistribution
+    estimates: dict[Loss, Ints32] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
@@ -91,6 +95,14 @@ class Content:
         labels = map_clustering(self.distribution)
         labels.flags.writeable = False
         return labels
+
+    def estimate(self, loss: Loss) -> Ints32:
+        """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
+        from corefsample.summaries import point_estimate
+
+        if loss not in self.estimates:
+            self.estimates[loss] = point_estimate(self.distribution, loss=loss, samples=self.samples).labels
+        return self.estimates[loss]
 
 
 # Keyed weakly by Doc, so that an entry is removed with its Doc.

@@ -1,4 +1,4 @@
-"""Summaries of a document's posterior: links and numbers of entities as tables."""
+"""Summaries of a document's posterior: estimates, credible balls, confident cores, alternatives, links, counts."""
 
 import lazy_loader
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import link_marginals, map_clustering
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated, gold_codes
+from corefsample.summaries._point_estimate import point_estimate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EntitySource = Literal["map", "gold"]
-ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold")
+EntitySource = Literal["map", "gold", "binder", "vi-bound"]
+ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +33,7 @@ class DocumentLinks:
     doc_id
         The document.
     source
-        Entities by which the mentions are sorted: "map" or "gold".
+        Entities by which the mentions are sorted: "map", "gold", "binder" or "vi-bound".
     mentions
         int32 (n_mentions,): the mentions' indices in the document, entity by entity, entities by their first mention.
     texts
@@ -103,8 +105,8 @@ def document_links(
     document
         With gold if `by` is "gold"; with tokens if texts should be the mentions' words.
     by
-        Entities to sort by: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`), or
-        "gold".
+        Entities to sort by: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`),
+        "gold", or "binder" or "vi-bound", the point estimates under these losses (`point_estimate`).
     smallest
         Mentions whose entity has fewer mentions than this, at least 1, are left out.
     unannotated
@@ -130,7 +132,7 @@ def document_links(
     """
     _checks.choice("by", by, ENTITY_SOURCES)
     _checks.whole("smallest", smallest, 1)
-    labels = gold_codes(document, unannotated) if by == "gold" else map_clustering(document.antecedents)
+    labels = _entities(document, by, unannotated)
     sizes = np.bincount(labels[labels >= 0], minlength=1)
     mentions = np.flatnonzero((labels >= 0) & (sizes[labels] >= smallest))
     # Labels and gold codes both ascend by first mention, so the sort puts entities in that order.
@@ -142,3 +144,11 @@ def document_links(
     )
     marginals = link_marginals(document.antecedents)[np.ix_(order, order)]
     return DocumentLinks(document.doc_id, by, order.astype(np.int32), texts, entities.astype(np.int64), marginals)
+
+
+def _entities(document: ScoredDocument, by: EntitySource, unannotated: Unannotated) -> npt.NDArray[np.integer[Any]]:
+    if by == "gold":
+        return gold_codes(document, unannotated)
+    if by == "map":
+        return map_clustering(document.antecedents)
+    return point_estimate(document.antecedents, loss=by).labels

@@ -24,11 +24,11 @@ from events.cli._screen import counted, mention_counts, print_error, print_json,
 @click.argument("output")
 @click.option(
     "--clustering",
-    type=click.Choice(["gold", "map", "sample"]),
+    type=click.Choice(["gold", "map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]),
     help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
-    "clustering.  [default: gold]",
+    "clustering; others: the smallest expected loss of that name.  [default: gold]",
 )
-@seed_option("Seed of the sampled clustering.")
+@seed_option("Seed of the samples.")
 @click.option("--singletons/--no-singletons", default=True, help="Write entities of one mention.")
 @click.option(
     "--on-unwritable",

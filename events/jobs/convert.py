@@ -17,12 +17,13 @@ from corefsample.files import PathLike, path_list, require_free
 from corefsample.formats import QuarantineFile, quarantine_file
 from corefsample.formats import convert as convert_scored
 from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
+from corefsample.summaries import LOSSES, point_estimate
 from events.jobs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, annotated_kind, output_kind, reject
 from events.jobs._reading import Progress
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
 
-CLUSTERINGS = ("gold", "map", "sample")
+CLUSTERINGS = ("gold", "map", "sample", *LOSSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +34,10 @@ class ConvertOptions:
     ----------
     clustering
         Entities of scored documents: "gold", the annotated ones; "map", those of each mention's likeliest antecedent;
-        "sample", one sampled clustering. None: gold.
+        "sample", one sampled clustering; or a loss of `corefsample.summaries.point_estimate`, such as "binder": the
+        clustering with the smallest expected loss. None: gold.
     seed
-        Seed of the sampled clustering, in [0, 2**64).
+        Seed of the sampled clustering or of the samples behind an estimate, in [0, 2**64).
     singletons
         Whether entities of one mention are written.
     entity_fields
@@ -183,7 +185,7 @@ class _Documents:
         if text is not None:
             rule = "text must be parsed and scored first"
             raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
-        if annotated is not None and self.options.clustering in ("map", "sample"):
+        if annotated is not None and self.options.clustering not in (None, "gold"):
             rule = f"must be gold for annotated documents, which have no scores ({annotated})"
             raise ParameterError(f"{rule}, got {self.options.clustering!r}", parameter="clustering")
 
@@ -220,6 +222,10 @@ class _Documents:
             return AnnotatedDocument.from_scored(document)
         if self.options.clustering == "map":
             labels = map_clustering(document.antecedents)
+        elif self.options.clustering in LOSSES:
+            labels = point_estimate(
+                document.antecedents, loss=self.options.clustering, seed=self.options.seed, doc_id=document.doc_id
+            ).labels
         else:
             samples = sample_clusterings(
                 document.antecedents, n_samples=1, seed=self.options.seed, doc_id=document.doc_id

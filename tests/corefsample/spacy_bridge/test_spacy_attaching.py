@@ -17,6 +17,7 @@ import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.spacy_bridge.component import is_scored, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens
+from corefsample.summaries import point_estimate
 
 DISTRIBUTION = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.4], [1.0, -1.0]])
 
@@ -183,3 +184,15 @@ def test_options_outside_their_range_are_rejected() -> None:
     rejected(
         doc, DISTRIBUTION, r"doc.user_data\['doc_id'\] must be a non-empty string, got 3", mentions=document().mentions
     )
+
+
+def test_point_estimates_are_clusterings_by_name() -> None:
+    doc = parsed(spacy.blank("en"))
+    posterior = set_posterior(doc, document(), n_samples=40, seed=3)
+    for loss in ("binder", "vi"):
+        labels = point_estimate(DISTRIBUTION, loss=loss, samples=posterior.samples).labels
+        assert posterior.labels(loss).tolist() == labels.tolist()
+        assert len(posterior.clusters(loss)) == len(set(labels.tolist()))
+    assert posterior.add_clustering("binder", key="best").attrs["clustering"] == "binder"
+    with pytest.raises(ParameterError, match="must be one of map, binder"):
+        posterior.clusters("rand")

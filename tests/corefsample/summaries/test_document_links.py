@@ -83,7 +83,7 @@ def test_arrays_are_read_only() -> None:
 
 
 def test_invalid_options_raise() -> None:
-    with pytest.raises(ParameterError, match="by must be one of map, gold, got 'truth'"):
+    with pytest.raises(ParameterError, match="by must be one of map, gold, binder, vi-bound, got 'truth'"):
         document_links(scored(EXAMPLE), by="truth")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="smallest must be a whole number of at least 1, got 0"):
         document_links(scored(EXAMPLE), smallest=0)

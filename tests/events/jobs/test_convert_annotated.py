@@ -26,6 +26,7 @@ from corefsample import (
 )
 from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import train
+from corefsample.summaries import point_estimate
 from events.jobs import output_kind
 from events.jobs.convert import ConvertOptions, run_convert
 
@@ -178,6 +179,15 @@ def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents
     run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
     for found, document in zip(read_corefud(tmp_path / "map.conllu"), scored, strict=True):
         assert partition(found) == first_of_label(map_clustering(document.antecedents))
+
+
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_a_point_estimate_can_be_written(tmp_path: Path, scored: list[ScoredDocument], loss: Any) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    run_convert(tmp_path / "s.jsonl", tmp_path / "best.conllu", ConvertOptions(clustering=loss))
+    for found, document in zip(read_corefud(tmp_path / "best.conllu"), scored, strict=True):
+        best = point_estimate(document.antecedents, loss=loss, doc_id=document.doc_id)
+        assert partition(found) == first_of_label(best.labels)
 
 
 def test_a_sampled_clustering_is_that_of_its_seed(tmp_path: Path, scored: list[ScoredDocument]) -> None:

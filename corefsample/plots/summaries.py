@@ -1,0 +1,84 @@
+"""Plots of summaries of one document's posterior: sizes of confident cores, precision and recall by threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corefsample.summaries import CoreCurve, ThresholdCurve
+
+
+def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw how many mentions the confident core has at each threshold.
+
+    Parameters
+    ----------
+    curve
+        From `corefsample.summaries.core_curve`.
+    ax
+        Axes to draw on; by default a new figure.
+    title
+        Above the plot.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The given or the new one.
+    """
+    ax = axes_of(ax, (5.0, 3.4), title)
+    ax.step(curve.thresholds, curve.n_mentions, where="post", color=COLOURS[0], label="mentions")
+    ax.step(
+        curve.thresholds, curve.n_entities, where="post", color=COLOURS[1], linestyle="--", label="entities of these"
+    )
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(0.0, max(curve.n_document, 1) * 1.02)
+    ax.set_xlabel("joint probability of at least", fontsize=9)
+    ax.set_ylabel(f"in the core, of {curve.n_document} mentions", fontsize=9)
+    ax.legend(frameon=False, fontsize=8)
+    bare_spines(ax)
+    return ax
+
+
+def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw expected precision against expected recall of each metric, one point per threshold.
+
+    The threshold with the largest expected F1 of each metric has a ring and its value.
+
+    Parameters
+    ----------
+    curve
+        From `corefsample.summaries.threshold_curve`.
+    ax
+        Axes to draw on; by default a new figure.
+    title
+        Above the plot.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The given or the new one.
+    """
+    ax = axes_of(ax, (4.6, 4.2), title)
+    for m, metric in enumerate(curve.metrics):
+        precision, recall = curve.expected[:, m, 0], curve.expected[:, m, 1]
+        colour = COLOURS[m % len(COLOURS)]
+        line: Any = LINE_STYLES[m % len(LINE_STYLES)]
+        marker = MARKERS[m % len(MARKERS)]
+        ax.plot(
+            recall, precision, color=colour, markersize=3.5, linewidth=1.0, label=metric, linestyle=line, marker=marker
+        )
+        best = curve.best(metric)
+        ax.plot(recall[best], precision[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=colour)
+        place = recall[best], precision[best]
+        ax.annotate(f"{curve.thresholds[best]:g}", place, (6, 6), textcoords="offset points")
+    ax.set_xlim(0.0, 1.02)
+    ax.set_ylim(0.0, 1.02)
+    ax.set_xlabel("expected recall", fontsize=9)
+    ax.set_ylabel("expected precision", fontsize=9)
+    ax.legend(frameon=False, fontsize=8, loc="lower left")
+    bare_spines(ax)
+    return ax

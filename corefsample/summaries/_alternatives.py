@@ -1,0 +1,224 @@
+"""Alternatives to one clustering: the most probable ones with a certificate, and representatives of the samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample.coreference import AntecedentDistribution, require_distribution
+from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries._credible_balls import DISTANCES, Distance
+from corefsample.summaries._losses import distances_of_samples
+from corefsample.summaries._posterior import Samples, SampleTables, clustering_samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FIRST_WIDTH = 64
+_ROUNDING = 1e-9  # of sums of logarithms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbableClusterings:
+    """The most probable clusterings; arrays are read-only.
+
+    Attributes
+    ----------
+    labels
+        int32 (n_clusterings, n_mentions), most probable first.
+    log_probs
+        float64 (n_clusterings,): natural log of the exact probability of each.
+    certified
+        Whether no other clustering can be more probable than the last of these.
+    other_log_prob
+        Upper bound of the log probability of every clustering that is not listed; -inf if all are.
+    """
+
+    labels: Ints32
+    log_probs: Floats
+    certified: bool
+    other_log_prob: float
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = False
+        self.log_probs.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"ProbableClusterings({self.labels.shape[0]}, mass={self.mass:.3g}, certified={self.certified})"
+
+    @property
+    def probs(self) -> Floats:
+        """Probability of each."""
+        return np.exp(self.log_probs)
+
+    @property
+    def mass(self) -> float:
+        """Probability of all of them together."""
+        return min(1.0, math.fsum(self.probs.tolist()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per clustering: rank (from 1), log_prob, probability, n_entities."""
+        import pandas as pd
+
+        n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
+        ranks = np.arange(1, self.labels.shape[0] + 1)
+        columns = {"rank": ranks, "log_prob": self.log_probs, "probability": self.probs}
+        return pd.DataFrame({**columns, "n_entities": n_entities})
+
+
+def most_probable_clusterings(
+    antecedents: AntecedentDistribution, n: int = 10, *, max_width: int = 4096
+) -> ProbableClusterings:
+    """Find the n most probable clusterings, with their exact probabilities.
+
+    The probability of a clustering is a product over mentions in text order, each factor depending on earlier mentions
+    only. The search keeps the most probable partial clusterings, and bounds the probability of everything it gives up.
+    If the bound is above the n-th clustering's probability, it starts again with twice as many.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over the antecedents of one document.
+    n
+        At least 1; fewer are returned if fewer have a positive probability.
+    max_width
+        The most partial clusterings that are kept, at least 1. Memory: about 8 bytes times max_width times mentions.
+
+    Returns
+    -------
+    ProbableClusterings
+        Certified if the bound says so; for documents of many uncertain mentions it often cannot.
+
+    Raises
+    ------
+    ParameterError
+        If antecedents is not a distribution, or a number is below 1.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 5.1, for the probability of a clustering.
+
+    Examples
+    --------
+    >>> even = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
+    >>> most_probable_clusterings(even, 1).labels
+    array([[0, 0]], dtype=int32)
+    """
+    require_distribution(antecedents)
+    n = _checks.whole("n", n, 1)
+    max_width = max(_checks.whole("max_width", max_width, 1), n)
+    width = min(max(_FIRST_WIDTH, 2 * n), max_width)
+    rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
+    while True:
+        labels, logs = np.zeros((width, antecedents.n_mentions), np.int32), np.empty(width)
+        n_found, lost = kernels.widest_paths(*rows, width, labels, logs)
+        listed = min(n, n_found)
+        certified = bool(lost <= logs[listed - 1] + _ROUNDING) or lost == -np.inf
+        if certified or width == max_width:
+            others = [float(lost), *logs[listed : listed + 1][: n_found - listed].tolist()]
+            return ProbableClusterings(labels[:listed].copy(), logs[:listed].copy(), certified, max(others))
+        width = min(2 * width, max_width)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Representatives:
+    """Samples that stand for groups of similar ones; arrays are read-only.
+
+    Attributes
+    ----------
+    labels
+        int32 (n_representatives, n_mentions), the largest share first.
+    samples
+        int64 (n_representatives,): which sample each is, from 0.
+    shares
+        float64 (n_representatives,): share of the samples that are nearest to it.
+    mean_distances
+        float64 (n_representatives,): their mean distance from it.
+    distance
+        "vi" (in nats), "nvi" or "binder".
+    """
+
+    labels: Ints32
+    samples: Ints
+    shares: Floats
+    mean_distances: Floats
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        for array in (self.labels, self.samples, self.shares, self.mean_distances):
+            array.flags.writeable = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per representative: sample, share, mean_distance, n_entities."""
+        import pandas as pd
+
+        n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
+        columns = {"sample": self.samples, "share": self.shares, "mean_distance": self.mean_distances}
+        return pd.DataFrame({**columns, "n_entities": n_entities})
+
+
+def representatives(
+    samples: Samples, n: int = 4, *, distance: Distance = "vi", max_samples: int = 1000
+) -> Representatives:
+    """Choose samples that differ from each other and are near to all others: medoids.
+
+    Parameters
+    ----------
+    samples
+        `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
+    n
+        At least 1; fewer are returned if fewer samples differ.
+    distance
+        "vi", "nvi" or "binder".
+    max_samples
+        Only this many first samples are used: time and memory grow with its square.
+
+    Raises
+    ------
+    ParameterError
+        If there is no sample, or an option breaks its rule.
+
+    References
+    ----------
+    Kaufman & Rousseeuw (1990), Partitioning Around Medoids; Schubert & Rousseeuw (2021) for the exchanges.
+    """
+    n = _checks.whole("n", n, 1)
+    _checks.choice("distance", distance, DISTANCES)
+    max_samples = _checks.whole("max_samples", max_samples, 1)
+    drawn = clustering_samples("samples", samples)
+    rows = np.ascontiguousarray(drawn.labels[:max_samples])
+    distinct, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    distinct, first, weights = distinct[order], first[order], counts[order] / rows.shape[0]
+    tables = SampleTables(type(drawn)(np.ascontiguousarray(distinct), 0, ""))
+    n_distinct = distinct.shape[0]
+    a, b = np.triu_indices(n_distinct, 1)
+    distances = np.zeros((n_distinct, n_distinct))
+    distances[a, b] = distances_of_samples(tables, a, b, distance)
+    distances += distances.T
+    medoids = _first_medoids(distances, weights, min(n, n_distinct))
+    kernels.improve_medoids(distances, weights, medoids)
+    nearest = np.argmin(distances[medoids], axis=0)
+    shares: Floats = np.bincount(nearest, weights, medoids.shape[0]).astype(np.float64)
+    sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
+    mean_distances: Floats = (sums / shares).astype(np.float64)
+    ranks = np.argsort(-shares, kind="stable")
+    chosen = medoids[ranks]
+    return Representatives(distinct[chosen], first[chosen], shares[ranks], mean_distances[ranks], distance)
+
+
+def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:
+    """Greedy choice: each medoid lowers the weighted sum of distances most."""
+    nearest = np.full(weights.shape[0], np.inf)
+    chosen: list[int] = []
+    for _ in range(n):
+        totals = np.minimum(distances, nearest) @ weights
+        totals[chosen] = np.inf
+        chosen.append(int(np.argmin(totals)))
+        nearest = np.minimum(nearest, distances[chosen[-1]])
+    return np.array(chosen, np.int64)

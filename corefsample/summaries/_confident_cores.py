@@ -1,0 +1,271 @@
+"""Confident cores: partial clusterings with a large joint probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._monte_carlo import agreement_bound
+from corefsample.coreference import AntecedentDistribution, sample_clusterings
+from corefsample.errors import ParameterError
+from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries._posterior import Posterior, Samples, posterior_from
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_THRESHOLDS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfidentCore:
+    """A partial clustering: some mentions, and how they are grouped.
+
+    Attributes
+    ----------
+    labels
+        int32 (n_mentions,), read-only: first mention of each mention's cluster in the core; -1 outside.
+    threshold
+        The least joint probability that was asked for.
+    probability
+        Share of the samples whose clustering of these mentions is exactly the core's. The core was chosen with the same
+        samples, so its probability under others is in general smaller: see `fresh_probability`.
+    mc_se
+        Monte Carlo standard error of `probability`, a bound if all samples agree.
+    fresh_probability, fresh_mc_se
+        The same of as many samples that the search did not see; None without a distribution.
+    lower_bound
+        Exact lower bound of the probability, from link marginals; None without a distribution. It can be 0.
+    """
+
+    labels: Ints32
+    threshold: float
+    probability: float
+    mc_se: float
+    fresh_probability: float | None
+    fresh_mc_se: float | None
+    lower_bound: float | None
+
+    def __post_init__(self) -> None:
+        self.labels.flags.writeable = False
+
+    def __repr__(self) -> str:
+        sizes = f"{self.mentions.shape[0]} of {self.labels.shape[0]} mentions in {self.n_entities} entities"
+        return f"ConfidentCore({sizes}, probability={self.probability:.3f}, threshold={self.threshold:g})"
+
+    @property
+    def mentions(self) -> Ints:
+        """Mentions of the core, ascending."""
+        return np.flatnonzero(self.labels >= 0)
+
+    @property
+    def n_entities(self) -> int:
+        """Number of clusters in the core."""
+        return int(np.unique(self.labels[self.labels >= 0]).shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per mention of the core: mention, entity (its first mention in the core)."""
+        import pandas as pd
+
+        return pd.DataFrame({"mention": self.mentions, "entity": self.labels[self.mentions]})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoreCurve:
+    """Sizes of confident cores by threshold; arrays are read-only.
+
+    Attributes
+    ----------
+    thresholds
+        float64 (n_thresholds,).
+    n_mentions, n_entities
+        int64 (n_thresholds,): mentions and clusters of the largest core that was found at each.
+    probabilities
+        float64 (n_thresholds,): share of the samples that agree with it.
+    n_document
+        Mentions of the document.
+    """
+
+    thresholds: Floats
+    n_mentions: Ints
+    n_entities: Ints
+    probabilities: Floats
+    n_document: int
+
+    def __post_init__(self) -> None:
+        for array in (self.thresholds, self.n_mentions, self.n_entities, self.probabilities):
+            array.flags.writeable = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per threshold: threshold, n_mentions, n_entities, probability."""
+        import pandas as pd
+
+        columns = {"threshold": self.thresholds, "n_mentions": self.n_mentions, "n_entities": self.n_entities}
+        return pd.DataFrame({**columns, "probability": self.probabilities})
+
+
+def confident_core(
+    posterior: AntecedentDistribution | Samples,
+    *,
+    threshold: float = 0.9,
+    samples: Samples | None = None,
+    n_samples: int = 1000,
+    seed: int = 0,
+    doc_id: str = "",
+    n_starts: int = 16,
+) -> ConfidentCore:
+    """Largest partial clustering that a search finds whose joint probability is at least a threshold.
+
+    From each start, a single mention, the core grows by the mention whose best place in it the most samples share,
+    while at least `threshold` of all samples agree with the whole core. A core that only says what is new or what
+    corefers with what among its mentions leaves open how they relate to all others.
+
+    Parameters
+    ----------
+    posterior, samples, n_samples, seed, doc_id
+        As for `expected_loss`.
+    threshold
+        In (0, 1].
+    n_starts
+        Mentions from which the search starts, spread over the document, at least 1.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule.
+
+    References
+    ----------
+    Dahl, Andros & Carter (2023), "Cluster analysis via random partition distributions", for partial clusterings with a
+    joint probability above a threshold (chips).
+
+    Examples
+    --------
+    >>> sampled = np.array([[0, 0, 2], [0, 0, 2], [0, 0, 0], [0, 0, 0]])
+    >>> confident_core(sampled, threshold=0.9).labels
+    array([ 0,  0, -1], dtype=int32)
+    """
+    threshold = _checks.probability("threshold", threshold, above_zero=True)
+    n_starts = _checks.whole("n_starts", n_starts, 1)
+    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    labels, probability = _largest(_growths(source, n_starts), threshold)
+    drawn = source.drawn
+    fresh = None
+    if source.antecedents is not None:
+        more = sample_clusterings(
+            source.antecedents,
+            n_samples=drawn.n_samples,
+            seed=drawn.seed,
+            doc_id=drawn.doc_id,
+            first_sample=drawn.first_sample + drawn.n_samples,
+        )
+        members = np.flatnonzero(labels >= 0)
+        agreeing = kernels.agreeing_samples(np.ascontiguousarray(more.labels.T), members, labels)
+        fresh = agreeing / more.n_samples
+    return ConfidentCore(
+        labels=labels,
+        threshold=threshold,
+        probability=probability,
+        mc_se=_share_error(probability, drawn.n_samples),
+        fresh_probability=fresh,
+        fresh_mc_se=None if fresh is None else _share_error(fresh, drawn.n_samples),
+        lower_bound=None if source.antecedents is None else _lower_bound(source.marginals, labels),
+    )
+
+
+def core_curve(
+    posterior: AntecedentDistribution | Samples,
+    *,
+    thresholds: Sequence[float] = _THRESHOLDS,
+    samples: Samples | None = None,
+    n_samples: int = 1000,
+    seed: int = 0,
+    doc_id: str = "",
+    n_starts: int = 16,
+) -> CoreCurve:
+    """Sizes of the confident cores at several thresholds; parameters as for `confident_core`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no threshold, or one is outside (0, 1].
+    """
+    if len(thresholds) == 0:
+        raise ParameterError("must have at least one threshold, got none", parameter="thresholds")
+    for t, threshold in enumerate(thresholds):
+        _checks.probability(f"thresholds[{t}]", threshold, above_zero=True)
+    n_starts = _checks.whole("n_starts", n_starts, 1)
+    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    growths = _growths(source, n_starts)
+    cores = [_largest(growths, float(threshold)) for threshold in thresholds]
+    return CoreCurve(
+        thresholds=np.array(thresholds, np.float64),
+        n_mentions=np.array([np.count_nonzero(labels >= 0) for labels, _ in cores], np.int64),
+        n_entities=np.array([np.unique(labels[labels >= 0]).shape[0] for labels, _ in cores], np.int64),
+        probabilities=np.array([probability for _, probability in cores]),
+        n_document=source.n_mentions,
+    )
+
+
+Growth = tuple[Ints, Floats, Ints32]  # mentions in the order added, share that agrees after each, labels
+
+
+def _growths(source: Posterior, n_starts: int) -> list[Growth]:
+    """Cores grown from several mentions until they hold the whole document."""
+    n = source.n_mentions
+    labels = np.ascontiguousarray(source.drawn.labels.T)
+    found = []
+    for first in np.unique(np.linspace(0, max(n - 1, 0), min(n_starts, n)).astype(np.int64)).tolist():
+        core, order, counts = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
+        kernels.grow_core(labels, first, core, order, counts)
+        found.append((order, counts / source.drawn.n_samples, core))
+    return found
+
+
+def _largest(growths: list[Growth], threshold: float) -> tuple[Ints32, float]:
+    """Largest core at a threshold, of equal ones the more probable; and the share that agrees with it."""
+    best: tuple[int, float, Ints32] | None = None
+    for order, shares, core in growths:
+        size = int(np.count_nonzero(shares >= threshold - 1e-12))  # shares never rise
+        if best is None or (size, float(shares[size - 1])) > best[:2]:
+            labels = np.full(core.shape[0], -1, np.int32)
+            members = np.sort(order[:size])
+            _, first, inverse = np.unique(core[members], return_index=True, return_inverse=True)
+            labels[members] = members[first[inverse]]
+            best = size, float(shares[size - 1]), labels
+    if best is None:
+        return np.empty(0, np.int32), 1.0
+    return best[2], best[1]
+
+
+def _share_error(share: float, n_samples: int) -> float:
+    if share in (0.0, 1.0):
+        return agreement_bound(n_samples)
+    return float(np.sqrt(share * (1.0 - share) / n_samples))
+
+
+def _lower_bound(marginals: Floats, labels: Ints32) -> float:
+    """Bonferroni bound of a core's probability.
+
+    It is one minus the probabilities that a link of a spanning tree of a cluster is missing, and that two clusters
+    are linked, at the pair least likely to be.
+    """
+    clusters = [np.flatnonzero(labels == k) for k in np.unique(labels[labels >= 0])]
+    failure = 0.0
+    for number, members in enumerate(clusters):
+        reached = marginals[members[0], members].copy()  # Prim's algorithm: the largest marginal to the tree so far
+        outside = np.ones(members.shape[0], bool)
+        outside[0] = False
+        while outside.any():
+            following = int(np.argmax(np.where(outside, reached, -1.0)))
+            failure += 1.0 - float(reached[following])
+            outside[following] = False
+            reached = np.maximum(reached, marginals[members[following], members])
+        for other in clusters[:number]:
+            failure += float(marginals[np.ix_(members, other)].min())
+    return max(0.0, 1.0 - failure)

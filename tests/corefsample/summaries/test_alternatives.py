@@ -1,0 +1,281 @@
+"""Credible balls, confident cores, probable clusterings, representatives, thresholds, and probabilities of clusters."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference, summaries
+from strategies.documents import Lists, antecedent_lists, mild_scores
+from tolerance import plausible_counts
+
+from corefsample import AntecedentDistribution, ParameterError, clustering_log_prob, sample_clusterings
+from corefsample.metrics import clustering_scores
+from corefsample.summaries import (
+    cluster_probability,
+    confident_core,
+    core_curve,
+    credible_ball,
+    most_probable_clusterings,
+    point_estimate,
+    representatives,
+    threshold_curve,
+)
+
+
+def noisy(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    noise = rng.integers(0, n_mentions, (n_samples, n_mentions))
+    return np.where(rng.random((n_samples, n_mentions)) < 0.3, noise, np.arange(n_mentions) // 2)
+
+
+def canonical(row: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(np.flatnonzero(row == label)[0]) for label in row)
+
+
+# --- credible balls ----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 0.8, 0.95]), st.sampled_from(["vi", "nvi", "binder"]))
+def test_a_ball_is_the_smallest_that_holds_its_share(seed: int, level: float, distance: str) -> None:
+    samples, centre = noisy(seed, 5, 20), [0, 0, 2, 2, 4]
+    ball = credible_ball(samples, centre, level=level, distance=distance)
+    distances = [summaries.loss(distance, centre, row) for row in samples.tolist()]
+    inside = [row for row, d in zip(samples, distances, strict=True) if d <= ball.radius + 1e-9]
+    strictly = [d for d in distances if d < ball.radius - 1e-9]
+    assert len(inside) >= level * 20 > len(strictly)
+    assert ball.share == len(inside) / 20
+    found = {canonical(row): summaries.loss(distance, centre, row.tolist()) for row in inside}
+    farthest = {row for row, d in found.items() if d > max(found.values()) - 1e-9}
+    assert {tuple(row) for row in ball.farthest.tolist()} == farthest
+    for border, choose in ((ball.coarsest, min), (ball.finest, max)):
+        entities = choose(len(set(row)) for row in found)
+        of_these = {row: d for row, d in found.items() if len(set(row)) == entities}
+        expected = {row for row, d in of_these.items() if d > max(of_these.values()) - 1e-9}
+        assert {tuple(row) for row in border.tolist()} == expected
+    assert ball.contains(ball.farthest[0])
+    assert set(ball.to_frame()["kind"]) == {"centre", "farthest", "coarsest", "finest"}
+
+
+def test_tied_distances_lie_inside_together() -> None:
+    # Two samples of four at distance 0, two at one split pair: a level of .6 needs three, and gets all four.
+    ball = credible_ball(np.array([[0, 0, 2], [0, 0, 2], [0, 1, 2], [0, 1, 2]]), [0, 0, 2], level=0.6)
+    assert ball.share == 1.0
+    assert ball.radius == pytest.approx(2 / 3 * math.log(2))  # H(estimate | sample) = 0, the reverse 2/3 log 2
+
+
+# --- confident cores ---------------------------------------------------------------------------------------
+
+
+def largest_core(samples: np.ndarray, threshold: float) -> int:
+    """Number of mentions of the largest core, by trying every set of mentions."""
+    n_samples, n = samples.shape
+    for size in range(n, 0, -1):
+        for members in itertools.combinations(range(n), size):
+            rows = [canonical(row[list(members)]) for row in samples]
+            if max(rows.count(row) for row in rows) >= threshold * n_samples - 1e-9:
+                return size
+    return 0
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.9]))
+def test_a_core_is_agreed_on_and_never_larger_than_the_largest(seed: int, threshold: float) -> None:
+    samples = noisy(seed, 6, 15)
+    core = confident_core(samples, threshold=threshold)
+    members = core.mentions
+    agreeing = sum(canonical(row[members]) == canonical(core.labels[members]) for row in samples)
+    assert core.probability == agreeing / 15 >= threshold
+    assert len(core.to_frame()) == members.shape[0] <= largest_core(samples, threshold)
+    assert members.shape[0] >= largest_core(samples, threshold) - 1  # greedy, so it may miss one here
+
+
+def test_a_core_has_all_that_is_certain() -> None:
+    certain = AntecedentDistribution.from_lists([[], [0], [0, 1], [2], [3]], [[], [90.0], [-90.0] * 2, [0.0], [90.0]])
+    core = confident_core(certain, threshold=0.95)
+    # 0 and 1 are one entity, 2 another; 3 joins 2 with 1/2 and takes 4 along: one of 3 and 4 would not add
+    # certainty, but together without 2 they are certain: {0, 1}, {3, 4} is as large as a core with 2.
+    assert core.mentions.shape[0] == 4
+    assert core.probability == core.fresh_probability == 1.0
+    assert core.lower_bound == pytest.approx(1.0)
+
+
+@settings(max_examples=20)
+@given(antecedent_lists(min_mentions=1, max_mentions=5, scores=mild_scores))
+def test_the_bound_of_a_core_is_below_its_probability(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    core = confident_core(distribution, threshold=0.5, n_samples=50)
+    probs = coreference.clustering_probs(coreference.softmax_rows(*lists))
+    members = core.mentions
+    wanted = canonical(core.labels[members])
+    exact = math.fsum(p for truth, p in probs.items() if canonical(np.array(truth)[members]) == wanted)
+    assert core.lower_bound is not None
+    assert core.lower_bound <= exact + 1e-9
+    assert core.fresh_probability is not None
+    assert plausible_counts(round(core.fresh_probability * 50), 50, min(exact, 1.0)).all()
+
+
+def test_cores_shrink_as_the_threshold_rises() -> None:
+    curve = core_curve(noisy(0, 20, 100), thresholds=[0.1, 0.4, 0.7, 1.0])
+    assert (np.diff(curve.n_mentions) <= 0).all()
+    assert (curve.probabilities >= curve.thresholds).all()
+    assert list(curve.to_frame().columns) == ["threshold", "n_mentions", "n_entities", "probability"]
+
+
+# --- probable clusterings ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(antecedent_lists(min_mentions=1, max_mentions=6, scores=mild_scores), st.integers(1, 30), st.integers(1, 40))
+def test_the_most_probable_clusterings_are_those_of_the_enumeration(lists: Lists, n: int, max_width: int) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    probs = sorted(coreference.clustering_probs(coreference.softmax_rows(*lists)).values(), reverse=True)
+    found = most_probable_clusterings(distribution, n, max_width=max_width)
+    for labels, log_prob in zip(found.labels, found.log_probs, strict=True):
+        assert log_prob == pytest.approx(clustering_log_prob(distribution, labels))
+    assert len({tuple(row) for row in found.labels.tolist()}) == found.labels.shape[0] <= n
+    if found.certified:
+        assert found.labels.shape[0] == min(n, len(probs))
+        assert found.probs == pytest.approx(probs[:n])
+        assert found.mass == pytest.approx(math.fsum(probs[:n]))
+    listed = {tuple(row) for row in found.labels.tolist()}
+    others = [
+        p for truth, p in coreference.clustering_probs(coreference.softmax_rows(*lists)).items() if truth not in listed
+    ]
+    assert max(others, default=0.0) <= math.exp(found.other_log_prob) + 1e-9
+    assert len(found.to_frame()) == found.labels.shape[0]
+
+
+def test_wide_enough_searches_are_certified() -> None:
+    lists = [list(range(i)) for i in range(6)], [[0.3 * k - 1.0 for k in range(i)] for i in range(6)]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    assert most_probable_clusterings(distribution, 300).certified  # 203 clusterings
+    assert most_probable_clusterings(distribution, 300).mass == pytest.approx(1.0)
+    assert not most_probable_clusterings(distribution, 3, max_width=3).certified
+
+
+# --- representatives ---------------------------------------------------------------------------------------
+
+
+def test_representatives_are_the_centres_of_groups() -> None:
+    # 12 samples near one clustering, 8 near another; their centres are among the samples.
+    first, second = np.zeros(6, int), np.arange(6)
+    samples = np.array([first] * 10 + [[0, 0, 0, 0, 0, 5]] * 2 + [second] * 6 + [[0, 0, 2, 3, 4, 5]] * 2)
+    found = representatives(samples, 2)
+    assert found.labels.tolist() == [first.tolist(), second.tolist()]
+    assert found.shares.tolist() == pytest.approx([0.6, 0.4])
+    assert found.samples.tolist() == [0, 12]
+    expected = summaries.loss("vi", first.tolist(), [0, 0, 0, 0, 0, 5]) * 2 / 12
+    assert found.mean_distances[0] == pytest.approx(expected)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_no_exchange_of_a_representative_brings_the_samples_nearer(seed: int, n: int) -> None:
+    samples = noisy(seed, 4, 12)
+    found = representatives(samples, n)
+    table = np.array([[summaries.loss("vi", a, b) for b in samples.tolist()] for a in samples.tolist()])
+    cost = table[found.samples].min(axis=0).sum()
+    assert found.shares @ found.mean_distances == pytest.approx(cost / 12)
+    for place in range(found.samples.shape[0]):
+        for other in range(12):
+            exchanged = found.samples.copy()
+            exchanged[place] = other
+            assert table[exchanged].min(axis=0).sum() >= cost - 1e-8
+
+
+# --- thresholds --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["link", "cost"])
+def test_expected_scores_are_means_over_the_samples_as_keys(by: str) -> None:
+    samples = noisy(2, 6, 5)
+    curve = threshold_curve(samples, by=by, thresholds=[0.2, 0.5, 0.8], metrics=["b3", "lea", "conll", "pairs"])
+    for t, labels in enumerate(curve.labels):
+        scores = [clustering_scores(row, labels) for row in samples]
+        for m, metric in enumerate(("b3", "lea", "conll")):
+            each = [getattr(score, metric) for score in scores]
+            expected = [np.mean([getattr(one, part) for one in each]) for part in ("precision", "recall", "f1")]
+            assert curve.expected[t, m] == pytest.approx(expected)
+        ours = {(i, j) for i in range(6) for j in range(i) if labels[i] == labels[j]}
+        keys = [{(i, j) for i in range(6) for j in range(i) if row[i] == row[j]} for row in samples]
+        precision = np.mean([len(ours & key) / len(ours) if ours else 0.0 for key in keys])
+        assert curve.expected[t, 3, 0] == pytest.approx(precision)
+    assert len(curve.to_frame()) == 12
+    assert curve.best("b3") == int(np.argmax(curve.expected[:, 0, 2]))
+
+
+def test_a_threshold_of_zero_joins_all_and_a_higher_one_separates_more() -> None:
+    curve = threshold_curve(noisy(0, 8, 30), thresholds=[0.0, 0.3, 0.6, 1.0], metrics=["pairs"])
+    n_entities = curve.to_frame()["n_entities"].tolist()
+    assert n_entities[0] == 1
+    assert n_entities == sorted(n_entities)
+
+
+def test_equal_costs_are_the_usual_binder_estimate() -> None:
+    samples = noisy(1, 8, 30)
+    curve = threshold_curve(samples, by="cost", thresholds=[0.5], metrics=["pairs"])
+    assert curve.labels[0].tolist() == point_estimate(samples, loss="binder").labels.tolist()
+
+
+# --- probabilities of clusters -----------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(antecedent_lists(min_mentions=1, max_mentions=6, scores=mild_scores), st.integers(1, 63))
+def test_the_probability_of_a_cluster_is_that_of_the_enumeration(lists: Lists, bits: int) -> None:
+    n = len(lists.antecedents)
+    members = [i for i in range(n) if bits >> i & 1] or [0]
+    probs = coreference.clustering_probs(coreference.softmax_rows(*lists))
+    together = math.fsum(p for truth, p in probs.items() if len({truth[i] for i in members}) == 1)
+    exactly = math.fsum(
+        p for truth, p in probs.items() if members == [i for i in range(n) if truth[i] == truth[members[0]]]
+    )
+    found = cluster_probability(AntecedentDistribution.from_lists(*lists), reversed(members))
+    assert found.together == pytest.approx(together, abs=1e-12)
+    assert found.exactly == pytest.approx(exactly, abs=1e-12)
+    assert found.joined == pytest.approx(together - exactly, abs=1e-12)
+    assert found.mc_se == 0.0
+
+
+def test_large_sets_are_estimated_by_samples() -> None:
+    lists = [list(range(i)) for i in range(6)], [[0.5] * i for i in range(6)]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    exact = cluster_probability(distribution, [1, 3, 4, 5])
+    sampled = cluster_probability(distribution, [1, 3, 4, 5], max_steps=0, n_samples=5000)
+    assert (exact.n_samples, sampled.n_samples) == (0, 5000)
+    assert sampled.exactly == exact.exactly
+    assert plausible_counts(round(sampled.together * 5000), 5000, exact.together).all()
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_bad_input_is_named() -> None:
+    samples = sample_clusterings(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]), n_samples=5)
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with pytest.raises(ParameterError, match="centre must have one label for each mention"):
+        credible_ball(samples, [0, 0, 0])
+    with pytest.raises(ParameterError, match=r"level must lie in \(0, 1\)"):
+        credible_ball(samples, [0, 0], level=1.0)
+    with pytest.raises(ParameterError, match=r"threshold must lie in \(0, 1\], got 1.5"):
+        confident_core(samples, threshold=1.5)
+    with pytest.raises(ParameterError, match=r"thresholds\[1\] must lie in \[0, 1\], got -1"):
+        threshold_curve(samples, thresholds=[0.5, -1])
+    with pytest.raises(ParameterError, match="must be one of pairs"):
+        threshold_curve(samples, metrics=["rand"])  # type: ignore[list-item]
+    with pytest.raises(ParameterError, match="at least one entry"):
+        threshold_curve(samples, thresholds=[])
+    with pytest.raises(ParameterError, match="mentions must have at least one mention"):
+        cluster_probability(distribution, [])
+    with pytest.raises(ParameterError, match="from 0 to below 2, got 2"):
+        cluster_probability(distribution, [0, 2])
+    with pytest.raises(ParameterError, match="each mention once, got 1 twice"):
+        cluster_probability(distribution, [1, 1])
+    with pytest.raises(ParameterError, match="at least 1, got 0"):
+        most_probable_clusterings(distribution, 0)

@@ -1,0 +1,169 @@
+"""Losses and point estimates against all clusterings of a few mentions, plain loops, and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import coreference, summaries
+from strategies.documents import Lists, antecedent_lists, mild_scores
+from tolerance import plausible_means
+
+from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from corefsample.summaries import LOSSES, expected_loss, point_estimate
+
+SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
+FAST = [loss for loss in SAMPLED if loss != "conll"]
+
+
+def random_samples(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
+    """Clusterings around one of them, so that no sample and no estimate is right everywhere."""
+    rng = np.random.default_rng(seed)
+    centre = rng.integers(0, max(n_mentions // 2, 1), n_mentions)
+    noise = rng.integers(0, n_mentions, (n_samples, n_mentions))
+    return np.where(rng.random((n_samples, n_mentions)) < 0.35, noise, centre)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(1, 7), st.sampled_from(SAMPLED))
+def test_an_expected_loss_is_the_mean_over_the_samples(seed: int, n: int, loss: str) -> None:
+    samples = random_samples(seed, n, 6)
+    estimate = samples[0]
+    found = expected_loss(samples, estimate, loss=loss)
+    assert found.value == pytest.approx(summaries.expected_loss(loss, estimate, samples.tolist()), abs=1e-12)
+    assert found.n_samples == 6
+
+
+@pytest.mark.parametrize("split_cost", [0.0, 0.4, 1.7, 2.0])
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_the_two_kinds_of_error_can_cost_differently(loss: str, split_cost: float) -> None:
+    samples = random_samples(3, 6, 5)
+    expected = summaries.expected_loss(loss, samples[1], samples.tolist(), split_cost)
+    assert expected_loss(samples, samples[1], loss=loss, split_cost=split_cost).value == pytest.approx(expected)
+
+
+def test_losses_of_two_mentions_have_the_values_derived_by_hand() -> None:
+    # Estimate: together; truth: apart. Binder: one wrong pair of 2 / 2^2. VI: H(truth | estimate) = log 2, which is
+    # the whole joint entropy, so NVI is 1. ARI: no pair in common, as expected by chance (0), so 1 - 0 = 1.
+    # MUC: no link in the key, F1 0. B3: recall 1, precision 1/2. LEA: no link is right.
+    apart = np.array([[0, 1]])
+    expected = {"binder": 0.5, "vi": math.log(2), "nvi": 1.0, "ari": 1.0, "muc": 1.0, "b3": 1 / 3, "lea": 1.0}
+    for loss, value in expected.items():
+        assert expected_loss(apart, [0, 0], loss=loss).value == pytest.approx(value), loss
+
+
+@settings(max_examples=30)
+@given(antecedent_lists(max_mentions=5, scores=mild_scores), st.floats(0.0, 2.0), st.integers(0, 100))
+def test_the_binder_loss_of_a_distribution_is_exact(lists: Lists, split_cost: float, pick: int) -> None:
+    n = len(lists.antecedents)
+    everything = coreference.all_clusterings(n)
+    labels = everything[pick % len(everything)]
+    probs = coreference.clustering_probs(coreference.softmax_rows(*lists))
+    exact = math.fsum(p * summaries.loss("binder", labels, truth, split_cost) for truth, p in probs.items() if n)
+    found = expected_loss(AntecedentDistribution.from_lists(*lists), labels, loss="binder", split_cost=split_cost)
+    assert found.value == pytest.approx(exact, abs=1e-12)
+    assert (found.mc_se, found.n_samples) == (0.0, 0)
+
+
+@settings(max_examples=30)
+@given(antecedent_lists(min_mentions=1, max_mentions=5, scores=mild_scores), st.integers(0, 100))
+def test_the_bound_of_vi_is_below_it(lists: Lists, pick: int) -> None:
+    n = len(lists.antecedents)
+    everything = coreference.all_clusterings(n)
+    labels = everything[pick % len(everything)]
+    probs = coreference.clustering_probs(coreference.softmax_rows(*lists))
+    exact = math.fsum(p * summaries.loss("vi", labels, truth) for truth, p in probs.items())
+    # The term that all clusterings share: the mean over mentions of E[log size of its cluster].
+    constant = math.fsum(p * math.log(truth.count(r)) for truth, p in probs.items() for r in truth) / n
+    bound = expected_loss(AntecedentDistribution.from_lists(*lists), labels, loss="vi-bound")
+    assert bound.value + constant <= exact + 1e-12
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(FAST))
+def test_the_estimate_is_the_best_of_all_clusterings_of_few_mentions(seed: int, n: int, loss: str) -> None:
+    samples = random_samples(seed, n, 8)
+    losses = [summaries.expected_loss(loss, each, samples.tolist()) for each in coreference.all_clusterings(n)]
+    estimate = point_estimate(samples, loss=loss, n_starts=20)
+    assert estimate.expected_loss == pytest.approx(
+        summaries.expected_loss(loss, estimate.labels.tolist(), samples.tolist()), abs=1e-12
+    )
+    assert estimate.expected_loss <= min(losses) + 1e-9
+    if estimate.lower_bound is not None:
+        assert estimate.lower_bound <= min(losses) + 1e-12
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_no_move_of_one_mention_improves_an_estimate(seed: int) -> None:
+    samples = random_samples(seed, 9, 15)
+    for loss in FAST:
+        estimate = point_estimate(samples, loss=loss)
+        for i in range(9):
+            for k in {*estimate.labels.tolist(), 100}:
+                moved = estimate.labels.copy()
+                moved[i] = k
+                assert expected_loss(samples, moved, loss=loss).value >= estimate.expected_loss - 1e-9
+
+
+def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
+    rng = np.random.default_rng(1)
+    lists = [list(range(i)) for i in range(30)], [rng.normal(-3, 2, i).tolist() for i in range(30)]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    samples = sample_clusterings(distribution, n_samples=100)
+    for loss in LOSSES:
+        estimate = point_estimate(distribution, loss=loss, samples=samples)
+        usual = expected_loss(distribution, map_clustering(distribution), loss=loss, samples=samples)
+        assert estimate.expected_loss <= usual.value + 1e-12
+        assert estimate.start in {start.name for start in estimate.starts}
+
+
+def test_a_distribution_and_samples_of_it_agree_on_the_loss() -> None:
+    lists = [[], [0], [0, 1], [0, 2], [1]], [[], [0.5], [0.0, 1.0], [-1.0, 1.0], [2.0]]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    exact = expected_loss(distribution, [0, 0, 2, 2, 0], loss="binder").value
+    sampled = expected_loss(sample_clusterings(distribution, n_samples=4000), [0, 0, 2, 2, 0], loss="binder")
+    assert plausible_means(sampled.value, exact, sampled.mc_se).all()
+
+
+def test_splitting_costs_nothing_or_everything_at_the_ends() -> None:
+    samples = random_samples(0, 8, 10)
+    assert point_estimate(samples, loss="binder", split_cost=0.0).expected_loss == 0.0  # all apart
+    assert point_estimate(samples, loss="vi", split_cost=2.0).n_entities == 1  # all together
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_documents_without_pairs_have_an_estimate(n: int) -> None:
+    distribution = AntecedentDistribution.from_lists([[]] * n, [[]] * n)
+    for loss in LOSSES:
+        assert point_estimate(distribution, loss=loss).labels.tolist() == list(range(n))
+
+
+def test_a_table_has_one_row_per_mention() -> None:
+    table = point_estimate(random_samples(0, 5, 3), loss="binder").to_frame()
+    assert list(table.columns) == ["mention", "entity"]
+    assert len(table) == 5
+
+
+def test_bad_input_is_named() -> None:
+    samples = random_samples(0, 4, 3)
+    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+    with pytest.raises(ParameterError, match="must be one of binder"):
+        point_estimate(samples, loss="rand")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"split_cost must lie in \[0, 2\], got 3"):
+        point_estimate(samples, loss="vi", split_cost=3.0)
+    with pytest.raises(ParameterError, match="must be 1 for b3"):
+        point_estimate(samples, loss="b3", split_cost=0.5)
+    with pytest.raises(ParameterError, match="same document, with 2 mentions, got 4"):
+        point_estimate(distribution, samples=samples)
+    with pytest.raises(ParameterError, match="at least 1, got 0"):
+        point_estimate(samples[:0])
+    with pytest.raises(ParameterError, match="one label for each mention"):
+        expected_loss(samples, [0, 0, 0])
+    with pytest.raises(ParameterError, match="must not be given if the posterior is samples"):
+        point_estimate(samples, samples=samples)
+    with pytest.raises(ParameterError, match="whole numbers of shape"):
+        point_estimate(samples.astype(float))
