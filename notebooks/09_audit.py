@@ -66,8 +66,10 @@ presets:
       agent: [subject, passive_subject]
 """
 )
-command = "corefsample events news.parquet --rule wrong.yaml --period year --samples 400 --no-pictures"
-run(f"{command} --out run", folder)
+run(
+    "corefsample events news.parquet --rule wrong.yaml --period year --samples 400 --no-pictures --out run",
+    folder,
+)
 
 # %% [markdown]
 # The truth: documents in which some country attacks, by the correct rule and the true entities.

@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -105,9 +106,10 @@ def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None
 
     for command in commands(path):
         _, name, *arguments = shlex.split(command)
-        known = {
-            option for parameter in cli.commands[name].params for option in (*parameter.opts, *parameter.secondary_opts)
-        }
+        called = cli.commands[name]
+        if isinstance(called, click.Group):
+            called = called.commands[arguments[0]]
+        known = {option for parameter in called.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert {argument for argument in arguments if argument.startswith("--")} <= known | {"--help"}, command
 
 
