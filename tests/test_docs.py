@@ -15,6 +15,7 @@ from events.jobs.examine import FileReport, examine
 from events.lexicon import _file as _lexicon_file
 from events.lexicon import load_lexicon
 from events.rules import _format as rules
+from events.rules import load_rules, shipped_conditions, shipped_rules
 
 PAGE = PROJECT / "docs" / "rules.md"
 
@@ -125,6 +126,29 @@ def test_the_notation_of_the_page_is_that_of_the_module() -> None:
         for code in codes(row[0]):
             path = f"{code}>obj" if code.startswith("[") else code
             paths.path_labels(path)
+
+
+def test_every_condition_has_a_row_and_the_presets_exclude_those_of_the_page() -> None:
+    assert [codes(row[0])[0] for row in rows("Whether the text asserts it") if codes(row[0])] == list(
+        shipped_conditions()
+    )
+    for name in shipped_rules():
+        assert load_rules(name, "asserted").unless == tuple(each for each in shipped_conditions() if each != "reported")
+
+
+def test_every_shipped_rule_has_a_row_with_its_columns_and_its_classes_of_plover() -> None:
+    described = {re.match(r"\[(\w+)\]", row[0]): row for row in rows("Shipped rules")}
+    named = {match.group(1): row for match, row in described.items() if match}
+    assert sorted(named) == sorted(shipped_rules())
+    # The classes of the PLOVER manual of 2023 that concern violence, coercion, protest and meetings.
+    plover = {"ASSAULT", "COERCE", "PROTEST", "CONSULT", "MOBILIZE", "THREATEN"}
+    for name, row in named.items():
+        rule = load_rules(name, "extended")
+        assert tuple(codes(row[2])) == rule.columns
+        assert ("may be absent" in row[2]) == bool(rule.optional)
+        classes = set(re.findall(r"[A-Z]{3,}", row[3]))
+        assert classes
+        assert classes <= plover
 
 
 def test_every_link_of_the_page_has_a_target() -> None:
