@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -14,6 +15,8 @@ from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample.summaries import LOSSES, expected_loss, point_estimate
+from corefsample.summaries._posterior import posterior_from
+from corefsample.summaries._search import _sweep_of
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
 FAST = [loss for loss in SAMPLED if loss != "conll"]
@@ -107,6 +110,21 @@ def test_no_move_of_one_mention_improves_an_estimate(seed: int) -> None:
                 moved = estimate.labels.copy()
                 moved[i] = k
                 assert expected_loss(samples, moved, loss=loss).value >= estimate.expected_loss - 1e-9
+
+
+@pytest.mark.parametrize("loss", FAST)
+def test_sweeps_from_singletons_end_where_no_move_of_one_mention_helps(loss: str) -> None:
+    for seed in range(4):
+        samples = random_samples(seed, 7, 9)
+        sweep = _sweep_of(posterior_from(samples), loss, 1.0)
+        labels, sizes = np.arange(7), np.ones(7, np.int64)
+        while sweep(labels, sizes):
+            pass
+        reached = expected_loss(samples, labels, loss=loss).value
+        for i, k in itertools.product(range(7), [*range(7), 100]):
+            moved = labels.copy()
+            moved[i] = labels[k] if k < 7 else k
+            assert expected_loss(samples, moved, loss=loss).value >= reached - 1e-9
 
 
 def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
