@@ -140,7 +140,7 @@ def test_every_shipped_rule_has_a_row_with_its_columns_and_its_classes_of_plover
     described = {re.match(r"\[(\w+)\]", row[0]): row for row in rows("Shipped rules")}
     named = {match.group(1): row for match, row in described.items() if match}
     assert sorted(named) == sorted(shipped_rules())
-    # The classes of the PLOVER manual of 2023 that concern violence, coercion, protest and meetings.
+    # The classes of the PLOVER manual that concern violence, coercion, protest and meetings.
     plover = {"ASSAULT", "COERCE", "PROTEST", "CONSULT", "MOBILIZE", "THREATEN"}
     for name, row in named.items():
         rule = load_rules(name, "extended")
