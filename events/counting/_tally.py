@@ -126,9 +126,7 @@ class CountTally:
         The events that `exclusive` will be called with: pairs of others are not summed. None: all.
     """
 
-    def __init__(
-        self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None
-    ) -> None:
+    def __init__(self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None) -> None:
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: dict[int, int] = {}  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document

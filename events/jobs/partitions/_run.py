@@ -127,9 +127,9 @@ def _computed(
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
     schema = evidence_schema(run_columns(rules))
     compared = {event_key(name) for name in options.compare or ()}
-    needed = {"by_sample": options.interval == "normal", "compared": compared}
+    by_sample = options.interval == "normal"
     sums = _Sums(
-        {rule.name: CountTally(options.n_samples, **needed) for rule in rules},
+        {rule.name: CountTally(options.n_samples, by_sample=by_sample, compared=compared) for rule in rules},
         {rule.name: rule.columns for rule in rules},
         Calendar(options.period),
         SortedRuns(result, "evidence", schema, evidence_keys, _EVIDENCE_BATCH),
