@@ -7,6 +7,7 @@ variance sum(p (1 - p)), and exact quantiles. The per-sample counts are kept too
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -126,8 +127,8 @@ class EventCounts:
             "period_start": period.start,
             "n_docs": self.tally.documents(period.number),
             "mean": cell.mean,
-            "mean_mc_se": float(np.sqrt(cell.variance_of_mean)),
-            "sd": float(np.sqrt(cell.variance)),
+            "mean_mc_se": math.sqrt(cell.variance_of_mean),
+            "sd": math.sqrt(cell.variance),
             "lower": lower,
             "upper": upper,
             "level": self.level,

@@ -47,19 +47,30 @@ def evaluate(
     n_instances, n_roles = instances.shape
     code_of = np.full((n_groups, labels.shape[0]), NONE, np.int32)  # by label: its only code, NONE or SEVERAL
     of_inner = np.zeros((n_groups, labels.shape[0]), np.bool_)  # whether that is the code of an inner actor
+    fills_role = np.zeros(labels.shape[0], np.bool_)  # other labels change no event
     makes_event = np.zeros(labels.shape[0], np.bool_)
+    described_labels = np.empty(n_described, np.int32)
     for s in range(n_samples):
-        for g in range(n_groups):
-            for d in range(n_described):
+        for t in range(n_instances):
+            for role in range(n_roles):
+                m = instances[t, role]
+                if m != NONE:
+                    fills_role[labels[m, s]] = True
+        for d in range(n_described):
+            r = labels[described_mentions[d], s]
+            described_labels[d] = r
+            if not fills_role[r]:
+                continue
+            for g in range(n_groups):
                 c = described_codes[g, d]
                 if c == NONE:
                     continue
-                r = labels[described_mentions[d], s]
                 if code_of[g, r] == NONE or (is_inner[d] and not of_inner[g, r]):
                     code_of[g, r] = c
                     of_inner[g, r] = is_inner[d]
                 elif code_of[g, r] != c and is_inner[d] == of_inner[g, r]:
                     code_of[g, r] = SEVERAL
+        is_any = False
         for t in range(n_instances):
             e = 0
             for role in range(n_roles):
@@ -80,20 +91,21 @@ def evaluate(
                     m = instances[t, role]
                     if m != NONE:
                         makes_event[labels[m, s]] = True
-        for d in range(n_described):
-            r = labels[described_mentions[d], s]
-            if makes_event[r]:
-                description_hits[d] += 1
-        for d in range(n_described):
-            r = labels[described_mentions[d], s]
-            for g in range(n_groups):
-                code_of[g, r] = NONE
-                of_inner[g, r] = False
-            makes_event[r] = False
+                        is_any = True
+        if is_any:
+            for d in range(n_described):
+                if makes_event[described_labels[d]]:
+                    description_hits[d] += 1
         for t in range(n_instances):
             for role in range(n_roles):
-                if instances[t, role] != NONE:
-                    makes_event[labels[instances[t, role], s]] = False
+                m = instances[t, role]
+                if m != NONE:
+                    r = labels[m, s]
+                    fills_role[r] = False
+                    makes_event[r] = False
+                    for g in range(n_groups):
+                        code_of[g, r] = NONE
+                        of_inner[g, r] = False
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import shutil
@@ -266,6 +267,16 @@ def test_a_folder_is_locked_once(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
     with lock_folder(tmp_path):
         pass
+
+
+def test_a_lock_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match="No space"), lock_folder(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_lock_of_a_folder_that_is_removed_and_made_again_is_free(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,14 @@ from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from events import EventCounter
-from events.counting import DocumentEvents, _kernels, evaluate_matches, evaluate_predicate, monte_carlo_errors
+from events.counting import (
+    DocumentEvents,
+    _evaluation,
+    _kernels,
+    evaluate_matches,
+    evaluate_predicate,
+    monte_carlo_errors,
+)
 from events.matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -332,3 +340,25 @@ def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
         evaluate_predicate(er.scored(PAIR), together, n_samples=n_samples)
     with pytest.raises(ParameterError, match="n_samples must be"):
         PINNED["one role"].evaluated(n_samples=n_samples)
+
+
+@given(cases(n_roles=2), st.booleans(), st.integers(0, 2))
+def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
+    case: Case, nameless: bool, n_roles: int
+) -> None:
+    # Without described mentions, or without mentions in any role, all roles are empty in every sample.
+    described = [set[str]() for _ in case.described] if nameless else case.described
+    instances: list[tuple[int, ...]] = case.instances if nameless else [(-1, -1)] * len(case.instances)
+    plain = case._replace(described=described, instances=instances).matches
+    roles = plain.instances[:, :n_roles]
+    matches = replace(plain, instances=roles, role_codes=((*plain.countries, ""),) * n_roles)
+    assert matches.possible
+    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=5)
+    none = events.keys.index(("",) * n_roles)
+    labels = sample_clusterings(case.distribution, n_samples=5, doc_id="d").labels.T
+    hits, instance_hits, description_hits = _evaluation._KernelInputs(matches).evaluated(labels)
+    np.testing.assert_array_equal(events.hits, hits)
+    np.testing.assert_array_equal(events.instance_hits, instance_hits)
+    np.testing.assert_array_equal(events.description_hits, description_hits)
+    assert np.flatnonzero(events.n_hits).tolist() == [none]
+    assert np.flatnonzero(events.one_best).tolist() == [none]
