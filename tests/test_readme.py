@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import click
 import pytest
 from places import PROJECT
 
@@ -38,7 +39,9 @@ def test_every_command_of_the_readme_exists() -> None:
 def test_every_option_of_the_readme_exists() -> None:
     from events.cli._program import cli
 
-    known = {option for command in cli.commands.values() for p in command.params for option in p.opts}
+    groups = [each for each in cli.commands.values() if isinstance(each, click.Group)]
+    commands = [*cli.commands.values(), *(each for group in groups for each in group.commands.values())]
+    known = {option for command in commands for p in command.params for option in p.opts}
     known |= {"--help", "--quick", "--json", "--only", "--screenshot"}  # of all commands, and of scripts
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text())) <= known
 

@@ -18,7 +18,7 @@ from events.cli._options import (
     scheme_option,
     seed_option,
 )
-from events.cli._screen import counted, print_files, print_json, print_text, progress
+from events.cli._screen import COLUMNS, counted, print_files, print_json, print_text, progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,8 +205,11 @@ def _print_highest(counts: pd.DataFrame) -> None:
     events = ["event"] if len(counts["event"].unique()) > 1 else []
     values = ["period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
     roles = [name for name in role_columns(counts.columns) if head[name].astype(bool).any()]
-    columns = [*events, *roles, *values]
-    click.echo(head[columns].to_string(index=False, float_format=_short))
+    table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
+    if max(map(len, table.splitlines())) > COLUMNS:  # weeks and two roles: the start of a week names it
+        head = head.assign(period=head["period"].str.split("/").str[0])
+        table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
+    click.echo(table)
 
 
 def _short(value: float) -> str:

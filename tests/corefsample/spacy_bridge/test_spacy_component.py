@@ -438,7 +438,7 @@ def test_clusters_are_by_first_mention() -> None:
 @pytest.mark.parametrize(
     ("clustering", "reason"),
     [
-        ("best", "clustering must be one of map, got 'best'"),
+        ("best", "clustering must be one of map, binder, vi, .*, got 'best'"),
         (200, "clustering must be a sample from 0 to below 200, got 200"),
         (-1, "clustering must be a sample from 0 to below 200, got -1"),
         ([0, 1], r"clustering must have one label for each mention \(4\), got 2"),

@@ -51,8 +51,9 @@ def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Pat
     summary = run_audit_plan(run, tmp_path / "audit", AuditPlanOptions(n_labels=20))
     assert (summary.n_documents, summary.n_sampled, summary.n_without_text) == (30, 20, 0)
     sheet = pd.read_csv(summary.sheet)
-    words = {f"{each['doc_id']} of {n}": " ".join(each["tokens"]["text"]) for n in range(3) for each in er.corpus()}
-    assert [" ".join(text.split()) for text in sheet["text"]] == [words[doc_id] for doc_id in sheet["doc_id"]]
+    # The spaces between words and punctuation are those of print, not of the tokens.
+    words = {f"{each['doc_id']} of {n}": "".join(each["tokens"]["text"]) for n in range(3) for each in er.corpus()}
+    assert ["".join(text.split()) for text in sheet["text"]] == [words[doc_id] for doc_id in sheet["doc_id"]]
     plan = read_plan(tmp_path / "audit", run)
     assert plan.identity == summary.plan
     assert plan.frame.doc_ids[plan.sample].tolist() == sheet["doc_id"].tolist()

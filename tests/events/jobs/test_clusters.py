@@ -46,8 +46,8 @@ def slower(function):
         return function(*arguments, **keywords)
     slow.__wrapped__ = function
     return slow
-if not hasattr(run.evaluate_matches, "__wrapped__"):
-    run.evaluate_matches = slower(run.evaluate_matches)
+if not hasattr(run.evaluate_rules, "__wrapped__"):
+    run.evaluate_rules = slower(run.evaluate_rules)
     engines._scorer_of = type("Known", (dict,), {"__getitem__": slower(dict.__getitem__)})()
 """
 
