@@ -149,7 +149,9 @@ def test_an_interrupt_from_the_terminal_ends_job_and_workers_and_says_how_to_res
         os.killpg(job.pid, signal.SIGINT)  # to all processes of the job, as a terminal does
         _, printed = job.communicate(timeout=30)
     assert job.returncode == 130
-    (line,) = printed.split("\n\n")[-1].splitlines()
+    lines = printed.strip().splitlines()
+    assert len(lines) == 1, printed
+    (line,) = lines
     assert "of 3 partitions complete" in line
     assert line.endswith("the same command resumes")
     assert len(workers) == 2
