@@ -250,7 +250,8 @@ class _KernelInputs:
         hits = np.zeros((self._n_events, labels.shape[1]), np.uint8)
         instance_hits = np.zeros((len(self._matches.instances), self._n_events), np.int64)
         description_hits = np.zeros(len(self._matches.described_mentions), np.int64)
-        _kernels.evaluate(labels, *self._arrays, hits, instance_hits, description_hits)
+        scratch = _kernels.Scratch.of(len(self._arrays[1]), len(labels), len(description_hits))
+        _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
         return hits, instance_hits, description_hits
 
 

@@ -14,16 +14,39 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import kernel, kernel_in_place
 
 NONE = -1
 SEVERAL = -2
 
 
-@kernel
+class Scratch(NamedTuple):
+    """What `evaluate` works with, and leaves as it was."""
+
+    code_of: Ints32  # (g, labels): the only code of a label, NONE or SEVERAL; NONE at first
+    of_inner: Bools  # (g, labels): whether that is the code of an inner actor; false at first
+    fills_role: Bools  # (labels,): false at first; other labels change no event
+    makes_event: Bools  # (labels,): false at first
+    described_labels: Ints32  # (d,)
+
+    @classmethod
+    def of(cls, n_groups: int, n_mentions: int, n_described: int) -> Scratch:
+        """Allocate it."""
+        return cls(
+            np.full((n_groups, n_mentions), NONE, np.int32),
+            np.zeros((n_groups, n_mentions), np.bool_),
+            np.zeros(n_mentions, np.bool_),
+            np.zeros(n_mentions, np.bool_),
+            np.zeros(n_described, np.int32),
+        )
+
+
+@kernel_in_place
 def evaluate(
     labels: Ints32,
     described_mentions: Ints32,
@@ -33,6 +56,7 @@ def evaluate(
     role_groups: Ints32,
     role_sizes: Ints32,
     role_absent: Ints32,
+    scratch: Scratch,
     hits: Bytes,
     instance_hits: Ints,
     description_hits: Ints,
@@ -45,11 +69,7 @@ def evaluate(
     n_samples = labels.shape[1]
     n_groups, n_described = described_codes.shape
     n_instances, n_roles = instances.shape
-    code_of = np.full((n_groups, labels.shape[0]), NONE, np.int32)  # by label: its only code, NONE or SEVERAL
-    of_inner = np.zeros((n_groups, labels.shape[0]), np.bool_)  # whether that is the code of an inner actor
-    fills_role = np.zeros(labels.shape[0], np.bool_)  # other labels change no event
-    makes_event = np.zeros(labels.shape[0], np.bool_)
-    described_labels = np.empty(n_described, np.int32)
+    code_of, of_inner, fills_role, makes_event, described_labels = scratch
     for s in range(n_samples):
         for t in range(n_instances):
             for role in range(n_roles):

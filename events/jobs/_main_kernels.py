@@ -117,9 +117,8 @@ def compile_events() -> None:
     described, labels = empty(np.int32), fixed(empty(np.int32, 1))
     tallies = empty(np.int64, 1), empty(np.int64)
     codes, roles_of = np.zeros((1, 0), np.int32), (described, described, described)
-    counting.evaluate(
-        *(labels, described, codes, empty(np.bool_), empty(np.int32, 1), *roles_of), empty(np.uint8, 1), *tallies
-    )
+    given = labels, described, codes, empty(np.bool_), empty(np.int32, 1), *roles_of
+    counting.evaluate(*given, counting.Scratch.of(1, 0, 0), empty(np.uint8, 1), *tallies)
 
 
 def compile_samples() -> None:

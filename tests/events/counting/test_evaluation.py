@@ -147,6 +147,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
         np.zeros(matches.instances.shape[1], np.int32),
         np.full(matches.instances.shape[1], len(matches.countries), np.int32),
         np.full(matches.instances.shape[1], -1, np.int32),
+        _kernels.Scratch.of(1, n, len(matches.described_mentions)),
         hits,
         np.zeros((len(matches.instances), n_events), np.int64),
         np.zeros(len(matches.described_mentions), np.int64),
