@@ -14,12 +14,15 @@ from corefsample._arrays import Floats
 from corefsample.calibration.binning import BlockBins
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.tagging import (
+    ChainRecalibration,
     ConditionalRandomField,
     EventPairs,
     HiddenMarkovModel,
+    LinearChain,
     SequenceModel,
     TaggedSentence,
     event_pairs,
+    fit_chain_recalibration,
     followed_by,
     frequent_tag_pairs,
     sampled_events,
@@ -78,7 +81,50 @@ def run(output: Output) -> None:
     overview(
         {name: measured(model, elsewhere) for name, model in models.items()}, output, "other newspapers (MASC)", "-masc"
     )
+    recalibration_study({name: models[name] for name in (ONE, CHOSEN, LEVEL_CHOSEN, WEAK)}, split, output)
     output.write_claims("tagging")
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated:
+    """A model whose chains are recalibrated."""
+
+    model: SequenceModel
+    recalibration: ChainRecalibration
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return self.model.tags
+
+    def posterior(self, words: Sequence[str], /) -> LinearChain:
+        return self.recalibration.apply(self.model.posterior(words))
+
+
+def recalibration_study(models: Mapping[str, SequenceModel], split: corpora.Split, output: Output) -> None:
+    """One temperature per model, fitted on dev by both objectives; errors on test before and after."""
+    rows = []
+    for name, model in models.items():
+        code = {tag: number for number, tag in enumerate(model.tags)}
+        known = [each for each in split.dev if all(tag in code for tag in each.tags)]
+        chains = [model.posterior(each.words) for each in known]
+        gold = [np.array([code[tag] for tag in each.tags]) for each in known]
+        before = measured(model, split.test)
+        for objective in ("likelihood", "marginals"):
+            recalibration = fit_chain_recalibration(chains, gold, objective=objective).recalibration
+            after = measured(Recalibrated(model, recalibration), split.test)
+            rows.append(
+                {
+                    "model": name,
+                    "objective": objective,
+                    "temperature": recalibration.temperature,
+                    "CalibErr before": before.error(POOLED_BIN),
+                    "CalibErr after": after.error(POOLED_BIN),
+                    "confidence - accuracy before": before.overconfidence(),
+                    "after": after.overconfidence(),
+                }
+            )
+    title = "One temperature for all potentials of a chain, fitted on dev"
+    output.table("tagging-recalibration", title, pd.DataFrame(rows))
 
 
 def chosen_models(split: corpora.Split, output: Output) -> dict[str, SequenceModel]:
