@@ -96,7 +96,7 @@ class RoleTrace:
 
 @dataclass(frozen=True, slots=True)
 class TriggerTrace:
-    """A trigger in the text, and what becomes of it.
+    """A trigger in the text, and its outcome.
 
     Attributes
     ----------

@@ -17,6 +17,7 @@ import pytest
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
+from worker_processes import is_alive, workers_of
 
 from corefsample import InputError, ParameterError
 from corefsample.documents import from_documents
@@ -106,27 +107,6 @@ def wait_for(condition: Callable[[], Any], job: subprocess.Popen[str] | None = N
         assert time.monotonic() < deadline, "nothing happened"
         assert job is None or job.poll() is None, job.communicate()[1]
         time.sleep(0.02)
-
-
-def workers_of(pid: int) -> list[int]:
-    """Worker processes that a process started."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (entry / "cmdline").read_bytes()
-        except (OSError, ValueError, IndexError):
-            continue
-        if parent == pid and b"spawn_main" in command:
-            found.append(int(entry.name))
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 # --- events ------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from places import PROJECT
 from references import events as er
+from worker_processes import is_alive, workers_of
 
 from corefsample import InputError, ParameterError, write_documents
 from corefsample.documents import from_documents
@@ -551,27 +552,6 @@ def test_a_lost_scheduler_is_told_and_loses_nothing(corpus: Path, tmp_path: Path
     assert "scheduler must" in told
     run(corpus, out)
     assert tables(out) == reference
-
-
-def workers_of(pid: int) -> list[int]:
-    """Processes of Dask workers that a process started."""
-    children = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (entry / "cmdline").read_bytes()
-        except (OSError, ValueError, IndexError):
-            continue
-        if parent == pid and b"spawn_main" in command:
-            children.append(int(entry.name))
-    return children
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return "Z" not in (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
 
 
 def test_a_cluster_needs_dask_and_files(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
