@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class TextWeights:
                 raise ParameterError("must be finite", parameter=name)
 
 
-class TextClassifier:
+class TextClassifier(ABC):
     """Base of classifiers of texts by the words that they contain; how often a word occurs does not matter.
 
     Words that occur in fewer than `min_count` texts of training are ignored.
@@ -79,9 +80,9 @@ class TextClassifier:
         intercepts, weights = self._linear(_matrix(given, words), labels, len(tags))
         return self._with(TextWeights(tags, words, intercepts, weights))
 
+    @abstractmethod
     def _linear(self, matrix: Any, labels: Ints, n_tags: int) -> tuple[Floats, Floats]:
         """Intercepts (K,) and weights (V, K) of a model fitted to a sparse 0/1 matrix (n_texts, V)."""
-        raise NotImplementedError
 
     def _with(self, weights: TextWeights) -> TextClassifier:
         self._weights = weights

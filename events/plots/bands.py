@@ -131,6 +131,8 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
 
 def country_title(country: str, names: Mapping[str, str] | None) -> str:
     """Name and code of an actor or of a pair, or the code."""
+    if country == "-":
+        return "no actor named"
     codes = country.split(">")
     known = [(names or {}).get(code) for code in codes]
     return f"{' > '.join(map(str, known))} ({country})" if all(known) else country

@@ -369,3 +369,10 @@ def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
     save_figure(figures[name](), tmp_path / "picture.svg")
     words = ["".join(each.itertext()) for each in ElementTree.parse(tmp_path / "picture.svg").iter()]
     assert any("<b>$x_{$" in word for word in words)
+
+
+def test_a_panel_of_events_without_an_actor_says_so() -> None:
+    from events.plots.bands import country_title
+
+    assert country_title("-", {"USA": "United States"}) == "no actor named"
+    assert country_title("USA", {"USA": "United States"}) == "United States (USA)"
