@@ -3,6 +3,10 @@
 An error in a cell fails, and so does a warning that points at code of ours or at the notebook's own. Nothing is written
 beside the notebooks; --keep writes what a reader would see: .ipynb files, and the pictures in them as .png.
 
+The site's gallery is docs/gallery, .ipynb files with outputs: --gallery writes them. They are executed where no corpora
+of others are in reach, so that no text of such a corpus enters the project. --check compares a gallery with what was just
+executed: the cells, and the text of the outputs of notebooks that use no such corpus.
+
 Needs the extra `notebooks`: python -m pip install -e ".[notebooks]".
 """
 
@@ -12,6 +16,7 @@ import argparse
 import base64
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -22,6 +27,10 @@ FOLDER = Path(__file__).resolve().parent
 OURS = r"(corefsample|events|__main__)(\.|$)"
 # Of a command that a notebook runs, a warning is a line of its output: ".../corefsample/exact.py:12: UserWarning: ...".
 WARNING_LINE = re.compile(r"^\S*\b(corefsample|events)\S*\.py:\d+: \w*Warning: .*", re.M)
+CHANGING = re.compile(r"\b\d[\d.,]* (?:s|ms|seconds?|minutes?)\b|\S*/tmp/\S*|0x[0-9a-f]+")
+LINK_TO_PAGE = re.compile(r"\]\(\.\./docs/([^)]+)\)")
+LINK_TO_NOTEBOOK = re.compile(r"\]\((\d\d_\w+)\.py\)")
+LINK_TO_FILE = re.compile(r"\]\(([a-z_]+\.(?:conllu|py))\)")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STRICT = f"import warnings\nwarnings.filterwarnings('error', module=r'{OURS}')"
 
@@ -32,7 +41,7 @@ def notebooks() -> list[Path]:
 
 
 def execute(path: Path, *, timeout: int) -> Any:
-    """Run one notebook in its folder; return it with its outputs, or raise RuntimeError with what went wrong."""
+    """Run one notebook in its own folder; return it with its outputs, or raise RuntimeError with what went wrong."""
     import jupytext
     import nbformat
     from nbclient import NotebookClient
@@ -80,11 +89,74 @@ def keep(notebook: Any, name: str, folder: Path) -> None:
         (folder / f"{name}-{number}.png").write_bytes(base64.b64decode(picture))
 
 
+def without_corpora(path: Path, folder: Path, *, timeout: int) -> Any:
+    """Run a copy of a notebook from which ../../shared is not in reach."""
+    copy = folder / "project" / "notebooks"
+    if not copy.exists():
+        shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__", "*-demo"))
+    return execute(copy / path.name, timeout=timeout)
+
+
+def shown(notebook: Any) -> list[str]:
+    """Text of the outputs, without times and temporary folders, which differ from run to run."""
+    texts = [
+        output.get("text") or output.get("data", {}).get("text/plain", "")
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+    ]
+    return [CHANGING.sub("...", text) for text in texts if "image/png" not in text]
+
+
+def differences(notebook: Any, path: Path, gallery: Path) -> list[str]:
+    """What a gallery's copy of a notebook does not show as it is now."""
+    import nbformat
+
+    kept_path = gallery / f"{path.stem}.ipynb"
+    if not kept_path.exists():
+        return [f"{kept_path.name} is missing"]
+    kept = nbformat.read(kept_path, as_version=4)
+    if [(cell.cell_type, cell.source) for cell in kept.cells] != [
+        (cell.cell_type, gallery_source(cell, gallery)) for cell in notebook.cells
+    ]:
+        return [f"{kept_path.name} has other cells"]
+    if "shared" in path.read_text(encoding="utf-8"):
+        return []
+    pairs = zip(shown(kept), shown(notebook), strict=False)
+    changed = [f"{kept_path.name} shows {old[:80]!r}, now {new[:80]!r}" for old, new in pairs if old != new]
+    if len(shown(kept)) != len(shown(notebook)):
+        changed.append(f"{kept_path.name} has {len(shown(kept))} outputs, now {len(shown(notebook))}")
+    return changed
+
+
+def gallery_source(cell: Any, gallery: Path) -> str:
+    """Source of a cell, with links to pages and notebooks as they are seen from the gallery."""
+    if cell.cell_type != "markdown":
+        return str(cell.source)
+    text = LINK_TO_PAGE.sub(r"](../\1)", cell.source)
+    text = LINK_TO_NOTEBOOK.sub(r"](\1.ipynb)", text)
+    return LINK_TO_FILE.sub(r"](../../notebooks/\1)", text)
+
+
+def write_gallery(notebook: Any, name: str, gallery: Path) -> None:
+    """Write a notebook with its outputs as the site shows it."""
+    import nbformat
+
+    gallery.mkdir(parents=True, exist_ok=True)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"{name[:2]}-{number}"  # those of jupytext are random
+        cell.source = gallery_source(cell, gallery)
+        cell.metadata.pop("execution", None)
+    notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(notebook, gallery / f"{name}.ipynb")
+
+
 def main() -> int:
     """Execute the notebooks; return 1 if one fails."""
     parser = argparse.ArgumentParser(description="Execute the notebooks; an error or a warning of ours fails.")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="part of a notebook's name: 03")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write .ipynb files and their pictures there")
+    parser.add_argument("--gallery", type=Path, metavar="FOLDER", help="write .ipynb files there, without corpora")
+    parser.add_argument("--check", type=Path, metavar="FOLDER", help="fail if this gallery is out of date")
     parser.add_argument("--timeout", type=int, default=300, help="seconds a cell may take (300)")
     options = parser.parse_args()
     chosen = [path for path in notebooks() if not options.only or any(part in path.stem for part in options.only)]
@@ -93,19 +165,28 @@ def main() -> int:
     # An interactive debugger's check of frozen modules is of no use here, and loud.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     failed, total = [], 0.0
+    copies = tempfile.TemporaryDirectory()
     for path in chosen:
         started = time.perf_counter()
         try:
-            notebook = execute(path, timeout=options.timeout)
+            if options.gallery is not None:
+                notebook = without_corpora(path, Path(copies.name), timeout=options.timeout)
+            else:
+                notebook = execute(path, timeout=options.timeout)
+            if options.check is not None and (changed := differences(notebook, path, options.check)):
+                raise RuntimeError("\n".join([*changed, f"python {Path(__file__).name} --gallery {options.check}"]))
         except RuntimeError as error:
             failed.append(path.stem)
             print(error, file=sys.stderr)
         else:
             if options.keep is not None:
                 keep(notebook, path.stem, options.keep)
+            if options.gallery is not None:
+                write_gallery(notebook, path.stem, options.gallery)
         seconds = time.perf_counter() - started
         total += seconds
         print(f"{path.stem:<28}{seconds:6.1f} s  {'FAILED' if path.stem in failed else 'done'}", flush=True)
+    copies.cleanup()
     print(f"{'together':<28}{total:6.1f} s  {len(failed)} of {len(chosen)} failed")
     return 1 if failed else 0
 

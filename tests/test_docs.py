@@ -75,8 +75,8 @@ def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
     assert lexicon.match(["Yankees"], [-1], None).codes == {0: "USA"}
 
 
-def test_the_rule_of_the_readme_passes_the_doctor(tmp_path: Path) -> None:
-    (rule,) = yaml_blocks(PROJECT / "README.md")
+def test_the_rule_of_the_first_page_passes_the_doctor(tmp_path: Path) -> None:
+    (rule,) = yaml_blocks(PROJECT / "docs" / "count-events.md")
     report = examined(rule, tmp_path)
     assert report.problems == []
     assert dict(report.pairs)["preset paper"].startswith("examples hold (1: ")

@@ -1,52 +1,113 @@
-"""The README's code runs, and the names in it exist."""
+"""README and pages of the documentation: their code runs; commands, options, links and names in them exist."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
+from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
 from places import PROJECT
 
-README = PROJECT / "README.md"
+README, DOCS = PROJECT / "README.md", PROJECT / "docs"
 PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" / "en_gum_ud"
+PAGES = [README, *sorted(DOCS.glob("*.md"))]
+# Pages whose Python runs here; other pages have tests of their own.
+RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "scores", "python"))]
+# Options of scripts and of other programs.
+OTHER_OPTIONS = {"--quick", "--only", "--upgrade"}
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(), flags=re.S)
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
 
 
-def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert blocks("python")
-    for code in blocks("python"):
+def commands() -> dict[str, click.Command]:
+    from events.cli._program import cli
+
+    return {
+        name: each
+        for command in cli.commands.values()
+        for name, each in (
+            [(f"{command.name} {inner}", sub) for inner, sub in command.commands.items()]
+            if isinstance(command, click.Group)
+            else [(str(command.name), command)]
+        )
+    }
+
+
+@pytest.fixture
+def api_pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("api_pages")
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.stem)
+def test_the_python_of_a_page_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert blocks(page, "python")
+    for code in blocks(page, "python"):
         if PIPELINE in code:  # it stands for any pipeline
             if not UD_PIPELINE.exists():
                 continue
             code = code.replace(PIPELINE, str(UD_PIPELINE.resolve()))
-        exec(compile(code, "README.md", "exec"), {})
-    assert "probability" in capsys.readouterr().out
+        exec(compile(code, page.name, "exec"), {})
+    assert capsys.readouterr().out or page == DOCS / "scores.md"
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    from events.cli._program import cli
+@each_page
+def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
+    known = commands()
+    for block in blocks(page, "sh"):
+        for line in re.sub(r"\\\n *", " ", block).splitlines():
+            for part in re.findall(r"(?:^|&& |\| )(corefsample [^#|&]*)", line.strip()):
+                words = part.split()[1:]
+                if words[0].startswith("-"):
+                    continue
+                name = " ".join(words[:2]) if words[0] == "audit" else words[0]
+                assert name in known, part
+                options = {option for each in known[name].params for option in (*each.opts, *each.secondary_opts)}
+                given = {word.partition("=")[0] for word in words if word.startswith("--")}
+                assert given <= options | {"--help"}, part
 
-    named = {name for block in blocks("sh") for name in re.findall(r"\bcorefsample ([a-z-]+)", block)}
-    assert {"demo", "events", "doctor"} <= named <= set(cli.commands)
+
+@each_page
+def test_every_link_of_a_page_has_a_target(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    links = [link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text) if not link.startswith("reference/api/")]
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(README.read_text(encoding="utf-8").split()) < 900
 
 
 def test_every_option_of_the_readme_exists() -> None:
-    from events.cli._program import cli
-
-    groups = [each for each in cli.commands.values() if isinstance(each, click.Group)]
-    commands = [*cli.commands.values(), *(each for group in groups for each in group.commands.values())]
-    known = {option for command in commands for p in command.params for option in p.opts}
-    known |= {"--help", "--quick", "--json", "--only", "--screenshot"}  # of all commands, and of scripts
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text())) <= known
+    known = {option for command in commands().values() for p in command.params for option in p.opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text(encoding="utf-8")))
+    assert named <= known | {"--help", "--json"} | OTHER_OPTIONS
 
 
-def test_every_link_of_the_readme_has_a_target() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
-    assert links
-    assert [link for link in links if not (PROJECT / link).exists()] == []
+def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
+    api_pages: ModuleType, tmp_path: Path
+) -> None:
+    names = list(api_pages.public_names())
+    assert {"sample_clusterings", "EventCounter", "calibration_error"} <= {each.name for each in names}
+    api_pages.write_pages(tmp_path)
+    for each in names:
+        text = (tmp_path / f"{each.package}.md").read_text(encoding="utf-8")
+        assert re.search(rf"(:: |`){each.name}(\n|`)", text), f"{each.package}.{each.name}"
+        if inspect.isclass(each.value) or inspect.isroutine(each.value):
+            assert inspect.getdoc(each.value), f"{each.package}.{each.name} has no docstring"
+
+
+def test_a_page_of_a_package_that_is_gone_is_removed(api_pages: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "corefsample.gone.md").write_text("# gone", encoding="utf-8")
+    api_pages.write_pages(tmp_path)
+    assert not (tmp_path / "corefsample.gone.md").exists()
+    assert (tmp_path / "corefsample.coreference.md").exists()

@@ -35,8 +35,8 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
 
     - "rms": sqrt(sum of n_b / n * d_b^2), the paper's CalibErr
     - "mse": sum of n_b / n * d_b^2, the thesis's score, and the calibration part of the Brier score
-    - "l1": sum of n_b / n * |d_b|, known as expected calibration error
-    - "max": the largest |d_b|
+    - "l1": sum of n_b / n * abs(d_b), known as expected calibration error
+    - "max": the largest abs(d_b)
 
     The squared ones are too large by the sampling variance of the shares, especially with small bins: perfectly
     calibrated predictions do not give 0. The debiased error subtracts an unbiased estimate p (1 - p) / (n_b - 1) of
