@@ -4,7 +4,7 @@ An error in a cell fails, and so does a warning that points at code of ours or a
 beside the notebooks; --keep writes what a reader would see: .ipynb files, and the pictures in them as .png.
 
 The site's gallery is docs/gallery, .ipynb files with outputs: --gallery writes them. They are executed where no corpora
-of others are in reach, so that no text of such a corpus enters the project. --check compares a gallery with what was just
+of others are in reach, so that no text of one enters the project. --check compares a gallery with what was just
 executed: the cells, and the text of the outputs of notebooks that use no such corpus.
 
 Needs the extra `notebooks`: python -m pip install -e ".[notebooks]".
