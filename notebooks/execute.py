@@ -116,7 +116,7 @@ def differences(notebook: Any, path: Path, gallery: Path) -> list[str]:
         return [f"{kept_path.name} is missing"]
     kept = nbformat.read(kept_path, as_version=4)
     if [(cell.cell_type, cell.source) for cell in kept.cells] != [
-        (cell.cell_type, gallery_source(cell, gallery)) for cell in notebook.cells
+        (cell.cell_type, gallery_source(cell)) for cell in notebook.cells
     ]:
         return [f"{kept_path.name} has other cells"]
     if "shared" in path.read_text(encoding="utf-8"):
@@ -128,7 +128,7 @@ def differences(notebook: Any, path: Path, gallery: Path) -> list[str]:
     return changed
 
 
-def gallery_source(cell: Any, gallery: Path) -> str:
+def gallery_source(cell: Any) -> str:
     """Source of a cell, with links to pages and notebooks as they are seen from the gallery."""
     if cell.cell_type != "markdown":
         return str(cell.source)
@@ -144,7 +144,7 @@ def write_gallery(notebook: Any, name: str, gallery: Path) -> None:
     gallery.mkdir(parents=True, exist_ok=True)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"{name[:2]}-{number}"  # those of jupytext are random
-        cell.source = gallery_source(cell, gallery)
+        cell.source = gallery_source(cell)
         cell.metadata.pop("execution", None)
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     nbformat.write(notebook, gallery / f"{name}.ipynb")

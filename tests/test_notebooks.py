@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import re
 import shlex
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import click
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+GALLERY = FOLDER.parent / "docs" / "gallery"
 OWN_NEWS = FOLDER / "own_news.conllu"
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the notebooks are beside the sources alone")
@@ -177,6 +179,26 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
     # As the articles say: own-08 is about a bank, and all others have one attacker.
     attackers = ["IRQ", "USA", "YUG", "HRV", "HRV", "HRV", "IRN", None, "AZE", "ARM"]
     assert found == {f"own-{n:02d}": [code] if code else [] for n, code in enumerate(attackers, start=1)}
+
+
+@each_notebook
+def test_the_gallery_has_the_cells_of_every_notebook_and_outputs(path: Path) -> None:
+    runner = module("execute")
+    kept = json.loads((GALLERY / f"{path.stem}.ipynb").read_text(encoding="utf-8"))["cells"]
+    shown = [(cell["cell_type"] == "markdown", "".join(cell["source"]).strip()) for cell in kept]
+    now = [
+        (markdown, runner.gallery_source(SimpleNamespace(cell_type="markdown" if markdown else "code", source=text)))
+        for markdown, text in cells(path)
+    ]
+    # In the text files magics are comments.
+    assert shown == [(markdown, re.sub(r"^# (?=%)", "", text.strip(), flags=re.M)) for markdown, text in now], (
+        "write it anew: see notebooks/README.md"
+    )
+    assert any(cell.get("outputs") for cell in kept)
+
+
+def test_the_gallery_has_no_other_notebooks() -> None:
+    assert sorted(path.stem for path in GALLERY.glob("*.ipynb")) == [path.stem for path in NOTEBOOKS]
 
 
 def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
