@@ -6,16 +6,17 @@ import datetime
 import difflib
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._content import Alias, Entry, LexiconContent, normalised
+from events.lexicon._alias_table import AliasTable, Beginnings, Claim, spellings
+from events.lexicon._content import Alias, Entry, LexiconContent
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
 
@@ -26,64 +27,6 @@ class LexiconMatches:
     codes: dict[int, str]  # by head token of a matched span
     spans: dict[int, tuple[int, int]]  # by the same keys: first token and end (exclusive) of the span
     n_ambiguous: int  # spans left out because several codes have their alias on the document's date
-
-
-class _Claim(NamedTuple):
-    """A code that has an alias, from one day to another; `dated` claims hold on these days only."""
-
-    code: str
-    start: datetime.date
-    end: datetime.date
-    dated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """The codes that have an alias; none if the alias is a name of something else."""
-
-    codes: tuple[_Claim, ...]
-    cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
-
-
-class _Table:
-    """Squeezed aliases with their owners, and the prefixes of aliases at which a token may end."""
-
-    __slots__ = ("beginnings", "owners")
-
-    def __init__(self, aliases: Iterable[tuple[Alias, tuple[_Claim, ...]]]) -> None:
-        self.owners: dict[str, _Owners] = {}
-        for alias, codes in aliases:
-            before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
-            self.owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
-        self.beginnings = self._beginnings(self.owners)
-
-    @staticmethod
-    def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
-        return frozenset(text[:end] for text, one in owners.items() for end in (*one.cuts, len(text)) if end)
-
-    def country_beginnings(self) -> frozenset[str]:
-        """The prefixes of aliases that some code has."""
-        return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
-
-    def longest(self, texts: Sequence[str], start: int) -> tuple[int, tuple[_Claim, ...]] | None:
-        """End and claims of the longest alias that begins at a token, or None.
-
-        Empty texts (tokens of white space) are skipped inside an alias, and never end one.
-        """
-        if texts[start] not in self.beginnings:
-            return None
-        run, boundaries, longest = "", [], None
-        for end in range(start, len(texts)):
-            if texts[end]:
-                if run:
-                    boundaries.append(len(run))
-                run += texts[end]
-                if run not in self.beginnings:
-                    break
-                owners = self.owners.get(run)
-                if owners is not None and owners.cuts.issuperset(boundaries):
-                    longest = end + 1, owners.codes
-        return longest
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,11 +64,18 @@ class Lexicon:
     names: Mapping[str, str]
     kinds: Mapping[str, str]
     validity: Mapping[str, tuple[datetime.date, datetime.date]]
-    _folded: _Table
-    _cased: _Table
+    _folded: AliasTable
+    _cased: AliasTable
     _starts: tuple[frozenset[str], frozenset[str]]
-    _nouns: _Table | None = None
+    _nouns: AliasTable | None = None
     inner: frozenset[str] = field(default=frozenset())
+    _aliases_begin: Beginnings = field(init=False)
+    _nouns_begin: Beginnings = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
+        nouns = () if self._nouns is None else (self._nouns,)
+        object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -195,25 +145,16 @@ class Lexicon:
         """
         if len(heads) != len(text):
             raise ParameterError(f"must have one offset per token ({len(text)}), got {len(heads)}", parameter="heads")
-        spelled = {token: _spellings(token) for token in set(text)}
-        beginnings = {token for token, pair in spelled.items() if self._begins(*pair)}
-        plain, folded = [spelled[token][0] for token in text], [spelled[token][1] for token in text]
-        lemmas: list[str] | None = None
-        if self._nouns is not None and lemma is not None:
-            lemmas = [_spellings(each)[1] for each in lemma]
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        starts = [t for t, token in enumerate(text) if token in beginnings]
-        if self._nouns is not None and lemmas is not None:
-            starts = sorted({*starts, *(t for t, each in enumerate(lemmas) if each in self._nouns.beginnings)})
-        for start in starts:
+        for start in self._possible_starts(text, lemma):
             if start < end:
                 continue
-            end, owners = self._longest(plain, folded, lemmas, start)
+            end, owners = self._longest(text, lemma, start)
             valid = self._valid(owners, date)
             if len(valid) == 1:
-                head = _head(plain, heads, start, end)
+                head = _head(text, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
@@ -228,13 +169,13 @@ class Lexicon:
         array of shape (len(vocabulary),), bool
         """
         cased, folded = self._starts
-        found = (plain in cased or fold in folded for plain, fold in map(_spellings, vocabulary))
+        found = (plain in cased or fold in folded for plain, fold in map(spellings, vocabulary))
         return np.fromiter(found, np.bool_, len(vocabulary))
 
     def noun_may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Whether a noun could begin with each of these lemmas, as `may_start` for texts."""
         beginnings = frozenset[str]() if self._nouns is None else self._nouns.beginnings
-        found = (_spellings(lemma)[1] in beginnings for lemma in vocabulary)
+        found = (spellings(lemma)[1] in beginnings for lemma in vocabulary)
         return np.fromiter(found, np.bool_, len(vocabulary))
 
     @property
@@ -242,17 +183,19 @@ class Lexicon:
         """Whether any actor is named by nouns."""
         return self._nouns is not None
 
-    def _begins(self, plain: str, folded: str) -> bool:
-        """Whether any alias, including one without a code, could begin with a token."""
-        return folded in self._folded.beginnings or plain in self._cased.beginnings
+    def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
+        """Tokens at which an alias, including one without a code, may begin, in order."""
+        # Few tokens begin an alias: each is looked up once for a vocabulary, and only these are spelled out.
+        starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
+        if self._nouns is None or lemma is None:
+            return starts
+        return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
 
-    def _longest(
-        self, plain: Sequence[str], folded: Sequence[str], lemmas: Sequence[str] | None, start: int
-    ) -> tuple[int, tuple[_Claim, ...]]:
+    def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
-        several = [self._folded.longest(folded, start), self._cased.longest(plain, start)]
-        if self._nouns is not None and lemmas is not None:
-            several.append(self._nouns.longest(lemmas, start))
+        several = [self._folded.longest(text, start), self._cased.longest(text, start)]
+        if self._nouns is not None and lemma is not None:
+            several.append(self._nouns.longest(lemma, start))
         found = [each for each in several if each is not None]
         if not found:
             return start + 1, ()
@@ -261,9 +204,11 @@ class Lexicon:
         return end, tuple(sorted(claims))
 
     @staticmethod
-    def _valid(claims: tuple[_Claim, ...], date: datetime.date | None) -> tuple[str, ...]:
+    def _valid(claims: tuple[Claim, ...], date: datetime.date | None) -> tuple[str, ...]:
         """Codes of the claims that hold on a date."""
-        if date is not None and claims:
+        if not claims:
+            return ()
+        if date is not None:
             several = len({claim.code for claim in claims}) > 1
             claims = tuple(
                 claim for claim in claims if claim.start <= date <= claim.end or not (several or claim.dated)
@@ -325,7 +270,7 @@ def _shipped_lexicon(name: str) -> Lexicon:
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:
     entries = [content.entries[code] for code in sorted(content.entries)]
-    owned: list[tuple[Alias, tuple[_Claim, ...]]] = [
+    owned: list[tuple[Alias, tuple[Claim, ...]]] = [
         *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
         *((alias, tuple(_claim(content.entries[c]) for c in codes)) for alias, codes in content.ambiguous.values()),
         *((alias, ()) for alias in content.not_countries),
@@ -333,11 +278,11 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
     for title in content.titles:
         dated = title.start is not None or title.end is not None
         days = (title.start or datetime.date.min, title.end or datetime.date.max)
-        claim = _Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
+        claim = Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
         owned.append((title.alias, (claim,)))
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
-    folded = _Table((alias, codes) for alias, codes in owned if not alias.cased)
-    cased = _Table((alias, codes) for alias, codes in owned if alias.cased)
+    folded = AliasTable((alias, codes) for alias, codes in owned if not alias.cased)
+    cased = AliasTable(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
     return Lexicon(
         source,
         {entry.code: entry.name for entry in entries},
@@ -346,24 +291,17 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         folded,
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),
-        _Table(nouns) if nouns else None,
+        AliasTable(nouns) if nouns else None,
         content.inner,
     )
 
 
-def _claim(entry: Entry) -> _Claim:
-    return _Claim(entry.code, *entry.validity, dated=False)
+def _claim(entry: Entry) -> Claim:
+    return Claim(entry.code, *entry.validity, dated=False)
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _spellings(token: str) -> tuple[str, str]:
-    """A token's text in the forms in which cased and folded aliases are compared with it."""
-    plain = "".join(normalised(token).split())
-    return plain, plain.casefold()
-
-
-def _head(texts: Sequence[str], heads: Sequence[int], start: int, end: int) -> int:
+def _head(tokens: Sequence[str], heads: Sequence[int], start: int, end: int) -> int:
     outside = [i for i in range(start, end) if not start <= heads[i] < end]
-    words = [i for i in outside if any(map(str.isalnum, texts[i]))]
+    words = [i for i in outside if any(map(str.isalnum, spellings(tokens[i])[0]))]
     # If the heads inside the span form a cycle (readers reject such parses), the last token is as good as any.
     return int((words or outside or [end - 1])[-1])
