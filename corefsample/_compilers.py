@@ -2,7 +2,8 @@
 
 Numba optimises each function that a kernel calls on its own, at each level of the calls, and makes machine code of it.
 It also compares all flags of a function again for each operation that it types. Both take a third of the time.
-The classes rely on parts of numba that may change, so that versions with which they were not tried compile as usual.
+Before it loads a compiled kernel from disk, it loads all that a compiler needs, which takes longer than the kernels.
+This module relies on parts of numba that may change, so that versions with which they were not tried compile as usual.
 """
 
 # Numba has no types for its compiler.
@@ -15,8 +16,9 @@ from typing import Any
 import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.runtime import rtsys
 
-__all__ = ["KernelCompiler", "PartCompiler", "pipeline_options"]
+__all__ = ["KernelCompiler", "PartCompiler", "pipeline_options", "prepare_to_load"]
 
 _TRIED = ("0.68",)  # versions of numba
 
@@ -87,5 +89,16 @@ class _PartLibrary(JITCodeLibrary):
 
 def pipeline_options(compiler: type[KernelCompiler]) -> dict[str, Any]:
     """Options of `numba.njit` that choose a compiler, if the version of numba is one with which it was tried."""
-    version = ".".join(numba.__version__.split(".")[:2])
-    return {"pipeline_class": compiler} if version in _TRIED else {}
+    return {"pipeline_class": compiler} if _is_tried() else {}
+
+
+def prepare_to_load(target_context: Any) -> None:
+    """Prepare numba for loading compiled kernels: its memory manager, which they call, and no more if possible."""
+    if _is_tried():
+        rtsys.initialize(target_context)
+    else:
+        target_context.refresh()
+
+
+def _is_tried() -> bool:
+    return ".".join(numba.__version__.split(".")[:2]) in _TRIED

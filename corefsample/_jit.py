@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from corefsample._compilers import KernelCompiler, PartCompiler, pipeline_options
+from corefsample._compilers import KernelCompiler, PartCompiler, pipeline_options, prepare_to_load
 from corefsample._log import logger
 
 P = ParamSpec("P")
@@ -77,8 +77,13 @@ class _KernelCache(FunctionCache):
         self._started = 0.0
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load a compiled kernel; log that it has to be compiled if there is none."""
-        loaded = super().load_overload(signature, target_context)
+        """Load a compiled kernel; log that it has to be compiled if there is none.
+
+        Numba's own method refreshes the context before, which only compiling needs and then does itself.
+        """
+        prepare_to_load(target_context)
+        with self._guard_against_spurious_io_errors():
+            loaded = self._load_overload(signature, target_context)
         if loaded is None:
             self._started = time.perf_counter()
             announce()

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints8, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import kernel, kernel_in_place
 
 OK = 0
 ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
@@ -34,7 +34,7 @@ def sort_rows(indptr: Ints, antecedents: Ints32, scores: Floats) -> None:
             scores[begin:end] = scores[begin:end][order]
 
 
-@kernel
+@kernel_in_place
 def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
     """Whether the candidates of one document are valid and ascend; branchless, because most documents are valid."""
     faults = 0
@@ -51,16 +51,21 @@ def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
     return faults == 0
 
 
-@kernel
+@kernel_in_place
 def check_antecedents(
-    mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats, codes: Ints8, places: Ints
+    mention_bounds: Ints,
+    indptr: Ints,
+    antecedents: Ints32,
+    scores: Floats,
+    last_named_by: Ints,
+    codes: Ints8,
+    places: Ints,
 ) -> None:
-    """Check that candidates are distinct mentions before their own, and that scores are finite."""
-    widest = 0
-    for d in range(mention_bounds.shape[0] - 1):
-        widest = max(widest, mention_bounds[d + 1] - mention_bounds[d])
-    # The last flat mention that has each mention of the document as a candidate; it needs no clearing between mentions.
-    last_named_by = np.full(widest, -1, np.int64)
+    """Check that candidates are distinct mentions before their own, and that scores are finite.
+
+    last_named_by : the last flat mention that has each mention of the document as a candidate, -1 at first; as long as
+    the longest document. It needs no clearing between mentions.
+    """
     for d in range(mention_bounds.shape[0] - 1):
         first = mention_bounds[d]
         for i in range(first, mention_bounds[d + 1]):

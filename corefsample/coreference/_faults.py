@@ -27,7 +27,8 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
     """
     codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
     places = np.zeros(codes.shape[0], np.int64)
-    check_antecedents(mention_bounds, indptr, antecedents, scores, codes, places)
+    last_named_by = np.full(np.diff(mention_bounds).max(initial=0), -1, np.int64)
+    check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, places)
     faults = {}
     for document in np.flatnonzero(codes).tolist():
         place = int(places[document])

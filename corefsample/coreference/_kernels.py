@@ -12,11 +12,12 @@ Alias tables append NEW to the candidates, so the table of mention i begins at i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32, Words, Words32
-from corefsample._jit import kernel, kernel_without_nan
+from corefsample._jit import kernel, kernel_in_place, kernel_without_nan
 from corefsample._random_kernels import GAMMA, mix
 
 U0 = np.uint64(0)
@@ -54,7 +55,7 @@ def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats
             shifted[c] = scores[c] - largest
 
 
-@kernel
+@kernel_in_place
 def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
     """Divide the weights of each mention, NEW's among them, by their sum, in place."""
     for i in range(indptr.shape[0] - 1):
@@ -79,9 +80,28 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
 # --- sampling ----------------------------------------------------------------------------------------------
 
 
-@kernel
+class TableScratch(NamedTuple):
+    """What `alias_tables` works with; as long as the longest table."""
+
+    mass: Floats
+    needy: Words32  # unsigned, as all indices here: no check for an index from the end
+    donors: Words32
+
+    @classmethod
+    def of(cls, widest: int) -> TableScratch:
+        """Allocate it."""
+        return cls(np.empty(widest), np.empty(widest, np.uint32), np.empty(widest, np.uint32))
+
+
+@kernel_in_place
 def alias_tables(
-    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, cells: Words, values: Words32
+    indptr: Ints,
+    antecedents: Ints32,
+    probs: Floats,
+    new_probs: Floats,
+    scratch: TableScratch,
+    cells: Words,
+    values: Words32,
 ) -> None:
     """Build one alias table per mention (Walker 1977; Vose 1991).
 
@@ -90,12 +110,7 @@ def alias_tables(
     16 bits and values[t] in the last 16, so that a draw reads one word.
     """
     n = indptr.shape[0] - 1
-    widest = 0
-    for i in range(n):
-        widest = max(widest, indptr[i + 1] - indptr[i] + 1)
-    mass = np.empty(widest, np.float64)
-    needy = np.empty(widest, np.uint32)  # unsigned, as all indices here: no check for an index from the end
-    donors = np.empty(widest, np.uint32)
+    mass, needy, donors = scratch
     for i in range(n):
         first = indptr[i]
         m = indptr[i + 1] - first + 1
@@ -146,8 +161,25 @@ def alias_tables(
                 table[c] = (table[c] & HIGH_32) | ((table[c] & LOW_16) << U16) | np.uint64(own[c])
 
 
-@kernel
-def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, first: int, labels: Ints32) -> None:
+class DrawScratch(NamedTuple):
+    """What `sample_labels` works with."""
+
+    block: Ints32  # (n * BLOCK,): labels
+    low: Words  # (BLOCK,): low half of each word
+    place: Words  # (BLOCK,): first the cell, then the place of its label in the block
+    drawn: Words  # (BLOCK,)
+    steps: Words  # (BLOCK,)
+
+    @classmethod
+    def of(cls, n_mentions: int) -> DrawScratch:
+        """Allocate it."""
+        return cls(np.empty(n_mentions * BLOCK, np.int32), *(np.empty(BLOCK, np.uint64) for _ in range(4)))
+
+
+@kernel_in_place
+def sample_labels(
+    indptr: Ints, cells: Words, values: Words32, key: np.uint64, first: int, scratch: DrawScratch, labels: Ints32
+) -> None:
     """Draw antecedents and copy labels: labels[i, s] = labels[a_i, s], or i for NEW, whose cell says i.
 
     Mentions outside, samples inside, in blocks; word s of mention i is output `first + s` of SplitMix64 seeded
@@ -158,11 +190,7 @@ def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, f
     """
     n = labels.shape[0]
     n_samples = labels.shape[1]
-    block = np.empty(n * BLOCK, np.int32)
-    low = np.empty(BLOCK, np.uint64)  # low half of each word
-    place = np.empty(BLOCK, np.uint64)  # first the cell, then the place of its label in the block
-    drawn = np.empty(BLOCK, np.uint64)
-    steps = np.empty(BLOCK, np.uint64)
+    block, low, place, drawn, steps = scratch
     for s in range(BLOCK):
         steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
@@ -204,7 +232,7 @@ def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, f
 # --- exact inference ---------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel_in_place
 def map_labels(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, labels: Ints32) -> None:
     """Label by each mention's likeliest antecedent; ties go to NEW, then to the nearest."""
     for i in range(labels.shape[0]):
@@ -268,7 +296,7 @@ def link_marginals(indptr: Ints, antecedents: Ints32, probs: Floats, marginals: 
                 target[j] = marginals[stop + j, i]
 
 
-@kernel
+@kernel_in_place
 def root_posterior(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, roots: Floats) -> None:
     """roots[i, r] = sum over k of P(a_i = k) roots[k, r], and P(a_i = NEW) for r = i."""
     n = roots.shape[0]
@@ -287,7 +315,7 @@ def root_posterior(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: 
         row[i] = new_probs[i]
 
 
-@kernel
+@kernel_in_place
 def clustering_log_prob(indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, labels: Ints32) -> float:
     """Sum over mentions of log P(NEW) for a first mention, else of log P(an antecedent of the same cluster)."""
     total = 0.0
@@ -305,7 +333,7 @@ def clustering_log_prob(indptr: Ints, antecedents: Ints32, probs: Floats, new_pr
     return total
 
 
-@kernel
+@kernel_in_place
 def poisson_binomial(probs: Floats, pmf: Floats) -> None:
     """pmf[c] = P(c successes) of independent trials, by convolving one trial after another."""
     pmf[0] = 1.0

@@ -10,17 +10,15 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
-import numpy as np
-
 from corefsample._arrays import Ints, Ints8, Ints32
-from corefsample._jit import kernel
+from corefsample._jit import kernel_in_place
 
 OK = 0
 SPAN_NEGATIVE, SPAN_EMPTY, HEAD_OUTSIDE_SPAN, SPAN_PAST_TOKENS, SPAN_ORDER = 11, 12, 13, 14, 15
 TOKEN_HEAD_RANGE, TOKEN_HEAD_SELF, TOKEN_HEAD_CYCLE, SENT_NOT_FROM_ZERO, SENT_FALLS = 21, 22, 23, 24, 25
 
 
-@kernel
+@kernel_in_place
 def check_mentions(
     mention_bounds: Ints,
     starts: Ints32,
@@ -51,13 +49,12 @@ def check_mentions(
                 codes[d], places[d] = code, i
 
 
-@kernel
-def check_parses(token_bounds: Ints, heads: Ints32, sents: Ints32, codes: Ints8, places: Ints) -> None:
-    """Check that heads form trees (-1 for a root) and that sentence numbers start at 0 and never fall."""
-    longest = 0
-    for d in range(token_bounds.shape[0] - 1):
-        longest = max(longest, token_bounds[d + 1] - token_bounds[d])
-    seen_from = np.full(longest, -1, np.int64)  # the token whose walk to the root first met this one
+@kernel_in_place
+def check_parses(token_bounds: Ints, heads: Ints32, sents: Ints32, seen_from: Ints, codes: Ints8, places: Ints) -> None:
+    """Check that heads form trees (-1 for a root) and that sentence numbers start at 0 and never fall.
+
+    seen_from : the token whose walk to the root first met this one; as long as the longest document.
+    """
     for d in range(token_bounds.shape[0] - 1):
         first = token_bounds[d]
         n = token_bounds[d + 1] - first

@@ -48,7 +48,8 @@ def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
 def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
     """Describe the first token whose head or sentence breaks a rule, for each document with one."""
     codes, places = _no_faults(bounds)
-    kernels.check_parses(bounds, heads, sents, codes, places)
+    seen_from = np.empty(np.diff(bounds).max(initial=0), np.int64)
+    kernels.check_parses(bounds, heads, sents, seen_from, codes, places)
     reasons = {}
     for d in np.flatnonzero(codes).tolist():
         place = int(places[d])

@@ -8,10 +8,12 @@ Legend
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
@@ -83,22 +85,46 @@ def score_all(
         new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
 
 
-@kernel
-def score_kept(
-    doc: Encoded, hashed: Hashed, weights: Floats32, min_prob: float, indptr: Ints, dropped: Floats
-) -> tuple[Ints32, Floats]:
-    """Candidates of probability min_prob or more, with their scores relative to NEW.
+class RowScratch(NamedTuple):
+    """What `score_kept` works with."""
 
-    Fills indptr (n + 1,) and the probability of the candidates left out (n,).
+    row: Floats  # (n,)
+    buckets: Words32  # (t,)
+    pair: Words32  # (N_PAIR_ATOMS,), zeros at first
+    between: Ints32  # (3,)
+    best: Ints32  # (2,)
+
+    @classmethod
+    def of(cls, n_mentions: int, n_templates: int) -> RowScratch:
+        """Allocate it."""
+        pair = np.zeros(len(PairAtom), np.uint32)
+        row, buckets = np.empty(n_mentions), np.empty(n_templates, np.uint32)
+        return cls(row, buckets, pair, np.empty(3, np.int32), np.empty(2, np.int32))
+
+
+@kernel_in_place
+def score_kept(
+    doc: Encoded,
+    hashed: Hashed,
+    weights: Floats32,
+    min_prob: float,
+    first: int,
+    scratch: RowScratch,
+    indptr: Ints,
+    dropped: Floats,
+    candidates: Ints32,
+    scores: Floats,
+) -> int:
+    """Fill the candidates of probability min_prob or more, with their scores relative to NEW.
+
+    It begins with mention `first` and returns n, or the mention whose candidates might not fit. Fills indptr (n + 1,)
+    and the probability of the candidates left out (n,) too.
     """
-    n = doc.mentions.shape[0]
-    buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
-    pair, between = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32)
-    row, best = np.empty(n), np.empty(2, np.int32)
-    candidates, scores = np.empty(16 * n + 16, np.int32), np.empty(16 * n + 16)
-    n_kept = 0
-    indptr[0] = 0
-    for i in range(n):
+    row, buckets, pair, between, best = scratch
+    n_kept = indptr[first]
+    for i in range(first, doc.mentions.shape[0]):
+        if n_kept + i > candidates.shape[0]:
+            return i
         new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
         largest = 0.0
         for k in range(i):
@@ -107,12 +133,6 @@ def score_kept(
         total = np.exp(-largest)
         for k in range(i):
             total += np.exp(row[k] - largest)
-        if n_kept + i > candidates.shape[0]:
-            grown, longer = np.empty(2 * (n_kept + i), np.int32), np.empty(2 * (n_kept + i))
-            for c in range(n_kept):  # loops, because assignments between slices take a second more to compile
-                grown[c] = candidates[c]
-                longer[c] = scores[c]
-            candidates, scores = grown, longer
         for k in range(i):
             prob = np.exp(row[k] - largest) / total
             if prob >= min_prob:
@@ -122,7 +142,7 @@ def score_kept(
             else:
                 dropped[i] += prob
         indptr[i + 1] = n_kept
-    return candidates[:n_kept].copy(), scores[:n_kept].copy()
+    return doc.mentions.shape[0]
 
 
 @kernel

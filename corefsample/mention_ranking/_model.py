@@ -21,6 +21,7 @@ from corefsample.syntax import mentions_from_parse
 
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
+_ROOM = 16  # candidates kept for each mention before the arrays grow
 
 MentionSource = Literal["annotated", "parse"]
 MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
@@ -119,9 +120,14 @@ class AntecedentModel:
         doc = encode(tokens, mentions, self.vocabulary, scheme=scheme)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        candidates, scores = _kernels.score_kept(
-            doc, hashed(doc, self.templates), self.weights, float(min_prob), indptr, dropped
-        )
+        codes = hashed(doc, self.templates)
+        scratch = _kernels.RowScratch.of(n, max(len(codes.pair_0), len(codes.pair_1)))
+        given = doc, codes, self.weights, float(min_prob)
+        candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
+        first = 0
+        while (first := _kernels.score_kept(*given, first, scratch, indptr, dropped, candidates, scores)) < n:
+            candidates, scores = (np.concatenate((each, np.empty_like(each))) for each in (candidates, scores))
+        candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
         dropped.flags.writeable = False
         distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
         return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))

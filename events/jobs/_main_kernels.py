@@ -62,7 +62,11 @@ def compile_scores() -> None:
         Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),
         fixed(np.zeros(1, np.float32)),
         0.5,
+        0,
+        ranking.RowScratch.of(0, 1),
         bounds(),
+        empty(np.float64),
+        empty(np.int32),
         empty(np.float64),
     )
 
@@ -100,7 +104,7 @@ def compile_words() -> None:
 def compile_parse_checks() -> None:
     """Compile the checks of parses."""
     given = fixed(empty(np.int32))
-    document_checks.check_parses(bounds(), given, given, empty(np.int8), empty(np.int64))
+    document_checks.check_parses(bounds(), given, given, empty(np.int64), empty(np.int8), empty(np.int64))
 
 
 def compile_documents() -> None:
@@ -108,7 +112,7 @@ def compile_documents() -> None:
     given, places, faults = fixed(empty(np.int32)), empty(np.int64), empty(np.int8)
     document_checks.check_mentions(bounds(), given, given, given, places, faults, places)
     candidate_checks.in_order(bounds(), empty(np.int32), empty(np.float64))
-    candidate_checks.check_antecedents(bounds(), bounds(), given, fixed(empty(np.float64)), faults, places)
+    candidate_checks.check_antecedents(bounds(), bounds(), given, fixed(empty(np.float64)), places, faults, places)
     coreference.normalise(bounds(), empty(np.float64), empty(np.float64))
 
 
@@ -125,8 +129,9 @@ def compile_samples() -> None:
     """Compile the sampler and the sums of counts."""
     row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64))
     cells, values = empty(np.uint64), empty(np.uint32)
-    coreference.alias_tables(row_bounds, given, probs, probs, cells, values)
-    coreference.sample_labels(row_bounds, cells, values, np.uint64(0), 0, empty(np.int32, 1))
+    coreference.alias_tables(row_bounds, given, probs, probs, coreference.TableScratch.of(1), cells, values)
+    draws = coreference.DrawScratch.of(0)
+    coreference.sample_labels(row_bounds, cells, values, np.uint64(0), 0, draws, empty(np.int32, 1))
     coreference.map_labels(row_bounds, given, probs, probs, empty(np.int32))
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
 

@@ -70,6 +70,7 @@ def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
         distribution.antecedents,
         distribution.probs,
         distribution.new_probs,
+        _kernels.TableScratch.of(distribution.n_mentions),
         cells,
         values,
     )
@@ -120,11 +121,13 @@ def labels_by_kernel(
         distribution.antecedents,
         distribution.probs,
         distribution.new_probs,
+        _kernels.TableScratch.of(distribution.n_mentions),
         cells,
         values,
     )
     labels = np.full((distribution.n_mentions, n_samples), -1, np.int32)
-    _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(key), first, labels)
+    scratch = _kernels.DrawScratch.of(distribution.n_mentions)
+    _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(key), first, scratch, labels)
     return labels.T
 
 
@@ -204,9 +207,9 @@ def test_rows_in_order_are_distinguished_from_others(data: st.DataObject, rows: 
 
 def check_antecedents(indptr: list[int], antecedents: list[int], scores: list[float]) -> tuple[int, int]:
     codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    bounds = np.array([0, len(indptr) - 1])
+    bounds, named_by = np.array([0, len(indptr) - 1]), np.full(len(indptr) - 1, -1, np.int64)
     _check_kernels.check_antecedents(
-        bounds, np.array(indptr), ints32(antecedents), np.array(scores, np.float64), codes, places
+        bounds, np.array(indptr), ints32(antecedents), np.array(scores, np.float64), named_by, codes, places
     )
     return int(codes[0]), int(places[0])
 
@@ -230,8 +233,9 @@ def test_the_first_bad_candidate_is_found(antecedents: list[int], scores: list[f
 def test_candidates_count_within_their_document() -> None:
     # Documents of two mentions each; the second one's candidate names mention 1 of its own, at flat place 1.
     codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
+    named_by = np.full(2, -1, np.int64)
     _check_kernels.check_antecedents(
-        np.array([0, 2, 4]), np.array([0, 0, 1, 1, 2]), ints32([0, 1]), np.zeros(2), codes, places
+        np.array([0, 2, 4]), np.array([0, 0, 1, 1, 2]), ints32([0, 1]), np.zeros(2), named_by, codes, places
     )
     assert (codes.tolist(), places.tolist()) == ([_check_kernels.OK, _check_kernels.ANTECEDENT_NOT_BEFORE], [0, 1])
 
@@ -239,5 +243,6 @@ def test_candidates_count_within_their_document() -> None:
 def test_documents_without_mentions_break_no_rule() -> None:
     codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
     bounds, nothing = np.zeros(3, np.int64), ints32([])
-    _check_kernels.check_antecedents(bounds, np.zeros(1, np.int64), nothing, np.zeros(0), codes, places)
+    named_by = np.zeros(0, np.int64)
+    _check_kernels.check_antecedents(bounds, np.zeros(1, np.int64), nothing, np.zeros(0), named_by, codes, places)
     assert codes.tolist() == [_check_kernels.OK, _check_kernels.OK]

@@ -60,7 +60,9 @@ def has_cycle(heads: list[int]) -> bool:
 def test_cycles_of_heads_are_found_and_nothing_else(heads: list[int]) -> None:
     codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
     sents = np.zeros(len(heads), np.int32)
-    _check_kernels.check_parses(np.array([0, len(heads)]), ints32(heads), sents, codes, places)
+    _check_kernels.check_parses(
+        np.array([0, len(heads)]), ints32(heads), sents, np.empty(len(heads), np.int64), codes, places
+    )
     if any(head == t for t, head in enumerate(heads)):
         assert codes[0] == _check_kernels.TOKEN_HEAD_SELF
     else:
@@ -78,7 +80,7 @@ def test_cycles_of_heads_are_found_and_nothing_else(heads: list[int]) -> None:
 )
 def test_sentences_that_do_not_count_up_are_found(sents: list[int], code: int, place: int) -> None:
     codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    _check_kernels.check_parses(np.array([0, 4]), ints32([-1] * 4), ints32(sents), codes, places)
+    _check_kernels.check_parses(np.array([0, 4]), ints32([-1] * 4), ints32(sents), np.empty(4, np.int64), codes, places)
     assert (codes[0], places[0]) == (code, place)
 
 
@@ -86,5 +88,5 @@ def test_documents_without_mentions_or_tokens_break_no_rule() -> None:
     codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
     bounds, nothing = np.zeros(3, np.int64), ints32([])
     _check_kernels.check_mentions(bounds, nothing, nothing, nothing, np.zeros(2, np.int64), codes, places)
-    _check_kernels.check_parses(bounds, nothing, nothing, codes, places)
+    _check_kernels.check_parses(bounds, nothing, nothing, np.empty(0, np.int64), codes, places)
     assert codes.tolist() == [OK, OK]
