@@ -18,6 +18,8 @@ from corefsample.errors import ParameterError
 from events.lexicon._content import Alias, Entry, LexiconContent, normalised
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
+_PLAIN, _FOLDED = 0, 1  # the forms of `_spellings`
+
 
 @dataclass(frozen=True, slots=True)
 class LexiconMatches:
@@ -65,19 +67,21 @@ class _Table:
         """The prefixes of aliases that some code has."""
         return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
 
-    def longest(self, texts: Sequence[str], start: int) -> tuple[int, tuple[_Claim, ...]] | None:
+    def longest(self, texts: Sequence[str], start: int, form: int) -> tuple[int, tuple[_Claim, ...]] | None:
         """End and claims of the longest alias that begins at a token, or None.
 
-        Empty texts (tokens of white space) are skipped inside an alias, and never end one.
+        The form of the texts (_PLAIN or _FOLDED) is that of the aliases. Empty texts (tokens of white space) are
+        skipped inside an alias, and never end one.
         """
-        if texts[start] not in self.beginnings:
+        if _spellings(texts[start])[form] not in self.beginnings:
             return None
         run, boundaries, longest = "", [], None
         for end in range(start, len(texts)):
-            if texts[end]:
+            spelled = _spellings(texts[end])[form]
+            if spelled:
                 if run:
                     boundaries.append(len(run))
-                run += texts[end]
+                run += spelled
                 if run not in self.beginnings:
                     break
                 owners = self.owners.get(run)
@@ -195,25 +199,22 @@ class Lexicon:
         """
         if len(heads) != len(text):
             raise ParameterError(f"must have one offset per token ({len(text)}), got {len(heads)}", parameter="heads")
-        spelled = {token: _spellings(token) for token in set(text)}
-        beginnings = {token for token, pair in spelled.items() if self._begins(*pair)}
-        plain, folded = [spelled[token][0] for token in text], [spelled[token][1] for token in text]
-        lemmas: list[str] | None = None
-        if self._nouns is not None and lemma is not None:
-            lemmas = [_spellings(each)[1] for each in lemma]
+        beginnings = {token for token in set(text) if self._begins(*_spellings(token))}
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
         starts = [t for t, token in enumerate(text) if token in beginnings]
-        if self._nouns is not None and lemmas is not None:
-            starts = sorted({*starts, *(t for t, each in enumerate(lemmas) if each in self._nouns.beginnings)})
+        nouns = () if lemma is None or self._nouns is None else lemma
+        if self._nouns is not None and nouns:
+            known = {each for each in set(nouns) if _spellings(each)[1] in self._nouns.beginnings}
+            starts = sorted({*starts, *(t for t, each in enumerate(nouns) if each in known)})
         for start in starts:
             if start < end:
                 continue
-            end, owners = self._longest(plain, folded, lemmas, start)
+            end, owners = self._longest(text, nouns, start)
             valid = self._valid(owners, date)
             if len(valid) == 1:
-                head = _head(plain, heads, start, end)
+                head = _head(text, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
@@ -246,13 +247,11 @@ class Lexicon:
         """Whether any alias, including one without a code, could begin with a token."""
         return folded in self._folded.beginnings or plain in self._cased.beginnings
 
-    def _longest(
-        self, plain: Sequence[str], folded: Sequence[str], lemmas: Sequence[str] | None, start: int
-    ) -> tuple[int, tuple[_Claim, ...]]:
+    def _longest(self, text: Sequence[str], nouns: Sequence[str], start: int) -> tuple[int, tuple[_Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
-        several = [self._folded.longest(folded, start), self._cased.longest(plain, start)]
-        if self._nouns is not None and lemmas is not None:
-            several.append(self._nouns.longest(lemmas, start))
+        several = [self._folded.longest(text, start, _FOLDED), self._cased.longest(text, start, _PLAIN)]
+        if self._nouns is not None and nouns:
+            several.append(self._nouns.longest(nouns, start, _FOLDED))
         found = [each for each in several if each is not None]
         if not found:
             return start + 1, ()
@@ -364,6 +363,6 @@ def _spellings(token: str) -> tuple[str, str]:
 
 def _head(texts: Sequence[str], heads: Sequence[int], start: int, end: int) -> int:
     outside = [i for i in range(start, end) if not start <= heads[i] < end]
-    words = [i for i in outside if any(map(str.isalnum, texts[i]))]
+    words = [i for i in outside if any(map(str.isalnum, normalised(texts[i])))]
     # If the heads inside the span form a cycle (readers reject such parses), the last token is as good as any.
     return int((words or outside or [end - 1])[-1])
