@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-import datetime
 import os
-import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from corefsample.errors import InputError
 from corefsample.files import PathLike, ReadProgress, open_bytes
+from events._yaml_faults import faults, shown
+
+__all__ = ["file_bytes", "first_of", "read_yaml", "shown", "typed"]
 
 T = TypeVar("T")
-Key = str | int
+
+_MOST_NAMED = 4  # faults of a file in one message
 
 
 def file_bytes(path: PathLike) -> bytes:
@@ -76,55 +78,25 @@ def typed(source: str, content: object, kind: type[T]) -> T:
     Raises
     ------
     InputError
-        If a value breaks a rule; the place is the file and the path to the value.
+        If a value breaks a rule; the place is the file and the path to the value. Of several such values the message
+        is about the first, and says where the others are.
     """
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        rule, where = _located(content, kind, str(error))
-        raise InputError(rule, place=f"{source}: {where}") from None
+        found = faults(content, kind)
+        if not found:
+            raise InputError(f"must have the structure of such a file, got: {error}", place=source) from None
+        errors = [InputError(str(each), place=f"{source}: {each.place or 'file'}") for each in found]
+        raise first_of(source, errors) from None
 
 
-def _located(content: Any, kind: type, message: str) -> tuple[str, str]:
-    """Rule with the value found, and the path to the value, from a message of msgspec.
-
-    msgspec gives both in the message only, without the value and with "[...]" for the keys of mappings.
-    """
-    rule, _, where = message.partition(" - at ")
-    of_key = where.startswith("`key` in ")
-    content = copy.deepcopy(content)
-    node, place = content, ""
-    for name, index in re.findall(r"\.([\w-]+)|\[(\d+|\.\.\.)\]", where):
-        key = name or (_culprit(content, node, kind, message) if index == "..." else int(index))
-        node, place = node[key], f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}"
-    if rule.startswith("Object "):  # the rule names the unknown or missing field
-        found = "" if "unknown" in rule else f", got {shown(node)}"
-        return f"{rule}{found}", place.lstrip(".") or "file"
-    value = _culprit(content, node, kind, message) if of_key else node
-    return f"{rule.partition(', got ')[0]}, got {shown(value)}", place.lstrip(".") or "file"
-
-
-def _culprit(content: Any, node: dict[Key, Any], kind: type, message: str) -> Key:
-    """Find the member of a mapping that the message is about by converting one member at a time; return its key."""
-    members = dict(node)
-    for key, value in members.items():
-        node.clear()
-        node[key] = value
-        try:
-            msgspec.convert(content, kind)
-        except msgspec.ValidationError as error:
-            if str(error) == message:
-                break
-    return key
-
-
-def shown(value: object) -> str:
-    """Represent a value for a message, in one short line."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return f"{value} (YAML reads NO, OFF, YES and ON as booleans: quote them)"
-    if isinstance(value, datetime.date):
-        return str(value)
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def first_of(source: str, errors: Sequence[InputError]) -> InputError:
+    """The first of several errors of the file `source`, with the places of the others in it."""
+    first, *others = errors
+    if not others:
+        return first
+    places = list(dict.fromkeys((each.place or "").removeprefix(source).lstrip(": ") or "file" for each in others))
+    named = ", ".join(places[:_MOST_NAMED]) + (", ..." if len(places) > _MOST_NAMED else "")
+    count = "1 more fault" if len(others) == 1 else f"{len(others)} more faults"
+    return InputError(f"{first.message}; and {count} in the file: {named}", place=first.place, hint=first.hint)

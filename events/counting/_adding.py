@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from corefsample.syntax import scheme_names
 from events.counting._periods import Calendar, Period
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon import Lexicon, load_lexicon
-from events.matching import MentionMatches, check_classes, match_document
+from events.matching import MentionMatches, check_classes, match_rules
 from events.rules import Rule, load_rules
 
 
@@ -32,23 +33,22 @@ def checked_date(document: ScoredDocument, doc_ids: Collection[str]) -> datetime
 
 
 class DocumentMatcher:
-    """Matches a rule and a lexicon with one document after another; None stands for the shipped ones."""
+    """Matches rules and a lexicon with one document after another; None stands for the shipped ones."""
 
-    def __init__(self, rule: Rule | None, lexicon: Lexicon | None, scheme: str | None) -> None:
-        if rule is not None and not isinstance(rule, Rule):
-            raise ParameterError(f"must be a Rule, as load_rules returns, got {_checks.shown(rule)}", parameter="rule")
+    def __init__(self, rule: Rule | Sequence[Rule] | None, lexicon: Lexicon | None, scheme: str | None) -> None:
+        self.rules = _rules(rule)
         if lexicon is not None and not isinstance(lexicon, Lexicon):
             found = _checks.shown(lexicon)
             raise ParameterError(f"must be a Lexicon, as load_lexicon returns, got {found}", parameter="lexicon")
         if scheme is not None:
             _checks.choice("scheme", scheme, scheme_names())
-        self.rule = load_rules() if rule is None else rule
         self.lexicon = load_lexicon() if lexicon is None else lexicon
         self._scheme = scheme
-        check_classes(self.rule, self.lexicon)
+        for each in self.rules:
+            check_classes(each, self.lexicon)
 
-    def match(self, document: ScoredDocument, date: datetime.date) -> MentionMatches:
-        """Match a document.
+    def match(self, document: ScoredDocument, date: datetime.date) -> tuple[MentionMatches, ...]:
+        """Match a document; the matches of each rule.
 
         Raises
         ------
@@ -59,9 +59,26 @@ class DocumentMatcher:
         if document.tokens is None:
             raise InputError("tokens are required for events", place=place)
         try:
-            return match_document(document.tokens, document.mentions, self.rule, self.lexicon, date, self._scheme)
+            return match_rules(document.tokens, document.mentions, self.rules, self.lexicon, date, self._scheme)
         except InputError as error:
             raise error.at(place) from None
+
+
+def _rules(rule: Rule | Sequence[Rule] | None) -> tuple[Rule, ...]:
+    """One rule or several with different names."""
+    if rule is None:
+        return (load_rules(),)
+    rules = (rule,) if not isinstance(rule, (list, tuple)) else tuple(rule)
+    for each in rules:
+        if not isinstance(each, Rule):
+            raise ParameterError(f"must be a Rule, as load_rules returns, got {_checks.shown(each)}", parameter="rule")
+    names = [each.name for each in rules]
+    if not names:
+        raise ParameterError("must have at least one rule, got none", parameter="rule")
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated is not None:
+        raise ParameterError(f"must have different names, got {repeated!r} twice", parameter="rule")
+    return rules
 
 
 def count_documents(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +14,11 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
-from events.counting._evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
+from events.counting._evaluation import DocumentEvents, Predicate, evaluate_predicate, evaluate_rules
 from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
 from events.counting._periods import Calendar
 from events.counting._rule_examples import check_examples
-from events.counting._tables import COUNTRY
+from events.counting._tables import COUNTRY, count_columns
 from events.counting._tally import CountTally
 from events.lexicon import Lexicon
 from events.rules import Rule
@@ -33,7 +33,8 @@ class EventCounter:
     Parameters
     ----------
     rule
-        Definition of the event; by default the shipped rule `attack`, preset `paper`.
+        Definition of the event, or of several events with different names, which are then counted in one pass; by
+        default the shipped rule `attack`, preset `paper`.
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate
@@ -53,7 +54,11 @@ class EventCounter:
     ParameterError
         If a parameter breaks its rule.
     InputError
-        If an inline example of the rule fails.
+        If an inline example of a rule fails.
+
+    Notes
+    -----
+    Several rules share the sampled clusterings of a document, and their counts are those of a counter of each.
 
     Examples
     --------
@@ -62,11 +67,19 @@ class EventCounter:
     >>> counter = EventCounter(n_samples=1000, seed=0)
     >>> counter.update(read_documents("scored.jsonl.gz"))  # doctest: +SKIP
     >>> counter.counts().to_frame()  # doctest: +SKIP
+
+    Several rules in one pass, and the table of all of them:
+
+    >>> from events import load_rules
+    >>> several = EventCounter([load_rules("attack"), load_rules("arrest")])
+    >>> several.update(read_documents("scored.jsonl.gz"))  # doctest: +SKIP
+    >>> several.to_frame()  # doctest: +SKIP
+    >>> several.counts(event="arrest").to_frame()  # doctest: +SKIP
     """
 
     def __init__(
         self,
-        rule: Rule | None = None,
+        rule: Rule | Sequence[Rule] | None = None,
         lexicon: Lexicon | None = None,
         *,
         predicate: Predicate | None = None,
@@ -83,25 +96,44 @@ class EventCounter:
             )
         self.seed = _checks.seed(seed)
         self.calendar = Calendar(period)
-        self.tally = CountTally(n_samples)
+        self.n_samples = _checks.n_samples(n_samples, 1)
         self._predicate = predicate
         self._codes: frozenset[str] = frozenset()
-        self._event = "event"
-        self._columns: tuple[str, ...] = COUNTRY
+        self._columns: dict[str, tuple[str, ...]] = {"event": COUNTRY}  # of the roles of each event
         if predicate is None:
             self._matcher = DocumentMatcher(rule, lexicon, scheme)
             self._codes = frozenset(self._matcher.lexicon.codes)
-            self._event, self._columns = self._matcher.rule.name, self._matcher.rule.columns
-            check_examples(self._matcher.rule, self._matcher.lexicon)
+            self._columns = {each.name: each.columns for each in self._matcher.rules}
+            for each in self._matcher.rules:
+                check_examples(each, self._matcher.lexicon)
+        self.tallies = {event: CountTally(n_samples) for event in self._columns}
         self._rows: list[EvidenceRow] = []
         self._doc_ids: set[str] = set()
 
     def __repr__(self) -> str:
-        counted = "a predicate" if self._predicate is not None else repr(self._matcher.rule)
-        return f"EventCounter({counted}, seed {self.seed})\n  {self.tally!r}"
+        counted = ["a predicate"] if self._predicate is not None else [repr(each) for each in self._matcher.rules]
+        tallies = "".join(f"\n  {tally!r}" for tally in self.tallies.values())
+        return f"EventCounter({', '.join(counted)}, seed {self.seed}){tallies}"
+
+    @property
+    def tally(self) -> CountTally:
+        """Sums over the documents so far, of the first rule; `tallies` has them by event."""
+        return next(iter(self.tallies.values()))
 
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
         """Add one document; return its events, or None if no clustering of it can have one.
+
+        Of several rules these are the events of the first that can have one; `add_to_each` returns those of all.
+
+        Raises
+        ------
+        ParameterError, InputError
+            As of `add_to_each`.
+        """
+        return next(iter(self.add_to_each(document)), None)
+
+    def add_to_each(self, document: ScoredDocument) -> tuple[DocumentEvents, ...]:
+        """Add one document to the counts of each rule; return its events by the rules that can have one in it.
 
         Raises
         ------
@@ -112,22 +144,23 @@ class EventCounter:
             date makes the periods more than 100,000. Then the document is not counted.
         """
         date = checked_date(document, self._doc_ids)
-        events = self._evaluated(document, date)
-        (period,) = count_documents(self.tally, self.calendar, [date], lambda _: f"doc_id {document.doc_id!r}")
+        found = self._evaluated(document, date)
+        place = f"doc_id {document.doc_id!r}"
+        several = [count_documents(tally, self.calendar, [date], lambda _: place) for tally in self.tallies.values()]
+        (period,) = several[0]
         self._doc_ids.add(document.doc_id)
-        if events is not None:
-            self.tally.add_events(events, period.number)
+        for events in found:
+            event = "event" if events.matches is None else events.matches.event
+            self.tallies[event].add_events(events, period.number)
             self._rows += evidence_rows(events, period.label, document.tokens, document.mentions)
-        return events
+        return tuple(found)
 
-    def _evaluated(self, document: ScoredDocument, date: datetime.date) -> DocumentEvents | None:
-        sampling = {"n_samples": self.tally.n_samples, "seed": self.seed}
+    def _evaluated(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
+        sampling = {"n_samples": self.n_samples, "seed": self.seed}
         if self._predicate is not None:
-            return evaluate_predicate(document, self._predicate, **sampling)
-        matches = self._matcher.match(document, date)
-        if not matches.possible:
-            return None
-        return evaluate_matches(document.antecedents, matches, document.doc_id, date, **sampling)
+            return [evaluate_predicate(document, self._predicate, **sampling)]
+        matches = [each for each in self._matcher.match(document, date) if each.possible]
+        return evaluate_rules(document.antecedents, matches, document.doc_id, date, **sampling) if matches else []
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -147,27 +180,62 @@ class EventCounter:
         for document in documents:
             self.add(document)
 
-    def counts(self, *, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
-        """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`."""
+    def counts(self, *, event: str | None = None, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
+        """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`.
+
+        Parameters
+        ----------
+        event
+            Name of the rule; needed where there are several.
+        level, interval
+            Of the intervals, as in `EventCounts`.
+
+        Raises
+        ------
+        ParameterError
+            If `event` is not the name of a rule, or is missing where there are several.
+        """
+        if event is None and len(self.tallies) == 1:
+            event = next(iter(self.tallies))
+        if event not in self.tallies:
+            found = "none" if event is None else repr(event)
+            raise ParameterError(f"must be one of {', '.join(self.tallies)}, got {found}", parameter="event")
         return EventCounts(
-            self.tally.copy(),
+            self.tallies[event].copy(),
             self.calendar,
             level=level,
             interval=interval,
             known=self._codes,
-            event=self._event,
-            columns=self._columns,
+            event=event,
+            columns=self._columns[event],
         )
+
+    def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
+        """The counts of all rules in one table, as counts.csv of the command `events`.
+
+        It has the columns of `EventCounts.to_frame`, with the columns of the roles of all rules; those of other rules
+        are empty.
+        """
+        import pandas as pd
+
+        tables = [self.counts(event=event, level=level, interval=interval).to_frame() for event in self.tallies]
+        table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+        return table.reindex(columns=list(count_columns(self._roles))).fillna(dict.fromkeys(self._roles, ""))
+
+    @property
+    def _roles(self) -> tuple[str, ...]:
+        """Columns of the roles of all rules."""
+        return tuple(dict.fromkeys(column for columns in self._columns.values() for column in columns))
 
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
 
-        Instead of `actors` it has the columns of the rule's roles.
+        Instead of `actors` it has the columns of the rules' roles.
         """
         import pandas as pd
 
-        rows = [row.values(self._columns, self._columns) for row in self._rows]
-        return pd.DataFrame(rows, columns=evidence_schema(self._columns).names)
+        rows = [row.values(self._columns[row.event], self._roles) for row in self._rows]
+        return pd.DataFrame(rows, columns=evidence_schema(self._roles).names)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

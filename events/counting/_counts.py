@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 Interval = Literal["quantile", "hdi", "normal"]
+_OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best")  # columns
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 
@@ -112,30 +113,48 @@ class EventCounts:
         import pandas as pd
 
         keys, periods = self.tally.keys(), self.periods()
-        rows = [self.row(key, period) for key in keys for period in periods]
-        columns = count_columns(self.columns)
-        return pd.DataFrame(rows, columns=list(columns)).astype(pandas_types(columns))
+        roles = [role_values(key, self.columns) for key in keys]
+        first = periods[0].number if periods else 0
+        values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
+        place = {key: k for k, key in enumerate(keys)}
+        for (key, period), cell in self.tally.cells():
+            if key in place:
+                values[:, place[key], period - first] = self._of_cell(cell)
+        columns: dict[str, Any] = {
+            "event": self.event,
+            **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
+            "period": [period.label for period in periods] * len(keys),
+            "period_start": [period.start for period in periods] * len(keys),
+            "n_docs": [self.tally.documents(period.number) for period in periods] * len(keys),
+            **dict(zip(_OF_CELLS, values.reshape(len(_OF_CELLS), -1), strict=True)),
+            "level": self.level,
+            "interval": self.interval,
+            "n_samples": self.tally.n_samples,
+        }
+        types = count_columns(self.columns)
+        table = pd.DataFrame(columns, index=range(len(keys) * len(periods)), columns=list(types))
+        return table.astype(pandas_types(types))
 
     def row(self, key: EventKey, period: Period) -> dict[str, Any]:
         """One row of `to_frame`."""
-        cell = self.tally.cell(key, period.number)
-        lower, upper = self._ends(cell)
+        lower_to_best = dict(zip(_OF_CELLS, self._of_cell(self.tally.cell(key, period.number)), strict=True))
         return {
             "event": self.event,
             **role_values(key, self.columns),
             "period": period.label,
             "period_start": period.start,
             "n_docs": self.tally.documents(period.number),
-            "mean": cell.mean,
-            "mean_mc_se": math.sqrt(cell.variance_of_mean),
-            "sd": math.sqrt(cell.variance),
-            "lower": lower,
-            "upper": upper,
+            **lower_to_best,
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
-            "one_best": cell.one_best,
         }
+
+    def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int]:
+        """The values of `_OF_CELLS`."""
+        lower, upper = self._ends(cell)
+        errors = math.sqrt(cell.variance_of_mean), math.sqrt(cell.variance)
+        return cell.mean, *errors, lower, upper, cell.one_best
 
     def _ends(self, cell: Cell) -> tuple[float, float]:
         if self.interval == "normal":

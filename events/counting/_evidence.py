@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -149,14 +150,14 @@ def evidence_rows(
     rows = []
     name = event or ("event" if events.matches is None else events.matches.event)
     excluded = "" if tokens is None else _excluded(events, tokens)
-    bounds = {} if tokens is None else tokens.sentences()
+    texts_of = None if tokens is None else _texts_of(tokens, spans)
     true_in_any = np.flatnonzero(events.n_hits)
     probabilities = (events.n_hits[true_in_any] / events.n_samples).tolist()
     errors = monte_carlo_errors(events.n_hits[true_in_any], events.n_samples).tolist()
     sources = _Sources(events)
     for e, probability, error in zip(true_in_any.tolist(), probabilities, errors, strict=True):
         instances, descriptions = sources.of(e)
-        texts = ("", "", "") if tokens is None else _texts(instances, descriptions, tokens, spans, bounds)
+        texts = ("", "", "") if texts_of is None else texts_of.of(instances, descriptions)
         rows.append(
             EvidenceRow(
                 events.doc_id,
@@ -215,27 +216,49 @@ class _Sources:
         return instances, describing[:_MOST_MENTIONS]
 
 
-def _texts(
-    instances: list[_Instance],
-    descriptions: list[_Description],
-    tokens: Tokens,
-    spans: Ints32,
-    bounds: Mapping[int, tuple[int, int]],
-) -> tuple[str, str, str]:
-    if not instances:
-        return "", "", ""
-    agents = [
-        " > ".join(_mention(tokens, spans, m) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
-        for _, mentions, probability in instances
-    ]
-    described = [f"{_mention(tokens, spans, mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
-    places = [trigger for trigger, _, _ in instances] + [int(spans[mention, 2]) for mention, *_ in descriptions]
-    numbers = sorted({int(tokens.sent[place]) for place in set(places)})
-    sentences = [" ".join(tokens.text[slice(*bounds[number])]) for number in numbers]
-    return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))
+class _Texts:
+    """Sentences and mentions of a document as text, each made once."""
+
+    def __init__(self, tokens: Tokens, spans: Ints32) -> None:
+        self.tokens, self.spans = tokens, spans
+        self._bounds = tokens.sentences()
+        self._sentences: dict[int, str] = {}
+        self._mentions: dict[int, str] = {}
+
+    def of(self, instances: list[_Instance], descriptions: list[_Description]) -> tuple[str, str, str]:
+        """Sentences, agents and described mentions of an event."""
+        if not instances:
+            return "", "", ""
+        agents = [
+            " > ".join(self._mention(m) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
+            for _, mentions, probability in instances
+        ]
+        described = [f"{self._mention(mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
+        heads = [int(self.spans[mention, 2]) for mention, *_ in descriptions]
+        places = {trigger for trigger, _, _ in instances}.union(heads)
+        sentences = map(self._sentence, sorted({int(self.tokens.sent[place]) for place in places}))
+        return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))
+
+    def _sentence(self, number: int) -> str:
+        if number not in self._sentences:
+            self._sentences[number] = " ".join(self.tokens.text[slice(*self._bounds[number])])
+        return self._sentences[number]
+
+    def _mention(self, mention: int) -> str:
+        if mention not in self._mentions:
+            start, end, _ = self.spans[mention].tolist()
+            words = list(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
+            shortened = " ..." if end - start > _LONGEST_MENTION else ""
+            self._mentions[mention] = f"{' '.join(words)}{shortened} [{start}-{end}]"
+        return self._mentions[mention]
 
 
-def _mention(tokens: Tokens, spans: Ints32, mention: int) -> str:
-    start, end, _ = spans[mention].tolist()
-    words = list(tokens.text[start : min(end, start + _LONGEST_MENTION)])
-    return " ".join(words) + (" ..." if end - start > _LONGEST_MENTION else "") + f" [{start}-{end}]"
+_latest = threading.local()  # the texts of the latest document: the rules of a run follow each other in it
+
+
+def _texts_of(tokens: Tokens, spans: Ints32) -> _Texts:
+    """The texts of a document, of which the latest are kept."""
+    kept: _Texts | None = getattr(_latest, "texts", None)
+    if kept is None or kept.tokens is not tokens or kept.spans is not spans:
+        kept = _latest.texts = _Texts(tokens, spans)
+    return kept

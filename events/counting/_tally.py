@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, ItemsView, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -218,6 +218,10 @@ class CountTally:
     def cell(self, key: EventKey, period: int) -> Cell:
         """Sums of one event in one period; do not change them."""
         return self._cells.get((key, period)) or Cell(self.n_samples)
+
+    def cells(self) -> ItemsView[tuple[EventKey, int], Cell]:
+        """Event, period and sums wherever the event was possible in a document; do not change them."""
+        return self._cells.items()
 
     def documents(self, period: int) -> int:
         """Number of documents added in one period."""

@@ -75,11 +75,14 @@ class TrueEvents:
     ) -> None:
         self.calendar = Calendar(period)
         self._matcher = DocumentMatcher(rule, lexicon, scheme)
+        if len(self._matcher.rules) > 1:
+            raise ParameterError(f"must be one rule, got {len(self._matcher.rules)}", parameter="rule")
+        self._rule = self._matcher.rules[0]
         self._events: list[TrueEvent] = []
         self._doc_ids: set[str] = set()
 
     def __repr__(self) -> str:
-        return f"TrueEvents({self._matcher.rule!r})\n  {len(self._events):,} events in {len(self._doc_ids):,} documents"
+        return f"TrueEvents({self._rule!r})\n  {len(self._events):,} events in {len(self._doc_ids):,} documents"
 
     def add(self, document: ScoredDocument) -> tuple[str, ...]:
         """Add one document; return the countries that have an event in it, sorted.
@@ -94,7 +97,7 @@ class TrueEvents:
         date = checked_date(document, self._doc_ids)
         if document.gold is None:
             raise InputError("gold is required for true events", place=f"doc_id {document.doc_id!r}")
-        matches = self._matcher.match(document, date)
+        (matches,) = self._matcher.match(document, date)
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
         countries = tuple(map(event_name, keys))
         self._doc_ids.add(document.doc_id)
@@ -141,11 +144,11 @@ class TrueEvents:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return self._matcher.rule.columns
+        return self._rule.columns
 
     def _roles(self, name: str) -> dict[str, str]:
         return {
-            "event": self._matcher.rule.name,
+            "event": self._rule.name,
             **role_values(event_key(name) if self._columns else (), self._columns),
         }
 

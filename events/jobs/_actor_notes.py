@@ -3,46 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from corefsample._log import logger
 from corefsample.files import PathLike
-from events.counting import role_columns
+from events.counting import event_key
 from events.jobs.partitions import EventsOptions
 from events.lexicon import SHIPPED, SHIPPED_LEXICONS, Lexicon, load_lexicon
 from events.rules import Rule, load_rules
 
-__all__ = ["actor_notes", "warn_about_actors"]
+__all__ = ["Inspected", "actor_notes", "inspected", "warn_about_actors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What was found in all documents of a run.
+
+    Attributes
+    ----------
+    n_documents, n_with_trigger, n_named
+        Documents; those with a trigger of a rule; those with a word that may begin the name of an actor.
+    actors
+        Codes of actors that fill a role in some document.
+    """
+
+    n_documents: int
+    n_with_trigger: int
+    n_named: int
+    actors: frozenset[str]
 
 
 def warn_about_actors(folder: PathLike, options: EventsOptions) -> None:
     """Log what `actor_notes` finds in the folder of a finished run."""
-    import pandas as pd
-
-    counts = pd.read_parquet(Path(folder) / "counts.parquet")
-    actors = {actor for column in role_columns(counts.columns) for actor in counts[column].unique()}
     names = [options.rule] if isinstance(options.rule, str) else options.rule
     rules = [load_rules(name, options.preset) for name in names]
-    for note in actor_notes(rules, load_lexicon(options.lexicon), actors):
+    for note in actor_notes(rules, load_lexicon(options.lexicon), inspected(folder)):
         logger("events").warning("%s", note)
 
 
-def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, actors: set[str]) -> list[str]:
+def inspected(folder: PathLike) -> Inspected:
+    """What a finished run found, from its table of all documents."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(Path(folder) / "all_documents.parquet", columns=["trigger", "actor", "actors"])
+    events = pc.unique(pc.list_flatten(table["actors"])).to_pylist()
+    return Inspected(
+        len(table),
+        pc.sum(table["trigger"]).as_py() or 0,
+        pc.sum(table["actor"]).as_py() or 0,
+        frozenset(code for event in events for code in event_key(event)) - {""},
+    )
+
+
+def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, found: Inspected) -> list[str]:
     """Sentences about a lexicon that probably is not the one that the rules need.
 
     Parameters
     ----------
     rules, lexicon
         What was counted.
-    actors
-        Codes that fill a role somewhere; "" stands for none.
+    found
+        What was found in the documents.
     """
     notes = []
     with_roles = [rule for rule in rules if rule.event]
-    if with_roles and not actors - {""}:
+    if with_roles and not found.actors:
         names = ", ".join(rule.name for rule in with_roles)
         notes.append(
-            f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document: `corefsample doctor` "
+            f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "
+            f"{found.n_documents:,} inspected, {found.n_named:,} have a word of an actor's name and "
+            f"{found.n_with_trigger:,} a trigger: `corefsample doctor` "
             "with the rule and the lexicon counts what each of them finds"
         )
     for rule in with_roles:

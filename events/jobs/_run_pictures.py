@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from events.jobs._pictures import save_pictures
 from events.jobs._run_folder import RunFolder
-from events.plots import bands_by_event, country_comparison, event_bands
+from events.plots import bands_by_event, comparisons_by_event, country_comparison, event_bands
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +20,7 @@ def draw_run(
     """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
     several = len(counts["event"].unique()) > 1
     pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
-    if comparison is not None and len(comparison["event"].unique()) <= 1:
-        pictures["comparison"] = partial(country_comparison, counts, comparison, names=names)
+    if comparison is not None:
+        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else country_comparison
+        pictures["comparison"] = partial(draw, counts, comparison, names=names)
     save_pictures(pictures, folder.file)

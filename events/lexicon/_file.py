@@ -18,14 +18,17 @@ SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police")
 DEFAULT_KIND = "country"
 
-Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]  # not empty, without surrounding white space
+_TEXT = "text that is not empty, without surrounding white space"
+_CODE = "a code (any text but -, without white space, comma or >)"
+_KIND = "a word (letters, digits, _ and -, beginning with a letter)"
+Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$", description=_TEXT)]
 Day = datetime.date | msgspec.UnsetType | None
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$")]
+    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$", description=_CODE)]
     name: Text | None = None
-    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$")] | None = None
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$", description=_KIND)] | None = None
     aliases: list[Text] = []
     cased: list[Text] = []
     nouns: list[Text] = []

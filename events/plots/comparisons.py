@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["country_comparison"]
+__all__ = ["comparisons_by_event", "country_comparison"]
 
 _NAME = "name of the actor"  # a column that no table has
 
@@ -82,6 +82,29 @@ def country_comparison(
     _draw_counts(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles)
     _draw_probabilities(below, comparison, titles)
     date_axis(below, comparison)
+    return figure
+
+
+def comparisons_by_event(
+    counts: pd.DataFrame, comparison: pd.DataFrame, *, names: Mapping[str, str] | None = None
+) -> Figure | SubFigure:
+    """Draw the comparison of two actors for each of several events, each as `country_comparison` does.
+
+    Parameters
+    ----------
+    counts, comparison
+        counts.csv and comparisons.csv of a run with several rules; events without a comparison are not drawn.
+    names
+        Names for the legend, by code.
+    """
+    events = list(dict.fromkeys(comparison["event"]))
+    columns = min(2, len(events))
+    rows = -(-len(events) // columns)
+    figure = figure_of(None, (7.2 * columns, 5.3 * rows))
+    parts: list[SubFigure] = list(np.ravel(figure.subfigures(rows, columns)))  # type: ignore[arg-type]
+    for part, event in zip(parts, events, strict=False):
+        country_comparison(counts, comparison[comparison["event"] == event], names=names, fig=part)
+        part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 

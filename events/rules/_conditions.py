@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -17,7 +17,7 @@ import msgspec
 from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES, ParseView, follow
 from events._yaml_file import read_yaml, typed
-from events.rules._scheme_paths import check_scheme_paths
+from events.rules._scheme_paths import faults_of_paths
 
 _FILE = "data/conditions.yaml"
 _NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
@@ -74,31 +74,28 @@ def conditions_with(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapp
 Conditions = Mapping[str, Condition]
 
 
-def check_conditions(file: ConditionsFile, source: str) -> set[str]:
-    """Check the word lists and conditions of a user's file; return the names of its conditions.
+def faults_of_conditions(file: ConditionsFile, source: str) -> Iterator[InputError]:
+    """The faults of the word lists and conditions of a user's file.
 
-    Raises
-    ------
-    InputError
-        If a path names an unknown word list, is not in the notation, or has a label that is not of its scheme.
+    A path must be in the notation, name known word lists, and have labels of its scheme.
     """
     for name, words in file.words.items():
         for word in words:
             if not word or any(char in " ,|[]{}=" for char in word):
                 rule = "must be single lemmas without white space and , | [ ] { } ="
-                raise InputError(f"words.{name} {rule}, got {word!r}", place=source)
+                yield InputError(f"words.{name} {rule}, got {word!r}", place=source)
     both = _combined(file.words, file.conditions)
+    known = {*both.words, *both.starts}
     for name, by_scheme in file.conditions.items():
         for scheme, paths in by_scheme.items():
             place = f"{source}: conditions.{name}"
-            for path in paths:
-                for part in _NAME.findall(path):
-                    if part not in both.words and part not in both.starts:
-                        known = ", ".join(sorted({*both.words, *both.starts}))
-                        raise InputError(f"word list must be one of {known}, got {part!r}", place=f"{place}.{scheme}")
-            check_scheme_paths(scheme, [], place)
-            check_scheme_paths(scheme, [each for path in paths for each in _expanded(path, scheme, both)], place)
-    return set(file.conditions)
+            unknown = [part for path in paths for part in _NAME.findall(path) if part not in known]
+            for part in unknown:
+                rule = f"word list must be one of {', '.join(sorted(known))}"
+                yield InputError(f"{rule}, got {part!r}", place=f"{place}.{scheme}")
+            readable = [path for path in paths if known.issuperset(_NAME.findall(path))]
+            expanded = [each for path in readable for each in _expanded(path, scheme, both)]
+            yield from faults_of_paths(scheme, expanded, place)
 
 
 def _combined(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> ConditionsFile:

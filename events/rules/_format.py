@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import msgspec
 
 from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES, UPOS
-from events.rules._conditions import ConditionsFile, check_conditions, shipped_conditions
-from events.rules._scheme_paths import check_scheme_paths
+from events._yaml_file import first_of
+from events.rules._conditions import ConditionsFile, faults_of_conditions, shipped_conditions
+from events.rules._scheme_paths import faults_of_paths
 
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
-Column = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+_NAME = "a name (letters, digits, _ and -, beginning with a letter)"
+_COLUMN = "a name of a column (letters, digits and _, beginning with a letter)"
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description=_NAME)]
+Column = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description=_COLUMN)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
@@ -133,134 +136,149 @@ def check_rule_file(file: RuleFile, source: str) -> None:
     Raises
     ------
     InputError
-        At the first value that breaks a rule; the place is the file and the path to the value.
+        If a value breaks a rule; the place is the file and the path to the value. Of several such values the message
+        is about the first, and says where the others are.
     """
+    found = list(_faults(file, source))
+    if found:
+        raise first_of(source, found)
+
+
+def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.version != 1:
-        raise InputError(f"version must be 1, got {file.version}", place=source)
-    _check_frames(file, source)
-    _check_roles(file, source)
-    _check_paths(file, source)
-    conditions = check_conditions(ConditionsFile(file.words, file.conditions), source)
+        yield InputError(f"version must be 1, got {file.version}", place=source)
+    yield from _faults_of_frames(file, source)
+    yield from _faults_of_roles(file, source)
+    yield from _faults_of_paths(file, source)
+    yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
+    conditions = {*file.conditions, *shipped_conditions()}
     for preset, content in file.presets.items():
-        _check_preset(file, preset, content, source, known, conditions | shipped_conditions().keys())
+        yield from _faults_of_preset(file, preset, content, source, known, conditions)
     for frame in file.frames:
-        _require_paths(frame.roles, known, f"{source}: frames.{frame.name}")
+        yield from _unknown_paths(frame.roles, known, f"{source}: frames.{frame.name}")
     for number, example in enumerate(file.examples):
         place = f"{source}: examples[{number}]"
         if example.scheme not in SCHEMES:
-            raise InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
+            yield InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
         for name in example.expect:
             if name not in file.presets:
-                raise InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
+                yield InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
 
 
-def _check_frames(file: RuleFile, source: str) -> None:
+def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.frames and file.trigger is not None:
-        raise InputError("trigger must be in the frames, got a trigger beside frames", place=source)
+        yield InputError("trigger must be in the frames, got a trigger beside frames", place=source)
     if not file.frames and file.trigger is None:
-        raise InputError("trigger or frames is required, got neither", place=source)
+        yield InputError("trigger or frames is required, got neither", place=source)
+        return
     repeated = _repeated(frame.name for frame in file.frames)
     if repeated:
-        raise InputError(f"frames must have different names, got {repeated!r} twice", place=source)
+        yield InputError(f"frames must have different names, got {repeated!r} twice", place=source)
     for frame in file.all_frames():
         place = f"{source}: frames.{frame.name}" if file.frames else source
         trigger = frame.trigger
         if trigger is None or not (trigger.lemma or trigger.phrase or trigger.span):
-            raise InputError("trigger must have a lemma, a phrase or a span, got none", place=place)
+            yield InputError("trigger must have a lemma, a phrase or a span, got none", place=place)
+            continue
         for upos in trigger.upos:
             if upos not in _UPOS:
                 rule = f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))})"
-                raise InputError(f"{rule}, got {upos!r}", place=place)
+                yield InputError(f"{rule}, got {upos!r}", place=place)
         for lemma in trigger.lemma:
             if len(lemma.split()) != 1:
                 rule = "trigger.lemma must be single words (several words go under phrase or span)"
-                raise InputError(f"{rule}, got {lemma!r}", place=place)
+                yield InputError(f"{rule}, got {lemma!r}", place=place)
         for kind, phrases in (("phrase", trigger.phrase), ("span", trigger.span)):
             for phrase in phrases:
-                _check_phrase(phrase, kind, place)
+                yield from _faults_of_phrase(phrase, kind, place)
 
 
-def _check_phrase(phrase: str, kind: str, place: str) -> None:
-    """Raise for several words that no text can match: a token is a word, without white space and end punctuation."""
+def _faults_of_phrase(phrase: str, kind: str, place: str) -> Iterator[InputError]:
+    """Faults of several words that no text can match: a token is a word, without white space and end punctuation."""
     words = phrase.split()
     if len(words) < 2:
-        raise InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=place)
+        yield InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=place)
+        return
     for word in words:
         if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
-            raise InputError(f"trigger.{kind} must be words of one token each, got {word!r} in {phrase!r}", place=place)
+            yield InputError(f"trigger.{kind} must be words of one token each, got {word!r} in {phrase!r}", place=place)
     if kind == "phrase" and len({word.lower() for word in words}) < len(words):
-        raise InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=place)
+        yield InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=place)
 
 
-def _check_roles(file: RuleFile, source: str) -> None:
+def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
     repeated = _repeated(file.event)
     if repeated:
-        raise InputError(f"event must name each role once, got {repeated!r} twice", place=source)
+        yield InputError(f"event must name each role once, got {repeated!r} twice", place=source)
     if len(file.event) > _MOST_ROLES:
-        raise InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
+        yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
     for key, names in (("optional", file.optional), ("classes", file.classes), ("columns", file.columns)):
         for role in names:
             if role not in file.event:
                 known = ", ".join(file.event) or "none"
-                raise InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
-    columns = [file.column_of(role) for role in file.event]
-    for role, column in zip(file.event, columns, strict=True):
+                yield InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
+    columns = {role: file.column_of(role) for role in file.event}
+    for role, column in columns.items():
         if column in RESERVED_COLUMNS:
             rule = "must not be a column that the tables have already"
-            raise InputError(f"columns.{role} {rule}, got {column!r}", place=source)
-    repeated = _repeated(columns)
+            yield InputError(f"columns.{role} {rule}, got {column!r}", place=source)
+    repeated = _repeated(columns.values())
     if repeated:
-        raise InputError(f"columns must have different names, got {repeated!r} twice", place=source)
+        yield InputError(f"columns must have different names, got {repeated!r} twice", place=source)
 
 
-def _check_preset(
+def _faults_of_preset(
     file: RuleFile, preset: str, content: Preset, source: str, known: set[str], conditions: set[str]
-) -> None:
+) -> Iterator[InputError]:
     place = f"{source}: presets.{preset}"
-    _check_extends(file, preset, place)
+    fault = _fault_of_extends(file, preset, place)
+    if fault is not None:
+        yield fault
+        return
     chosen = file.resolved(preset)
     frames = {frame.name: frame for frame in file.all_frames()}
-    for name in chosen.frames or ():
+    for name in content.frames or ():
         if name not in frames:
-            raise InputError(f"frames must be some of {', '.join(frames)}, got {name!r}", place=place)
+            yield InputError(f"frames must be some of {', '.join(frames)}, got {name!r}", place=place)
     if chosen.described is None and file.event:
-        raise InputError("described is required", place=place)
-    _require_paths({"described": chosen.described or [], **(chosen.roles or {})}, known, place)
-    for role in file.event:
+        yield InputError("described is required", place=place)
+    yield from _unknown_paths({"described": content.described or [], **(content.roles or {})}, known, place)
+    for role in dict.fromkeys(file.event):
         if role in file.optional:
             continue
-        for name in chosen.frames or frames:
+        for name in (each for each in chosen.frames or frames if each in frames):
             roles = {**(chosen.roles or {}), **frames[name].roles}
             if role not in roles:
                 of_frame = f" (frame {name})" if file.frames else ""
                 rule = f"roles must include the role of the event, {role!r}"
-                raise InputError(f"{rule}, got {[*roles]}{of_frame}", place=place)
-    for name in chosen.unless or ():
+                yield InputError(f"{rule}, got {[*roles]}{of_frame}", place=place)
+    for name in content.unless or ():
         if name not in conditions:
-            raise InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
+            yield InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
 
 
-def _check_extends(file: RuleFile, preset: str, place: str) -> None:
+def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | None:
     seen = [preset]
     while (base := file.presets[seen[-1]].extends) is not None:
         if base not in file.presets or base in seen:
             others = ", ".join(name for name in file.presets if name not in seen) or "none"
-            raise InputError(f"extends must be another preset ({others}), got {base!r}", place=place)
+            return InputError(f"extends must be another preset ({others}), got {base!r}", place=place)
         seen.append(base)
+    return None
 
 
-def _require_paths(roles: dict[str, list[str]], known: set[str], place: str) -> None:
+def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> Iterator[InputError]:
     for name in (name for names in roles.values() for name in names):
         if name not in known:
-            raise InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
+            yield InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
 
 
-def _check_paths(file: RuleFile, source: str) -> None:
+def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
     """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
     for name, by_scheme in file.paths.items():
         for scheme, paths in by_scheme.items():
-            check_scheme_paths(scheme, paths, f"{source}: paths.{name}")
+            yield from faults_of_paths(scheme, paths, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

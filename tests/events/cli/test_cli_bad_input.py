@@ -238,7 +238,7 @@ def test_a_good_file_does_not_make_up_for_a_missing_one(capsys: pytest.CaptureFi
 
 RULES = {
     "a failing example": (RULE % "USA", ("examples[0]: preset paper must find USA, got IRQ",)),
-    "an unknown field": (RULE % "IRQ" + "verbs: [hit]\n", ("unknown field `verbs`",)),
+    "an unknown field": (RULE % "IRQ" + "verbs: [hit]\n", ("fields must be among", "got 'verbs'")),
     "an unknown path": ((RULE % "IRQ").replace("[head]", "[tail]"), ("path must be one of", "got 'tail'")),
     "no YAML": ("name: [", ("must be YAML",)),
 }

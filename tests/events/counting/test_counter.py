@@ -124,7 +124,7 @@ def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], me
         EventCounter(**options)
 
 
-@pytest.mark.parametrize("rule", ["attack", 5, [load_rules()]])
+@pytest.mark.parametrize("rule", ["attack", 5, ["attack"]])
 def test_a_rule_by_its_name_is_rejected_with_the_way_to_load_it(rule: Any) -> None:
     with pytest.raises(ParameterError, match=r"^rule must be a Rule, as load_rules returns, got "):
         EventCounter(rule)

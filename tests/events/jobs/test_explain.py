@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from command_line import called, refused
 from references import events as er
 
 from corefsample.errors import InputError, ParameterError
-from events.jobs._actor_notes import actor_notes
+from events.jobs._actor_notes import Inspected, actor_notes, inspected
+from events.jobs.count_events import EventsOptions, run_events
 from events.jobs.examine import ExamineOptions, RuleHits, examine
 from events.jobs.explain import ExplainOptions, run_explain
 from events.lexicon import load_lexicon
@@ -179,21 +181,38 @@ def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(
     assert f"{rule}: examples[0]: preset paper must find REB, got nothing" in err
 
 
+def found(*actors: str) -> Inspected:
+    return Inspected(n_documents=9, n_with_trigger=7, n_named=8, actors=frozenset(actors))
+
+
 def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
     arrest, attack = load_rules("arrest", "extended"), load_rules("attack")
     countries, police = load_lexicon(), load_lexicon("police")
-    (note,) = actor_notes([arrest, attack], countries, {"FRA", ""})
+    (note,) = actor_notes([arrest, attack], countries, found("FRA"))
     assert note == (
         "only countries can fill the roles of arrest, whose examples have other actors (ARMY, POLICE): the lexicon "
         "police has them"
     )
-    assert actor_notes([arrest, attack], police, {"POLICE"}) == []
-    (note,) = actor_notes([arrest], police, {""})
+    assert actor_notes([arrest, attack], police, found("POLICE")) == []
+    (note,) = actor_notes([arrest], police, found())
     assert note.startswith("no actor of the lexicon police fills a role of arrest in any document")
-    assert actor_notes([attack], countries, {"FRA"}) == []
+    assert actor_notes([attack], countries, found("FRA")) == []
+    assert "of 9 inspected, 8 have a word of an actor's name and 7 a trigger" in note
     folder = scored.with_name("run")
     options = ("--rule", "conflict", "--samples", 5, "--no-pictures", "--quiet", "--preset", "paper")
     quiet = er.write_lines(scored.with_name("quiet.jsonl"), [er.json_document("a", "1999-01-05", SENTENCES["none"])])
     status, _, err = called(capsys, "events", quiet, "--out", folder, *options)
     assert status == 0
-    assert err.startswith("corefsample: no actor of the lexicon countries fills a role of conflict in any document")
+    assert err.startswith(
+        "corefsample: no actor of the lexicon countries fills a role of conflict in any document; of 1 "
+        "inspected, 0 have a word of an actor's name and 0 a trigger"
+    )
+
+
+def test_a_run_counts_what_it_inspected(scored: Path) -> None:
+    folder = scored.with_name("inspected")
+    run_events(scored, folder, EventsOptions(rule="conflict", n_samples=5), pictures=False)
+    table = pd.read_parquet(folder / "all_documents.parquet")
+    found = inspected(folder)
+    assert (found.n_documents, found.n_named, found.n_with_trigger) == (len(table), *table[["actor", "trigger"]].sum())
+    assert found.actors == {"IRQ"}

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from references import events as er
 
-from corefsample import ParameterError, write_documents
+from corefsample import ParameterError, read_documents, write_documents
+from events import EventCounter, TrueEvents, load_rules
 from events.counting import read_count_posterior
 from events.jobs.count_events import EventsOptions, run_events
 from events.report.model import read_report
@@ -48,6 +49,48 @@ def test_the_tables_have_the_rows_of_each_rules_own_run(news: Path, tmp_path: Pa
             pd.testing.assert_frame_equal(rows[alone[name].columns.tolist()], alone[name])
             others = [c for c in ("country", "actor", "target_country") if c not in alone[name]]
             assert rows[others].eq("").all(axis=None)
+
+
+def test_a_counter_of_several_rules_has_the_tables_of_the_command(news: Path, tmp_path: Path) -> None:
+    together = run(news, tmp_path / "run", RULES)
+    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
+    counter.update(read_documents(news))
+    pd.testing.assert_frame_equal(counter.to_frame(), together["counts"], check_dtype=False)
+    evidence = counter.evidence().sort_values(["date", "doc_id", "event"], ignore_index=True)
+    pd.testing.assert_frame_equal(evidence, together["evidence"], check_dtype=False)
+    alone = EventCounter(load_rules("arrest"), n_samples=50)
+    alone.update(read_documents(news))
+    pd.testing.assert_frame_equal(counter.counts(event="arrest").to_frame(), alone.counts().to_frame())
+
+
+def test_a_counter_returns_the_events_of_each_rule_that_can_have_one(news: Path) -> None:
+    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
+    found = [counter.add_to_each(document) for document in read_documents(news)]
+    names = [[events.matches.event for events in each if events.matches] for each in found]
+    assert names == [["attack", "attack_target"], ["arrest"], ["arrest"], ["attack", "attack_target"], []]
+    assert counter.tally.n_documents == counter.tallies["arrest"].n_documents == len(SENTENCES)
+
+
+def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
+    attack, arrest = load_rules("attack"), load_rules("arrest")
+    for rules, message in (([], "at least one rule, got none"), ([attack, attack], "got 'attack' twice"), ([1], "1")):
+        with pytest.raises(ParameterError, match=f"rule must .*{message}"):
+            EventCounter(rules)  # type: ignore[arg-type]
+    counter = EventCounter([attack, arrest])
+    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got none"):
+        counter.counts()
+    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got 'meet'"):
+        counter.counts(event="meet")
+    with pytest.raises(ParameterError, match="rule must be one rule, got 2"):
+        TrueEvents([attack, arrest])  # type: ignore[arg-type]
+
+
+def test_the_comparison_of_each_event_is_drawn(news: Path, tmp_path: Path) -> None:
+    run_events(news, tmp_path / "run", EventsOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN")))
+    assert {"comparison.png", "comparison.svg"} <= {path.name for path in (tmp_path / "run").iterdir()}
+    drawn = (tmp_path / "run" / "comparison.svg").read_text("utf-8")
+    assert "attack" in drawn
+    assert "arrest" in drawn
 
 
 def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from matplotlib.patches import StepPatch
 from corefsample import ParameterError
 from corefsample.plots import save_figure
 from events.counting import CountPosterior, count_pmf
-from events.plots import count_bars, country_comparison, event_band, event_bands, query_coverage
+from events.plots import comparisons_by_event, count_bars, country_comparison, event_band, event_bands, query_coverage
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
@@ -289,6 +289,21 @@ def test_a_country_without_an_event_is_named() -> None:
     assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
     above, _ = country_comparison(counts(), comparison()).axes
     assert [text.get_text() for text in above.texts] == ["No document contains an event."]
+
+
+def test_each_event_has_a_comparison_of_its_own() -> None:
+    events = ("attack", "meet", "protest")
+    table = pd.concat([counts("AAA", "BBB").assign(event=event) for event in events])
+    table.loc[table["event"] == "meet", "mean"] += 1.0
+    compared = pd.concat([comparison(n + 2).assign(event=event) for n, event in enumerate(events)])
+    figure = comparisons_by_event(table, compared)
+    axes = np.reshape(figure.axes, (3, 2))
+    assert [part.get_suptitle() for part in figure.subfigs[: len(events)]] == list(events)
+    for (above, below), event in zip(axes, events, strict=True):
+        rows = table[(table["event"] == event) & (table["country"] == "AAA")]
+        periods = compared.loc[compared["event"] == event, "p_first_greater"]
+        assert above.lines[0].get_ydata().tolist() == rows["mean"].iloc[: len(periods)].tolist()
+        assert stairs(below)[0][0].tolist() == periods.tolist()
 
 
 def test_no_period_and_several_pairs_are_reported() -> None:

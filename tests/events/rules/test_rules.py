@@ -133,20 +133,23 @@ def test_another_role_can_be_the_event(tmp_path: Path) -> None:
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"name": None}, "name"),
-    "a name with blanks": ({"name": "a b"}, "name: Expected `str` matching"),
+    "a name with blanks": ({"name": "a b"}, "name: must be a name (letters, digits, _ and -, beginning with a letter"),
     "no trigger": ({"trigger": None}, "trigger"),
     "no lemma": ({"trigger": {"lemma": []}}, "trigger must have a lemma, a phrase or a span, got none"),
     "an empty lemma": ({"trigger": {"lemma": [""]}}, "trigger.lemma"),
-    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: Expected `array`, got 'strike'"),
-    "an unknown field": ({"tigger": 1}, "unknown field `tigger`"),
-    "an unknown field of the trigger": ({"trigger": {"lemma": ["x"], "pos": ["VERB"]}}, "unknown field `pos`"),
+    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: must be a list, got 'strike'"),
+    "an unknown field": ({"tigger": 1}, "file: fields must be among name, presets, trigger, frames, "),
+    "an unknown field of the trigger": (
+        {"trigger": {"lemma": ["x"], "pos": ["VERB"]}},
+        "trigger: fields must be among lemma, phrase, span, upos, got 'pos'",
+    ),
     "a lemma that YAML reads as no word": (
         {"trigger": {"lemma": [True]}},
-        "trigger.lemma[0]: Expected `str`, got True (YAML reads NO, OFF, YES and ON as booleans",
+        "trigger.lemma[0]: must be text that is not empty, got True (YAML reads NO, OFF, YES and ON as booleans",
     ),
     "a path that is no text, deep down": (
         {"paths": {"near": {"ud1": [">nmod"], "ud2": [">obl"]}, "far": {"ud1": [">nmod"], "ud2": [">obl", 7]}}},
-        "paths.far.ud2[1]: Expected `str`, got 7",
+        "paths.far.ud2[1]: must be text that is not empty, got 7",
     ),
     "a role without paths": (
         {
@@ -155,7 +158,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
                 "paper": {"described": ["head"], "roles": {"agent": ["subject"], "target": None}},
             }
         },
-        "presets.paper.roles.target: Expected `array`, got nothing",
+        "presets.paper.roles.target: must be a list with at least one item, got nothing",
     ),
     "a preset without roles": (
         {"presets": {"paper": {"described": ["head"]}}},
@@ -163,13 +166,13 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a preset whose name has blanks": (
         {"presets": {"my own": {"described": ["head"], "roles": {"agent": ["subject"]}}}},
-        "presets: Expected `str` matching regex '^[A-Za-z][A-Za-z0-9_-]*$', got 'my own'",
+        "presets: keys must be a name (letters, digits, _ and -, beginning with a letter), got 'my own'",
     ),
     "an expectation that is a date": (
         {"examples": [{"parse": PARSE, "expect": {"paper": [datetime.date(2000, 1, 2)]}}]},
-        "examples[0].expect.paper[0]: Expected `str`, got 2000-01-02",
+        "examples[0].expect.paper[0]: must be text, got 2000-01-02",
     ),
-    "no presets": ({"presets": {}}, "presets: Expected `object` of length >= 1"),
+    "no presets": ({"presets": {}}, "presets: must be a mapping with at least one key, got {}"),
     "another version": ({"version": 2}, "version must be 1, got 2"),
     "three roles in an event": ({"event": ["agent", "target", "third"]}, "event must name at most 2 roles, got 3"),
     "a role named twice": ({"event": ["agent", "agent"]}, "event must name each role once, got 'agent' twice"),
@@ -219,6 +222,33 @@ def test_yaml_without_a_mapping_is_rejected(tmp_path: Path, text: str) -> None:
         load_rules(path)
     assert str(error.value).startswith(f"{path}:")  # and perhaps the line
     assert "\n" not in str(error.value)
+
+
+def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: Path) -> None:
+    content = rule_file(name=3, tigger=1, trigger={"lemma": [7], "pos": []}, event=[True])
+    with pytest.raises(InputError) as raised:
+        load_rules(written(tmp_path, content))
+    assert str(raised.value).endswith(
+        "strike.yaml: file: fields must be among name, presets, trigger, frames, version, description, event, "
+        "optional, classes, columns, paths, words, conditions, examples, got 'tigger'; and 4 more faults in the file: "
+        "name, trigger, trigger.lemma[0], event[0]"
+    )
+
+
+def test_rules_broken_by_several_values_are_counted(tmp_path: Path) -> None:
+    presets = {
+        "paper": {"described": ["tail"], "roles": {"agent": ["subject"]}, "unless": ["denial"]},
+        "wide": {"extends": "paper", "roles": {"agent": ["doer"]}},
+        "loop": {"extends": "loop"},
+    }
+    content = rule_file(version=2, columns={"agent": "mean"}, presets=presets)
+    with pytest.raises(InputError) as raised:
+        load_rules(written(tmp_path, content))
+    assert str(raised.value).endswith(
+        # columns.agent is a fault of the file; a preset that extends another does not repeat its faults
+        "strike.yaml: version must be 1, got 2; and 5 more faults in the file: file, presets.paper, presets.wide, "
+        "presets.loop"
+    )
 
 
 def test_a_key_that_appears_twice_is_rejected(tmp_path: Path) -> None:
