@@ -82,7 +82,8 @@ class DocumentBatch:
         self.places = places
         self._integers: dict[str, Ints32] = {}
         self._tokens: dict[int, Tokens] = {}
-        self._words: dict[str, tuple[list[str], Ints32]] = {}
+        self._words: dict[str, tuple[list[str], Ints]] = {}
+        self._strings: dict[str, npt.NDArray[np.object_]] = {}
 
     def __repr__(self) -> str:
         bounds = f", {self.unit} {self.places[0]} to {self.places[-1]}" if len(self) else ""
@@ -144,11 +145,12 @@ class DocumentBatch:
         strings = flat_lists(self.token_lists[name])[1]
         return strings if isinstance(strings, pa.DictionaryArray) else strings.dictionary_encode()
 
-    def token_words(self, name: str) -> tuple[list[str], Ints32]:
+    def token_words(self, name: str) -> tuple[list[str], Ints]:
         """Different strings, among them all of one token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name)
-            self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+            # NumPy would convert narrower indices at each use.
+            self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
         return self._words[name]
 
     def token_integers(self, name: str) -> Ints32:
@@ -200,7 +202,9 @@ class DocumentBatch:
         columns: dict[str, Any] = {}
         for name in STRING_COLUMNS:
             words, indices = self.token_words(name)
-            columns[name] = [words[i] for i in indices[part].tolist()]
+            if name not in self._strings:
+                self._strings[name] = np.array(words, np.object_)
+            columns[name] = self._strings[name].take(indices[part]).tolist()
         for name in INTEGER_COLUMNS:
             columns[name] = self.token_integers(name)[part]
         extra = self.columns.column("tokens_extra")[row].as_py()

@@ -127,8 +127,7 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
 
 
 def _lengths(lists: pa.ListArray) -> Ints:
-    lengths: Ints = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return lengths
+    return np.diff(flat_lists(lists)[0])
 
 
 def _row_of(bounds: Ints, place: int) -> int:
@@ -151,22 +150,18 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
     """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
     bounds, texts = flat_lists(batch.columns.column("gold"))
-    encoded = texts.dictionary_encode()
-    bad = [not _decodes(_GOLD_ID, text) for text in encoded.dictionary.to_pylist()]
-    if any(bad):
-        indices = encoded.indices.fill_null(-1).to_numpy()
-        for place in np.flatnonzero(np.append(bad, False)[indices]).tolist():
+    bad = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
+    if bad:
+        for place in np.flatnonzero(pc.is_in(texts, pa.array(bad, texts.type))).tolist():
             row = _row_of(bounds, place)
             rule = f"gold[{place - int(bounds[row])}] must be JSON of a number or a string"
             faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
-    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
-        if text is not None and row not in faults:
-            _add_bad_object(faults, row, "metadata", text, FIELDS)
+    _add_bad_objects(faults, batch, "metadata", FIELDS)
+    _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
     for row, text in enumerate(batch.columns.column("tokens_extra").to_pylist()):
         if text is not None and row not in faults:
-            _add_bad_object(faults, row, "tokens_extra", text, TOKEN_COLUMNS)
             n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
-            for name, column in _OBJECT.decode(text).items() if row not in faults else ():
+            for name, column in _OBJECT.decode(text).items():
                 if not isinstance(column, list):
                     faults.add(row, f"tokens.{name} must be a list, got {shown(column)}")
                 elif len(column) != n_tokens:
@@ -181,14 +176,24 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
     return True
 
 
-def _add_bad_object(faults: _ShapeFaults, row: int, field: str, text: str, reserved: Collection[str]) -> None:
-    """Add a document whose text is no JSON object, or has a member with a separate column."""
-    if not _decodes(_OBJECT, text):
-        faults.add(row, f"{field} must be a JSON object, got {shown(text)}")
-        return
-    for name in _OBJECT.decode(text):
-        if name in reserved:
-            faults.add(row, f"{field} must contain no field of the document, got {name!r}")
+def _add_bad_objects(faults: _ShapeFaults, batch: DocumentBatch, field: str, reserved: Collection[str]) -> None:
+    """Add documents whose text is no JSON object, or has a member with a separate column."""
+    texts = batch.columns.column(field).to_pylist()
+    reasons = {text: _object_fault(field, text, reserved) for text in set(texts) - {None}}  # many are the same
+    if any(reasons.values()):
+        for row, text in enumerate(texts):
+            reason = reasons.get(text)
+            if reason is not None:
+                faults.add(row, reason)
+
+
+def _object_fault(field: str, text: str, reserved: Collection[str]) -> str | None:
+    try:
+        members = _OBJECT.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return f"{field} must be a JSON object, got {shown(text)}"
+    name = next((name for name in members if name in reserved), None)
+    return None if name is None else f"{field} must contain no field of the document, got {name!r}"
 
 
 # --- what the kernels find in one pass over the flat columns ------------------------------------------------

@@ -12,7 +12,7 @@ from corefsample.syntax._schemes import Scheme
 
 _WORDS = re.compile(r"([A-Za-z:]+)=([^\s,=]+)")
 
-Column = tuple[list[str], Ints32]
+Column = tuple[list[str], Ints]
 
 
 class FlatParses:
@@ -23,7 +23,7 @@ class FlatParses:
     heads
         int32 (n_tokens,): position of each token's head in these columns, -1 for a root.
     dep, lemma, upos
-        Columns of n_tokens strings: a list of strings, and int32 (n_tokens,), the index of each token's string.
+        Columns of n_tokens strings: a list of strings, and int64 (n_tokens,), the index of each token's string.
     scheme
         By which labels are read.
     """
@@ -33,6 +33,7 @@ class FlatParses:
         self._columns = {"lemma": lemma, "upos": upos}
         self._labels = [scheme.reads(label) or label for label in dep[0]], dep[1]
         self._labelled: dict[Step, Ints] = {}
+        self._is_among = np.zeros(len(heads) + 1, np.bool_)  # false but within `_below`; the last is that of -1
 
     def reachable(self, path: str, starts: Ints) -> Ints:
         """Positions of the tokens to which a path may lead from any of `starts`: all of them, and perhaps others.
@@ -55,11 +56,18 @@ class FlatParses:
 
     def _next(self, step: Step, here: Ints) -> Ints:
         """Tokens one step away."""
-        labelled = self._with_label(step)
         if step.up:
-            heads = self._heads[np.intersect1d(here, labelled)]
+            heads = self._heads[np.intersect1d(here, self._with_label(step))]
             return np.unique(heads[heads >= 0])
-        return labelled[np.isin(self._heads[labelled], here)]
+        return self._below(step, here)
+
+    def _below(self, step: Step, here: Ints) -> Ints:
+        """Tokens whose label fits a step and whose head is one of `here`."""
+        labelled = self._with_label(step)
+        self._is_among[here] = True
+        below: Ints = labelled[self._is_among[self._heads[labelled]]]
+        self._is_among[here] = False
+        return below
 
     def _with_label(self, step: Step) -> Ints:
         """Tokens whose label fits a step."""
@@ -79,8 +87,7 @@ class FlatParses:
             if field in self._columns:
                 here = here[self._has_word(field, words, here)]
             else:  # a dependent with this label and lemma
-                labelled = self._with_label(step_by(field))
-                below = labelled[np.isin(self._heads[labelled], here)]
+                below = self._below(step_by(field), here)
                 here = np.intersect1d(here, self._heads[below[self._has_word("lemma", words, below)]])
         return here
 

@@ -56,6 +56,7 @@ class Calendar:
             rule = f"must be one of {', '.join(_NAMES)} or a pandas alias like W-SUN or Q-NOV"
             raise ParameterError(f"{rule}, got {period!r}", parameter="period")
         self.freq: str = example.freqstr
+        self._known: dict[int, Period] = {}  # at most those of a table of counts
 
     def __repr__(self) -> str:
         return f"Calendar({self.period!r})"
@@ -72,8 +73,12 @@ class Calendar:
 
     def periods(self, numbers: npt.ArrayLike) -> list[Period]:
         """Return the periods with these numbers."""
-        index = self.index(numbers)
-        return list(map(Period, np.asarray(numbers).tolist(), index.astype(str), index.start_time.date))
+        wanted = np.asarray(numbers).tolist()
+        new = sorted({*wanted}.difference(self._known))
+        if new:
+            index = self.index(new)
+            self._known.update(zip(new, map(Period, new, index.astype(str), index.start_time.date), strict=True))
+        return [self._known[number] for number in wanted]
 
 
 def _from_ordinals(numbers: Ints, freq: str) -> pd.PeriodIndex:

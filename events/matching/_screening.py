@@ -34,7 +34,7 @@ class _WordTable:
         new = [word for word in words if word not in self.known]
         if new:
             self.known.update(zip(new, self.value(new), strict=True))
-        flags: Ints = np.fromiter((self.known[word] for word in words), np.int64, len(words))[indices]
+        flags: Ints = np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
         return flags
 
 
@@ -65,8 +65,8 @@ class Screen:
         self._lexicon = lexicon
         self._scheme = scheme
         self._found: tuple[DocumentBatch, Bools, Bools] | None = None
-        names = list(SCHEMES) if scheme is None else [scheme]
-        self._misfits = {name: _WordTable(self._unreadable(name), {}) for name in names}
+        self._schemes = list(SCHEMES) if scheme is None else [scheme]
+        self._misfits = _WordTable(self._unreadable, {})
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
         by_lemma = _bits(frame.words for _, frame in frames)
         by_upos = _bits(frame.upos for _, frame in frames)
@@ -78,9 +78,10 @@ class Screen:
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
-    @staticmethod
-    def _unreadable(name: str) -> Callable[[Sequence[str]], Iterable[int]]:
-        return lambda words: (SCHEMES[name].reads(word) is None for word in words)
+    def _unreadable(self, labels: Sequence[str]) -> Iterable[int]:
+        """For each label the bits of the schemes that cannot read it."""
+        schemes = [SCHEMES[name] for name in self._schemes]
+        return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, Fault]]:
         """Match the documents of a batch.
@@ -98,7 +99,8 @@ class Screen:
         """
         matches: dict[int, tuple[MentionMatches, ...]] = {}
         reasons: dict[int, Fault] = {}
-        readable = {name: _bits_of(batch, table.flags(batch, "dep")) == 0 for name, table in self._misfits.items()}
+        misfits = _bits_of(batch, self._misfits.flags(batch, "dep"))
+        readable = {name: misfits & 1 << i == 0 for i, name in enumerate(self._schemes)}
         unreadable = ~np.any([*readable.values()], axis=0)
         promising = self._promising(batch, readable)
         for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
@@ -230,7 +232,7 @@ def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:
 def _bits_of(batch: DocumentBatch, flags: Ints) -> Ints:
     """Bits that are set in any token of each document."""
     result = np.zeros(len(batch), np.int64)
-    tokens = np.flatnonzero(flags)
-    documents = np.searchsorted(batch.token_bounds, tokens, side="right") - 1
-    np.bitwise_or.at(result, documents, flags[tokens])
+    firsts, ends = batch.token_bounds[:-1], batch.token_bounds[1:]
+    with_tokens = firsts < ends
+    result[with_tokens] = np.bitwise_or.reduceat(flags, firsts[with_tokens]) if len(flags) else 0
     return result

@@ -58,25 +58,34 @@ def document_rows(
     """
     n = len(batch)
     sampled, some = np.zeros(n, np.bool_), np.zeros(n)
-    names: list[list[str]] = [[] for _ in range(n)]
-    actors: list[list[str]] = [[] for _ in range(n)]
-    shares: list[list[float]] = [[] for _ in range(n)]
-    for row, several in events_of.items():
+    lengths = np.zeros(n, np.int64)  # of the lists of each document
+    names: list[str] = []
+    actors: list[str] = []
+    shares: list[float] = []
+    for row, several in sorted(events_of.items()):
         sampled[row] = True
         hits = [events.hits.any(axis=0) for events in several]  # by sample; the rules share the clusterings
         some[row] = np.count_nonzero(np.any(hits, axis=0)) / several[0].n_samples
+        before = len(names)
         for events, any_actor in zip(several, hits, strict=True):
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
                 own = [e for e in likely.tolist() if events.keys[e]]  # not the event of a rule without roles
-                names[row] += [_rule_name(events)] * (1 + len(own))
-                actors[row] += ["", *(event_name(events.keys[e]) for e in own)]
-                shares[row] += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
+                names += [_rule_name(events)] * (1 + len(own))
+                actors += ["", *(event_name(events.keys[e]) for e in own)]
+                shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
+        lengths[row] = len(names) - before
     columns = [
         *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
         *(*found, sampled, some, names, actors, shares),
     ]
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, ALL_DOCUMENTS_SCHEMA, strict=True)]
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+    arrays = [
+        pa.ListArray.from_arrays(offsets, pa.array(values, field.type.value_type))
+        if pa.types.is_list(field.type)
+        else pa.array(values, field.type)
+        for values, field in zip(columns, ALL_DOCUMENTS_SCHEMA, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=ALL_DOCUMENTS_SCHEMA)
 
 

@@ -210,7 +210,7 @@ def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: s
     views = [view(first), view(second)]
     size = len(views[0].text)
     words = [*er.parsed(first).dep, *er.parsed(second).dep]
-    index = np.arange(len(words), dtype=np.int32)
+    index = np.arange(len(words))
     lemma, upos = ([word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos"))
     heads = np.array([h if h < 0 else h + n * size for n, parse in enumerate(views) for h in parse.heads], np.int32)
     flat = FlatParses(heads, (words, index), (lemma, index), (upos, index), SCHEMES["ud2"])
