@@ -93,7 +93,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
 
 
 def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
-    options = AuditPlanOptions(n_labels=60, column="topic", by="year", period="year", floor=2)
+    options = AuditPlanOptions(n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
     plan = run_audit_plan(scores, tmp_path / "audit", options)
     assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
     summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], pictures=False)
@@ -194,4 +194,4 @@ def test_bad_sheets_and_options_are_one_line(scores: Path, tmp_path: Path) -> No
     assert done.output.strip().endswith("sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'")
     assert done.output.count("\n") == 1
     few = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "5", "--out", str(tmp_path / "b")])
-    assert "--labels must be at least 15, for a floor of 5 in each of 3 strata, got 5" in few.output
+    assert "--labels must be at least 10, for a floor of 5 in each of 2 strata, got 5" in few.output
