@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from scipy.stats import hypergeom, norm
 
 from events.audit import AuditFrame, Method, plan_audit
-from events.audit._totals import gamma_limit, stratum_limits
+from events.audit._totals import gamma_limit, is_possible, log_share_sampled, stratum_limits
 
 LEVEL = 0.95
 SIZES = (300, 2_000, 20_000, 200_000)
@@ -188,7 +188,7 @@ def _outcomes(corpus: Corpus, method: Method) -> list[_Outcomes]:
 
 def _joined(corpus: Corpus, strata: list[_Outcomes], chosen: list[Ints], method: Method) -> tuple[Floats, Floats]:
     """Limits of the total for outcomes of all strata: a second implementation of `estimate_total`, on arrays."""
-    estimate, below, above, variance = np.zeros((4, len(chosen[0])))
+    estimate, below, above, variance, all_positive, all_negative = np.zeros((6, len(chosen[0])))
     n_spread, known_low, known_high = np.zeros((3, len(chosen[0])), np.int64)
     for each, i, size, n in zip(strata, chosen, corpus.sizes, corpus.labelled, strict=True):
         centre = size * (each.k / n)
@@ -198,6 +198,8 @@ def _joined(corpus: Corpus, strata: list[_Outcomes], chosen: list[Ints], method:
         above += ((each.upper - centre) ** 2)[i]
         variance += spread[i]
         n_spread += (spread > 0)[i]
+        all_positive += log_share_sampled(each.k, n, size)[i]
+        all_negative += log_share_sampled(n - each.k, n, size)[i]
         known_low += each.k[i]
         known_high += (size - n + each.k)[i]
     lower, upper = estimate - np.sqrt(below), estimate + np.sqrt(above)
@@ -205,6 +207,8 @@ def _joined(corpus: Corpus, strata: list[_Outcomes], chosen: list[Ints], method:
     mean, spread, total = estimate[several], variance[several], corpus.n_documents
     lower[several] = np.minimum(lower[several], gamma_limit(mean, spread, LEVEL, method))
     upper[several] = np.maximum(upper[several], total - gamma_limit(total - mean, spread, LEVEL, method))
+    lower[several & is_possible(all_positive, LEVEL, method)] = 0.0  # then only the known documents limit it
+    upper[several & is_possible(all_negative, LEVEL, method)] = total
     slack = 1e-9 * estimate
     return np.maximum(np.ceil(lower - slack), known_low), np.minimum(np.floor(upper + slack), known_high)
 

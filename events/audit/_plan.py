@@ -186,7 +186,7 @@ def plan_audit(
 
 
 def _own_cuts(frame: AuditFrame, groups: Names | None, by: str | None, n_labels: int, floor: int) -> tuple[float, ...]:
-    """The best bounds of P: two that leave half of the labels beside the floors, else one, or none if it has no room."""
+    """The best bounds of P: two if the floors leave half of the labels, else one, or none if it has no room."""
     highest = frame.highest()
     for n_bounds, share in ((_BOUNDS, 0.5), (1, 1.0)):
         bounds = best_cuts(highest, n_bounds)

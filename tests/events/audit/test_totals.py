@@ -116,6 +116,20 @@ def test_few_positive_labels_in_several_strata_do_not_exclude_the_truth() -> Non
     assert found.lower == 3
 
 
+def test_the_positive_labels_may_be_all_that_there_are() -> None:
+    """One positive document in each of two strata, both labelled: the probability of that is 1/4 * 1/4 = .0625.
+
+    That is above .025, and so is its half; 1/5 * 1/5 = .04 is not by its half.
+    """
+    quarter = {m: estimate_total([1, 1], [25, 100], [100, 400], method=m) for m in ("mid-p", "shortest", "exact")}
+    assert {m: found.lower for m, found in quarter.items()} == {"mid-p": 2, "shortest": 2, "exact": 2}
+    fifth = {m: estimate_total([1, 1], [20, 80], [100, 400], method=m).lower for m in ("mid-p", "exact")}
+    assert fifth["mid-p"] > 2
+    assert fifth["exact"] == 2
+    # All negative documents may be labelled too.
+    assert estimate_total([24, 99], [25, 100], [100, 400]).upper == 498
+
+
 # --- the guaranteed test -----------------------------------------------------------------------------------
 
 

@@ -146,7 +146,7 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
 def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path, tmp_path: Path, method: str) -> None:
     """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
     estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
-    plan = run_audit_plan(scores, tmp_path, AuditPlanOptions(n_labels=30))
+    plan = run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=30))
     run_audit_estimate(scores, [fill(Path(plan.sheet))], method=method, pictures=False)  # type: ignore[arg-type]
     kernels = (_kernels.limits, _kernels.floors, _kernels.add_stratum)
     assert max(len(kernel.signatures) for kernel in kernels) == 1  # type: ignore[attr-defined]
