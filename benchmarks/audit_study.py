@@ -1,186 +1,102 @@
 """Coverage and width of every method of the audit: python benchmarks/audit_study.py [--only PART] [--save FILE].
 
-Over a grid of corpus size, share of positive documents, quality of P and number of labels. A corpus is made once for
-each cell; then coverage and mean width of intervals that are joined from strata are computed exactly, by enumeration of
-the numbers of positive labels, without simulation. Other methods are simulated, with the number of samples printed.
+Over a grid of corpus size, share of positive documents, quality of P, number of labels, and division into strata; and
+by year. A corpus is made once for each cell. Coverage and mean width of intervals that are joined from strata are
+computed by enumeration of the numbers of positive labels, or from 20,000 samples where there are more than 200,000
+outcomes. Other methods are simulated, with the number of samples printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from scipy.special import expit, logit
-from scipy.stats import hypergeom, norm
+from audit_corpora import (
+    LEVEL,
+    QUALITIES,
+    Bools,
+    Corpus,
+    Division,
+    Floats,
+    Ints,
+    by_default,
+    corpora,
+    interval_figures,
+    labels_alone,
+)
+from audit_periods import periods_part
+from scipy.stats import norm
 
-from events.audit import DEFAULT_METHOD, AuditFrame, allocate, estimate_total
+from events.audit import DEFAULT_METHOD, Method, estimate_total
 from events.audit._guaranteed import guaranteed_limits
-from events.audit._strata import cut_classes, expected_spreads
-from events.audit._totals import gamma_limit, stratum_limits
 
-LEVEL = 0.95
-SIZES = (300, 2_000, 20_000, 200_000)
-SHARES = (0.001, 0.01, 0.05, 0.15, 0.4)
-LABELS = (50, 100, 200, 500, 1000)
-JOINED = ("mid-p", "shortest", "exact", "wilson")
+JOINED: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson")
 USEFUL = 0.8  # area under the curve
 _GUARANTEED = 40  # samples of a cell of the guaranteed method, which takes a second
-NEGLIGIBLE = 1e-9  # probability of numbers of labels that are left out of the enumeration
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-# Area under the curve, factor of the evidence (2: overconfident), and share of positives that have P = 0 in any case.
-QUALITIES = {
-    "useless": (0.5, 1.0, 0.0),
-    "weak": (0.7, 1.0, 0.0),
-    "good": (0.9, 1.0, 0.0),
-    "good, overconfident": (0.9, 2.0, 0.0),
-    "good, underconfident": (0.9, 0.5, 0.0),
-    "good, misses a third": (0.9, 1.0, 1 / 3),
-    "excellent": (0.98, 1.0, 0.0),
-    "excellent, overconfident": (0.98, 2.0, 0.0),
-    "excellent, misses a third": (0.98, 1.0, 1 / 3),
-    "perfect": (1.0, 1.0, 0.0),
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """One cell of the grid: P and truth of every document, and the strata with their labels."""
-
-    n_documents: int
-    share: float
-    quality: str
-    n_labels: int
-    p: Floats
-    truth: npt.NDArray[np.bool_]
-    sizes: Ints
-    positive: Ints
-    labelled: Ints
-
-    @property
-    def total(self) -> int:
-        return int(self.truth.sum())
-
-    def auc(self) -> float:
-        """Area under the curve of P: the chance that a positive document has the higher P; ties count one half."""
-        values, codes = np.unique(self.p, return_inverse=True)
-        positive = np.bincount(codes[self.truth], minlength=len(values))
-        negative = np.bincount(codes[~self.truth], minlength=len(values))
-        below = np.cumsum(negative) - 0.5 * negative
-        return float((positive * below).sum() / max(positive.sum() * negative.sum(), 1))
-
-    def row(self) -> dict[str, object]:
-        names = ("n_documents", "share", "quality", "n_labels")
-        return {**{name: getattr(self, name) for name in names}, "auc": self.auc()}
-
-
-def corpora(seed: int) -> Iterator[Corpus]:
-    """The cells of the grid: at most half of a corpus is labelled, and there is at least one positive document."""
-    for n, share, quality in itertools.product(SIZES, SHARES, QUALITIES):
-        rng = np.random.default_rng([seed, n, int(1000 * share), list(QUALITIES).index(quality)])
-        p, truth = _scored(n, share, quality, rng)
-        frame = AuditFrame.from_arrays(list(map(str, range(n))), np.full(n, "2000-01-01", "datetime64[D]"), p)
-        present, strata = np.unique(cut_classes(p, [0.5]), return_inverse=True)
-        sizes = np.bincount(strata)
-        spreads = expected_spreads(frame, strata, len(present))
-        for n_labels in LABELS:
-            if n_labels <= n // 2:
-                labelled = allocate(sizes, spreads, n_labels, floor=5)
-                positive = np.bincount(strata[truth], minlength=len(present))
-                yield Corpus(n, share, quality, n_labels, p, truth, sizes, positive, labelled)
-
-
-def _scored(n: int, share: float, quality: str, rng: np.random.Generator) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """P and truth of n documents: P is the posterior of a normal score, the share of 1,000 samples with the event."""
-    auc, factor, missed = QUALITIES[quality]
-    truth = np.zeros(n, np.bool_)
-    truth[: max(1, round(share * n))] = True
-    if auc == 1.0:
-        return truth.astype(float), truth
-    distance = np.sqrt(2.0) * norm.ppf(auc)
-    evidence = distance * (rng.normal(size=n) + distance * truth) - 0.5 * distance**2
-    p = rng.binomial(1000, expit(logit(share) + factor * evidence)) / 1000
-    p[truth & (rng.random(n) < missed)] = 0.0
-    return p, truth
-
-
-# --- intervals joined from strata, exactly -----------------------------------------------------------------
-
-
-def outcomes(corpus: Corpus) -> list[tuple[Ints, Floats]]:
-    """Of each stratum the numbers of positive labels that are not negligible, and their probabilities."""
-    found = []
-    for size, positive, n in zip(corpus.sizes, corpus.positive, corpus.labelled, strict=True):
-        k = np.arange(max(0, n - (size - positive)), min(n, positive) + 1)
-        pmf = hypergeom.pmf(k, size, positive, n)
-        kept = pmf > NEGLIGIBLE
-        found.append((k[kept], pmf[kept] / pmf[kept].sum()))
-    return found
-
-
-def exact_figures(corpus: Corpus, method: str) -> tuple[float, float]:
-    """Coverage and mean width of a method that joins the intervals of strata by MOVER."""
-    estimate = below = above = variance = np.zeros(())
-    n_spread = np.zeros((), np.int64)
-    weight = np.ones(())
-    known_low = known_high = np.zeros((), np.int64)
-    own = "shortest" if method == "mid-p" and np.count_nonzero(corpus.labelled < corpus.sizes) == 1 else method
-    strata = zip(outcomes(corpus), corpus.sizes, corpus.labelled, strict=True)
-    for h, ((k, pmf), size, n) in enumerate(strata):
-        lower, upper = stratum_limits(k, np.full_like(k, n), np.full_like(k, size), LEVEL, own)  # type: ignore[arg-type]
-        shape = (-1,) + (1,) * (len(corpus.sizes) - 1 - h)
-        centre = size * (k / n)
-        estimate = estimate + centre.reshape(shape)
-        spread = size * (k / n) * (1 - k / n) * (size / n - 1)
-        variance, n_spread = variance + spread.reshape(shape), n_spread + (spread > 0).reshape(shape)
-        below = below + ((centre - lower) ** 2).reshape(shape)
-        above = above + ((upper - centre) ** 2).reshape(shape)
-        weight = weight * pmf.reshape(shape)
-        known_low, known_high = known_low + k.reshape(shape), known_high + (size - n + k).reshape(shape)
-    # Rounded as in `estimate_total`.
-    slack = 1e-9 * estimate
-    lower, upper = estimate - np.sqrt(below), estimate + np.sqrt(above)
-    several = n_spread > 1
-    mean, spread, n = estimate[several], variance[several], corpus.n_documents
-    lower[several] = np.minimum(lower[several], gamma_limit(mean, spread, LEVEL, method))
-    upper[several] = np.maximum(upper[several], n - gamma_limit(n - mean, spread, LEVEL, method))
-    low = np.maximum(np.ceil(lower - slack), known_low)
-    high = np.minimum(np.floor(upper + slack), known_high)
-    covered = (low <= corpus.total) & (corpus.total <= high)
-    return float(weight[covered].sum()), float((weight * (high - low)).sum())
-
-
-def labels_alone(corpus: Corpus) -> tuple[float, float]:
-    """Coverage and mean width of the exact interval of a simple random sample, without P."""
-    simple = Corpus(
-        corpus.n_documents,
-        corpus.share,
-        corpus.quality,
-        corpus.n_labels,
-        corpus.p,
-        corpus.truth,
-        np.array([corpus.n_documents]),
-        np.array([corpus.total]),
-        np.array([corpus.n_labels]),
-    )
-    return exact_figures(simple, "exact")
+# --- intervals joined from strata --------------------------------------------------------------------------
 
 
 def joined_part(seed: int) -> pd.DataFrame:
     """Coverage and width of the joined methods, and of labels alone, in every cell."""
     rows = []
     for corpus in corpora(seed):
-        coverage, width = labels_alone(corpus)
-        rows.append({**corpus.row(), "method": "labels alone", "coverage": coverage, "width": width, "alone": width})
+        alone = labels_alone(corpus)
+        about = {**corpus.row(), "alone": alone.width}
+        rows.append({**about, "method": "labels alone", "coverage": alone.coverage, "width": alone.width, "error": 0.0})
         for method in JOINED:
-            figures = dict(zip(("coverage", "width"), exact_figures(corpus, method), strict=True))
-            rows.append({**corpus.row(), "method": method, **figures, "alone": width})
+            found = interval_figures(corpus, method)
+            figures = {"coverage": found.coverage, "width": found.width, "error": found.error}
+            rows.append({**about, "method": method, **figures})
+    return pd.DataFrame(rows)
+
+
+def _keyword(found: float, wrong: float) -> Division:
+    """P crossed with a keyword that is in a share of the positive documents, and of the others."""
+
+    def division(truth: Bools, rng: np.random.Generator) -> dict[str, object]:
+        has_keyword = rng.random(len(truth)) < np.where(truth, found, wrong)
+        return {"groups": np.where(has_keyword, "keyword", "no keyword").tolist()}
+
+    return division
+
+
+def _fixed(*cuts: float) -> Division:
+    return lambda truth, rng: {"cuts": cuts}
+
+
+DIVISIONS: dict[str, Division] = {
+    "P, one bound at .5": _fixed(0.5),
+    "P, bounds chosen (the default)": by_default,
+    "P, bounds at .1, .3, .5, .7, .9": _fixed(0.1, 0.3, 0.5, 0.7, 0.9),
+    "P and a weak keyword (.6, .3)": _keyword(0.6, 0.3),
+    "P and a good keyword (.9, .1)": _keyword(0.9, 0.1),
+    "P and a rare keyword (.3, .001)": _keyword(0.3, 0.001),
+    "P and years": lambda truth, rng: {"by": "year"},
+}
+
+
+def strata_part(seed: int) -> pd.DataFrame:
+    """Coverage and width of the default for some divisions into strata, in some of the cells."""
+    rows = []
+    chosen = {"sizes": (2_000, 20_000), "shares": (0.01, 0.05, 0.15), "labels": (200, 500, 1000)}
+    models = (
+        "useless",
+        "good",
+        "good, overconfident",
+        "good, misses a third",
+        "excellent",
+        "excellent, misses a third",
+    )
+    for name, division in DIVISIONS.items():
+        for corpus in corpora(seed, division=division, qualities=models, **chosen):  # type: ignore[arg-type]
+            found = interval_figures(corpus, DEFAULT_METHOD)
+            figures = {"coverage": found.coverage, "width": found.width, "error": found.error}
+            row = {**corpus.row(), "strata": name, "alone": labels_alone(corpus).width, **figures}
+            rows.append({**row, "method": DEFAULT_METHOD})
     return pd.DataFrame(rows)
 
 
@@ -233,9 +149,9 @@ def ppi_interval(y: Floats, p: Floats, every_p: Floats, *, tuned: bool) -> tuple
 def simulated_part(seed: int, n_draws: int) -> pd.DataFrame:
     """Coverage and width of the posterior and of prediction-powered inference, with 100 and 500 labels."""
     rows = []
-    for corpus in (each for each in corpora(seed) if each.n_labels in (100, 500)):
+    for corpus in corpora(seed, labels=(100, 500)):
         rng = np.random.default_rng([seed, corpus.n_documents, corpus.n_labels])
-        _, alone = labels_alone(corpus)
+        alone = labels_alone(corpus).width
         found = {"jeffreys": jeffreys_figures(corpus, n_draws, rng)}
         if corpus.n_documents <= 20_000:
             found["difference, normal"] = normal_figures(corpus, n_draws, rng, tuned=False)
@@ -248,11 +164,8 @@ def simulated_part(seed: int, n_draws: int) -> pd.DataFrame:
 def guaranteed_part(seed: int, n_draws: int) -> pd.DataFrame:
     """Coverage and width of the guaranteed method, on a coarse grid of totals, in some of the cells."""
     rows = []
-    settings = itertools.product((300, 20_000), (0.01, 0.15), list(QUALITIES)[::3], (50, 200))
-    wanted = set(settings)
-    names = ("n_documents", "share", "quality", "n_labels")
-    chosen = [each for each in corpora(seed) if tuple(getattr(each, name) for name in names) in wanted]
-    for corpus in chosen:
+    qualities = list(QUALITIES)[::3]
+    for corpus in corpora(seed, sizes=(300, 20_000), shares=(0.01, 0.15), qualities=qualities, labels=(50, 200)):
         rng = np.random.default_rng([seed, corpus.n_documents, corpus.n_labels])
         drawn, counts = np.unique(stratified_draws(corpus, n_draws, rng), axis=0, return_counts=True)
         limits = np.array(
@@ -260,7 +173,7 @@ def guaranteed_part(seed: int, n_draws: int) -> pd.DataFrame:
         )
         covered = (limits[:, 0] <= corpus.total) & (corpus.total <= limits[:, 1])
         joined = [estimate_total(k, corpus.labelled, corpus.sizes).width for k in drawn]
-        row = {"coverage": float(counts[covered].sum() / n_draws), "alone": labels_alone(corpus)[1]}
+        row = {"coverage": float(counts[covered].sum() / n_draws), "alone": labels_alone(corpus).width}
         width = float((limits[:, 1] - limits[:, 0]) @ counts / n_draws)
         default = float(np.array(joined) @ counts / n_draws)
         rows.append({**corpus.row(), "method": "guaranteed", **row, "width": width, "default": default})
@@ -292,7 +205,9 @@ def compare_with_ppi_py() -> None:
 
 def summarised(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """Coverage and width by method, or by other columns too."""
-    table = table.assign(ratio=table["width"] / table["alone"], useful=table["auc"] >= USEFUL)
+    error = table.get("error", 0.0)
+    is_low = table["coverage"] + 3.0 * error < 0.93
+    table = table.assign(ratio=table["width"] / table["alone"], useful=table["auc"] >= USEFUL, is_low=is_low)
     grouped = table.groupby(keys, sort=False)
     useful = table[table["useful"]].groupby(keys, sort=False)["ratio"].median()
     return pd.DataFrame(
@@ -300,7 +215,7 @@ def summarised(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
             "cells": grouped.size(),
             "mean coverage": grouped["coverage"].mean(),
             "lowest": grouped["coverage"].min(),
-            "below .93": grouped["coverage"].apply(lambda values: (values < 0.93).sum()),
+            "below .93": grouped["is_low"].sum(),
             "median width / alone": grouped["ratio"].median(),
             "useful P": useful,
         }
@@ -315,7 +230,9 @@ def show(title: str, table: pd.DataFrame) -> None:
 def main() -> None:
     """Run the parts asked for, or all, and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=["joined", "simulated", "guaranteed"], help="one part alone")
+    parser.add_argument(
+        "--only", choices=["joined", "strata", "years", "simulated", "guaranteed"], help="one part alone"
+    )
     parser.add_argument("--draws", type=int, default=100, help="samples of each cell of the simulated methods")
     parser.add_argument("--seed", type=int, default=0, help="of the corpora")
     parser.add_argument("--save", metavar="FILE", help="CSV of all cells")
@@ -324,10 +241,24 @@ def main() -> None:
     if arguments.only in (None, "joined"):
         joined = joined_part(arguments.seed)
         tables.append(joined)
-        show("Joined by MOVER, and labels alone: exact coverage", summarised(joined, ["method"]))
+        show("Joined by MOVER, and labels alone", summarised(joined, ["method"]))
+        print(
+            f"cells from samples: {(joined['error'] > 0).mean():.0%}, standard error up to {joined['error'].max():.4f}"
+        )
         default = joined[joined["method"] == DEFAULT_METHOD]
         for column in ("n_documents", "share", "quality", "n_labels"):
             show(f"The default by {column}", summarised(default, [column]))
+    if arguments.only in (None, "strata"):
+        tables.append(strata_part(arguments.seed))
+        show("The default by division into strata", summarised(tables[-1], ["strata"]))
+        show("The same by quality of P", summarised(tables[-1], ["quality", "strata"]))
+    if arguments.only in (None, "years"):
+        tables.append(periods_part(arguments.seed, arguments.draws))
+        show(f"Intervals of years, {arguments.draws} samples", tables[-1])
+        show(
+            "The same by scenario",
+            tables[-1].groupby(["years", "by", "way"], sort=False)[["coverage", "lowest", "ratio"]].mean(),
+        )
     if arguments.only in (None, "simulated"):
         tables.append(simulated_part(arguments.seed, arguments.draws))
         show(f"Simulated, {arguments.draws} samples of each cell", summarised(tables[-1], ["method"]))

@@ -1,5 +1,6 @@
 from ._agreement import Agreement as Agreement
 from ._agreement import cohen_kappa as cohen_kappa
+from ._cuts import best_cuts as best_cuts
 from ._estimates import STABLE_ERRORS as STABLE_ERRORS
 from ._estimates import TOTAL as TOTAL
 from ._estimates import AuditCount as AuditCount

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
 _REQUIRED = ("doc_id", "date", "probability")
 
 Names = npt.NDArray[np.object_]
+LabelKind = Literal["yes-no", "events", "actors"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -129,9 +130,11 @@ class AuditFrame:
         )
 
     @property
-    def by_actor(self) -> bool:
-        """Whether the targets are actors, so that a label is a set of them."""
-        return self.targets != (self.event,)
+    def label_kind(self) -> LabelKind:
+        """What a label is: yes or no; or the set of events, or of actors, that are in the document."""
+        if self.targets == (self.event,):
+            return "yes-no"
+        return "events" if self.targets == tuple(self.event.split(RULES)) else "actors"
 
     def probability(self, target: int) -> Floats:
         """P of one target in every document: float64 (n_documents,)."""
@@ -207,13 +210,20 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
     missing = [name for name in targets if name not in set(known)]
     if missing or not targets:
-        found = repr(missing[0]) if missing else "a run without events"
-        raise ParameterError(f"must be actors with P > 0 in some document of the run, got {found}", parameter="actors")
+        raise _unknown_actors(missing, known)
     number = {name: column for column, name in enumerate(targets)}
     rows = np.repeat(np.arange(len(doc_ids)), lengths)
     chosen = np.array([name in number for name in names.tolist()], np.bool_)
     columns = np.array([number[name] for name in names[chosen].tolist()], np.int32)
     return AuditFrame(doc_ids, dates, targets, rows[chosen], columns, values[chosen], **about)
+
+
+def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterError:
+    found = repr(missing[0]) if missing else "a run without events"
+    like = next((name for name in known if missing and name.endswith(f": {missing[0]}")), None)
+    hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
+    rule = "must be actors with P > 0 in some document of the run"
+    return ParameterError(f"{rule}, got {found}", parameter="actors", hint=hint)
 
 
 def _run_record(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from corefsample import _checks
 from corefsample._arrays import Ints, Words
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from events.audit._frame import AuditFrame
+from events.audit._cuts import best_cuts
+from events.audit._frame import AuditFrame, Names
 from events.audit._strata import Stratum, allocate, checked_cuts, expected_spreads, stratify
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditPlan", "extend_plan", "plan_audit"]
 
-CUTS = (0.5,)
 FLOOR = 5
+_BOUNDS = 2  # between ranges of P
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,7 +44,9 @@ class AuditPlan:
         Labels of each stratum after each round: the last are those of the whole sample.
     sample, round_of
         int64 (n_sampled,): the documents to label, in random order within each round, and their rounds, from 1.
-    cuts, by, seed, floor
+    cuts
+        Bounds of the ranges of P.
+    by, seed, floor
         As given to `plan_audit`.
     """
 
@@ -99,7 +102,7 @@ class AuditPlan:
             "source": dict(frame.source),
             "event": frame.event,
             "targets": list(frame.targets),
-            "labels": "actors" if frame.by_actor else "yes-no",
+            "labels": frame.label_kind,
             "period": frame.period,
             "seed": self.seed,
             "cuts": list(self.cuts),
@@ -126,7 +129,7 @@ def plan_audit(
     frame: AuditFrame,
     n_labels: int = 200,
     *,
-    cuts: Sequence[float] = CUTS,
+    cuts: Sequence[float] | None = None,
     groups: Sequence[Any] | None = None,
     by: str | None = None,
     floor: int = FLOOR,
@@ -145,7 +148,8 @@ def plan_audit(
     n_labels
         Documents to label, at least one per stratum.
     cuts
-        Rising bounds of the ranges of P, in (0, 1].
+        Rising bounds of the ranges of P, in (0, 1]. None: two of them by `best_cuts`, or one where the floors would
+        take more than half of the labels.
     groups
         One value for each document: a column of the user's, or whether a keyword expression matches.
     by
@@ -161,12 +165,13 @@ def plan_audit(
         If a parameter breaks its rule, or the labels are too few for the floors.
     """
     n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
-    bounds, seed = checked_cuts(cuts), _checks.seed(seed)
+    seed = _checks.seed(seed)
     values = None if groups is None else np.array(list(groups), dtype=object)
     if values is not None and len(values) != len(frame):
         raise ParameterError(
             f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter="groups"
         )
+    bounds = _own_cuts(frame, values, by, n_labels, floor) if cuts is None else checked_cuts(cuts)
     names, stratum_of = stratify(frame, bounds, values, by)
     sizes = np.bincount(stratum_of, minlength=len(names))
     spreads = expected_spreads(frame, stratum_of, len(names))
@@ -178,6 +183,17 @@ def plan_audit(
     rounds = (tuple(counts.tolist()),)
     sample, round_of = draw(frame, stratum_of, rounds, seed)
     return AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, bounds, by, seed, floor)
+
+
+def _own_cuts(frame: AuditFrame, groups: Names | None, by: str | None, n_labels: int, floor: int) -> tuple[float, ...]:
+    """The best bounds of P: two if the floors leave half of the labels, else one, or none if it has no room."""
+    highest = frame.highest()
+    for n_bounds, share in ((_BOUNDS, 0.5), (1, 1.0)):
+        bounds = best_cuts(highest, n_bounds)
+        _, stratum_of = stratify(frame, bounds, groups, by)
+        if np.minimum(np.bincount(stratum_of), floor).sum() <= share * n_labels:
+            return bounds
+    return ()
 
 
 def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:

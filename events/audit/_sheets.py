@@ -6,7 +6,8 @@ The columns of a sheet, the interface of whatever writes or fills one:
 
 A label is "yes", "no" or "unsure" where the plan asks for one event; where it asks for actors, it is the actors of the
 event, separated by ";" ("USA;GBR"; a "?" after an actor says unsure: "USA;GBR?"), or "none", or "unsure". "other" may
-stand for an actor that the plan does not ask for. An empty label is a missing one.
+stand for an actor that the plan does not ask for. Where it asks for several events, it is these ("arrest;attack?").
+An empty label is a missing one.
 """
 
 from __future__ import annotations
@@ -219,7 +220,8 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
     """Labels of the plan's targets that a cell says: int8 (n_targets,)."""
     targets = plan.frame.targets
     word = text.strip().lower()
-    if not plan.frame.by_actor:
+    kind = plan.frame.label_kind
+    if kind == "yes-no":
         if word not in _WORDS:
             raise InputError(f"label must be yes, no or unsure, got {text!r}", place=place)
         return np.array([_WORDS[word]], np.int8)
@@ -234,8 +236,9 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
         if actor in known:
             label[known[actor]] = sign
         elif actor != _OTHER:
-            rule = "label must be none, unsure, or actors of the plan separated by ';'"
-            raise InputError(f"{rule}, got {text!r}", place=place, hint="other stands for an actor outside the plan")
+            rule = f"label must be none, unsure, or {kind} of the plan separated by ';'"
+            hint = "other stands for an actor outside the plan" if kind == "actors" else None
+            raise InputError(f"{rule}, got {text!r}", place=place, hint=hint)
     return label
 
 
@@ -285,7 +288,7 @@ def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
 def label_text(plan: AuditPlan, label: Ints8) -> str:
     """A label as it is written in a sheet."""
     words = {NO: "no", YES: "yes", UNSURE: "unsure", MISSING: ""}
-    if not plan.frame.by_actor or label[0] == MISSING:
+    if plan.frame.label_kind == "yes-no" or label[0] == MISSING:
         return words[int(label[0])]
     named = [
         name + ("?" if value == UNSURE else "")

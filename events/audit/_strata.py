@@ -57,7 +57,7 @@ def checked_cuts(cuts: Sequence[float]) -> tuple[float, ...]:
     return values
 
 
-def cut_classes(p: Floats, cuts: Sequence[float]) -> Ints:
+def cut_classes(p: Floats, cuts: Sequence[float] | Floats) -> Ints:
     """Class of P: 0 for P = 0, then one more for each bound that P reaches, from 1."""
     return np.where(p > 0.0, 1 + np.searchsorted(np.asarray(cuts), p, side="right"), 0)
 
@@ -104,14 +104,18 @@ def stratify(frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by:
 def expected_spreads(frame: AuditFrame, strata: Ints, n_strata: int) -> Floats:
     """Expected standard deviation of a label in each stratum: float64 (n_strata,).
 
-    The share of positive documents is expected to be the mean P, drawn a little towards one half. Several targets add
-    their variances.
+    Several targets add their variances.
     """
     sizes = np.bincount(strata, minlength=n_strata)
     sums = np.zeros((len(frame.targets), n_strata))
     np.add.at(sums, (frame.columns, strata[frame.rows]), frame.values)
-    share = (1.0 - _DOUBT) * sums / sizes + 0.5 * _DOUBT
-    return np.asarray(np.sqrt((share * (1.0 - share)).sum(axis=0)))
+    return np.asarray(np.sqrt((expected_spread(sums / sizes) ** 2).sum(axis=0)))
+
+
+def expected_spread(mean_p: Floats) -> Floats:
+    """Expected standard deviation of a label where P has this mean, which is drawn a little towards one half."""
+    share = (1.0 - _DOUBT) * mean_p + 0.5 * _DOUBT
+    return np.sqrt(share * (1.0 - share))
 
 
 def allocate(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import ParameterError
 from events.audit import _kernels
 from events.audit._guaranteed import guaranteed_limits
@@ -177,6 +177,10 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
             spread = float(variance.sum())
             lower = min(lower, float(gamma_limit(estimate, spread, level, method)))
             upper = max(upper, total - float(gamma_limit(total - estimate, spread, level, method)))
+            if is_possible(log_share_sampled(k, n, size).sum(), level, method):
+                lower = float(certain[0])
+            if is_possible(log_share_sampled(n - k, n, size).sum(), level, method):
+                upper = float(certain[1])
     # The total is a whole number: rounding inwards leaves out none that lies in the interval.
     lower, upper = np.ceil(lower - _ROUNDING * estimate), np.floor(upper + _ROUNDING * estimate)
     return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
@@ -214,6 +218,25 @@ def gamma_limit(estimate: npt.ArrayLike, variance: npt.ArrayLike, level: float, 
     scale = spread / mean
     half = 0.5 if method == "mid-p" else 0.0
     return np.asarray(scale * gammaincinv(mean / scale + half, 0.5 * (1.0 - level)))
+
+
+def log_share_sampled(k: Ints, n: Ints, size: Ints) -> Floats:
+    """Logarithm of the probability that all positive documents of a stratum are labelled, if there are only k."""
+    from scipy.special import gammaln
+
+    # C(n, k) / C(N, k)
+    found = gammaln(n + 1.0) - gammaln(n - k + 1.0) - gammaln(size + 1.0) + gammaln(size - k + 1.0)
+    return np.asarray(found)
+
+
+def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bools:
+    """Whether the positive labels may be all positive documents that there are: the test does not reject their number.
+
+    Of all ways in which the smallest possible total is divided, only one gives the labels, so that its probability is
+    the P value; half of it with mid-P tails.
+    """
+    share = 0.5 if method == "mid-p" else 1.0
+    return np.asarray(share * np.exp(log_probability) > 0.5 * (1.0 - level))
 
 
 def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, Floats]:

@@ -66,9 +66,8 @@ def _names(context: click.Context, option: click.Parameter, text: str | None) ->
     "cuts",
     multiple=True,
     type=click.FloatRange(0.0, 1.0, min_open=True),
-    default=(0.5,),
     metavar="NUMBER",
-    help="Bound between ranges of P, beside P = 0; may be repeated.",
+    help="Bound between ranges of P, beside P = 0; may be repeated.  [default: chosen from P]",
 )
 @click.option(
     "--keyword",
@@ -98,6 +97,7 @@ def plan(source: str, out: str, overwrite: bool, as_json: bool, **options: Any) 
     """
     from events.jobs.audit_plan import AuditPlanOptions, run_audit_plan
 
+    options["cuts"] = options["cuts"] or None
     summary = run_audit_plan(source, out, AuditPlanOptions(**options), overwrite=overwrite)
     print_result(summary, as_json, lambda result: _print_plan(source, result))
 

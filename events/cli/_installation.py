@@ -11,7 +11,7 @@ __all__ = ["warm_up"]
 
 
 @click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first run.")
-@click.option("--all", "all_commands", is_flag=True, help="Those of calibrate, recalibrate and train too.")
+@click.option("--all", "all_commands", is_flag=True, help="Those of calibrate, recalibrate, train and audit too.")
 @json_option
 def warm_up(all_commands: bool, as_json: bool) -> None:
     """Compile the kernels of score, events and demo, so that their first run does not have to.

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from corefsample.formats import write_documents
+from events.audit import METHODS, estimate_total
 from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 from events.jobs.calibrate_queries import QueryReportOptions, run_query_report
 from events.jobs.recalibrate import RecalibrateOptions, run_recalibrate
@@ -17,12 +18,14 @@ from events.simulation import simulate_documents
 
 __all__ = ["SMALL_RUNS", "compile_by_small_runs"]
 
-SMALL_RUNS = ("calibrate", "calibrate-queries", "recalibrate", "train")
+SMALL_RUNS = ("calibrate", "calibrate-queries", "recalibrate", "train", "audit estimate")
 _DOCUMENTS, _SAMPLES, _DRAWS = 12, 100, 2
 
 
 def compile_by_small_runs() -> None:
-    """Run the commands on simulated documents in a temporary folder."""
+    """Run the commands on simulated documents in a temporary folder; of an audit, the estimate by each method."""
+    for method in METHODS:
+        estimate_total([1, 4], [10, 5], [50, 10], method=method)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         news = folder / "news.parquet"

@@ -59,7 +59,7 @@ class AuditPlanOptions:
     actors
         Actors to ask for, or ("all",); None: whether there is an event of any actor. Of a run only.
     cuts
-        Rising bounds of the ranges of P.
+        Rising bounds of the ranges of P; None: chosen from P.
     keyword
         Expression that divides the strata by the words of the documents: see `events.audit.KeywordExpression`.
     column, table
@@ -81,7 +81,7 @@ class AuditPlanOptions:
     n_labels: int = 200
     more: int | None = None
     actors: tuple[str, ...] | None = None
-    cuts: tuple[float, ...] = (0.5,)
+    cuts: tuple[float, ...] | None = None
     keyword: str | None = None
     column: str | None = None
     table: str | None = None

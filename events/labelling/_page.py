@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from events.audit import SHEET_COLUMNS, AuditPlan
-from events.pages import Sources, packed_parts, rendered
+from events.pages import Sources, packed_parts, rendered, shown_name
 from events.texts import PLAIN, MarkedText
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LABEL_SOURCES", "default_question", "rendered_sheet"]
 
 _PER_PART = 16  # documents that are unpacked together
-_OWN = ("sheet", "progress", "answers", "article", "export", "label")
+_OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
 LABEL_SOURCES = Sources(
     ("events.labelling", "label.html.j2"),
     (("events.pages", "base.css"), ("events.labelling", "label.css")),
@@ -29,7 +29,9 @@ LABEL_SOURCES = Sources(
 def default_question(plan: AuditPlan) -> str:
     """The question that a label of a plan answers."""
     event = plan.frame.event.replace("_", " ")
-    if plan.frame.by_actor:
+    if plan.frame.label_kind == "events":
+        return "Which of these events are in this document?"
+    if plan.frame.label_kind == "actors":
         return f"Which actors have the event “{event}” in this document?"
     return f"Is the event “{event}” in this document?"
 
@@ -71,12 +73,13 @@ def rendered_sheet(
     doc_ids = sheet["doc_id"].astype(str).tolist()
     values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}
     key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
+    kind = plan.frame.label_kind
     content = {
         "plan": plan.identity,
         "key": key,
         "file": file_name,
-        "kind": "actors" if plan.frame.by_actor else "yes-no",
-        "actors": [[code, _name(code, names or {})] for code in plan.frame.targets] if plan.frame.by_actor else [],
+        "kind": kind,
+        "actors": [] if kind == "yes-no" else [[code, shown_name(code, names or {})] for code in plan.frame.targets],
         "columns": list(SHEET_COLUMNS),
         "documents": values,
         "perPart": _PER_PART,
@@ -84,13 +87,8 @@ def rendered_sheet(
     parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}), _PER_PART)
     question = question or default_question(plan)
     title = f"{question} {len(doc_ids):,} documents"
-    return rendered(
-        LABEL_SOURCES, {"title": title, "question": question, "plan": plan.identity, "sheet": content, "parts": parts}
-    )
-
-
-def _name(code: str, names: Mapping[str, str]) -> str:
-    return " > ".join(names.get(part, part) for part in code.split(">"))
+    about = {"title": title, "question": question, "plan": plan.identity, "noun": kind.removesuffix("s")}
+    return rendered(LABEL_SOURCES, {**about, "sheet": content, "parts": parts})
 
 
 def _contents(

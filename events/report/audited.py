@@ -13,6 +13,7 @@ import numpy as np
 from corefsample.errors import InputError
 from corefsample.files import PathLike
 from events.audit import LABEL_COLUMNS, TOTAL, read_text_table
+from events.pages import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,8 @@ class AuditContent:
         Label by doc_id, as in a sheet.
     targets
         One for each event or actor: name; total; and rows by period, as JSON values.
-    actors
-        Codes of the actors that labels are sets of; empty where a label says yes or no.
+    actors, events
+        What labels are sets of: codes of actors, or events; both empty where a label says yes or no.
     n_labels, n_documents
         Documents with a label, and all.
     level
@@ -47,20 +48,26 @@ class AuditContent:
     labels: dict[str, str]
     targets: list[dict[str, Any]]
     actors: tuple[str, ...]
+    events: tuple[str, ...]
     n_labels: int
     n_documents: int
     level: float
     assumption: str
 
     def row_label(self, doc_id: str, actor: str) -> str:
-        """What the label of a document says about one actor: yes, no, unsure, or "" without a label."""
+        """What the label of a document says about one actor: yes, no, unsure, or "" without a label.
+
+        A label of events says of each whether any actor has it.
+        """
         label = self.labels.get(doc_id, "")
-        if not label or label == "unsure" or not self.actors:
+        targets = self.actors or self.events
+        if not label or label == "unsure" or not targets:
             return label
         parts = label.split(";")
-        if actor not in self.actors:
+        target = actor if self.actors else actor.partition(": ")[0]
+        if target not in targets:
             return ""
-        return "yes" if actor in parts else "unsure" if f"{actor}?" in parts else "no"
+        return "yes" if target in parts else "unsure" if f"{target}?" in parts else "no"
 
 
 def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]) -> AuditContent:
@@ -103,11 +110,13 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     totals = counts[counts["period"] == TOTAL].sort_values("estimate", ascending=False, kind="stable")
     if totals.empty:
         raise InputError("audit must have a total, got none", place=str(place / "audited.csv"))
-    keys = zip(totals["event"], totals["actor"], strict=True)
+    keys = list(zip(totals["event"], totals["actor"], strict=True))
+    events = tuple(event for event, actor in keys if not actor)
     return AuditContent(
         labels,
         [_target(counts, event, actor, names) for event, actor in keys],
         tuple(actor for actor in totals["actor"] if actor),
+        events if len(events) > 1 else (),
         len(labels),
         int(totals["n_docs"].iloc[0]),
         float(totals["level"].iloc[0]),
@@ -117,7 +126,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
 
 def _target(counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any]) -> dict[str, Any]:
     rows = counts[(counts["event"] == event) & (counts["actor"] == actor)]
-    name = " > ".join(str(names.get(part, part)) for part in actor.split(">")) if actor else f"{event}, any actor"
+    name = shown_name(actor, names) if actor else f"{event}, any actor"
     columns = ("period", *_NUMBERS)
     tidy = [
         dict(zip(columns, values, strict=True))

@@ -17,6 +17,7 @@ from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import FolderCopy, PathLike, opened_folder
 from events.counting import Calendar, arrow_schema, count_columns, evidence_schema, role_columns, row_names
+from events.pages import shown_name
 from events.report.audited import AuditContent, read_audit
 from events.report.others import OtherDocuments, other_documents
 from events.report.texts import DocumentTexts, Places
@@ -373,7 +374,7 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
     names = run.record["names"]
     return {
         "code": code,
-        "name": _shown_name(code, names),
+        "name": shown_name(code, names),
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),
         "upper": _rounded(rows["upper"]),
@@ -381,13 +382,6 @@ def _country(run: FinishedRun, code: str) -> dict[str, Any]:
         "error": _rounded(rows["mean_mc_se"]),
         "oneBest": [int(value) for value in rows["one_best"]],
     }
-
-
-def _shown_name(code: str, names: dict[str, Any]) -> str:
-    """Names of the actors of an event, after its own name where the run has several."""
-    event, colon, actors = code.rpartition(": ")
-    known = {**names, "-": "no actor named"}
-    return event + colon + " > ".join(str(known.get(part, part)) for part in actors.split(">"))
 
 
 def _rounded(values: pd.Series[Any]) -> list[float | int]:

@@ -1,14 +1,14 @@
-// The answers: yes, no and unsure; or the actors of the event.
+// The answers: yes, no and unsure; or the actors of the event; or the events.
 
 import { byId, element } from "../../pages/static/elements.js";
 import { sheet } from "./sheet.js";
 
-const byActor = sheet.kind === "actors";
+const bySet = sheet.kind !== "yes-no"; // of actors or events
 const DIGITS = 9;
 const states = ["no", "yes", "unsure"];
 const draft = { states: sheet.actors.map(() => 0), isOther: false };
 
-const wholeAnswers = byActor
+const wholeAnswers = bySet
   ? [["none", "None of them", "n"], ["unsure", "Unsure", "u"]]
   : [["yes", "Yes", "y"], ["no", "No", "n"], ["unsure", "Unsure", "u"]];
 
@@ -91,6 +91,7 @@ function listenToActors(give) {
     event.preventDefault();
     event.stopPropagation();
   });
+  byId("other").hidden = sheet.kind !== "actors";
   byId("other").addEventListener("click", turnOther);
   byId("done").addEventListener("click", () => draftLabel() && give(draftLabel()));
 }
@@ -104,24 +105,24 @@ export function listenToAnswers(give) {
     return button;
   });
   byId("answers").prepend(...buttons);
-  if (byActor) listenToActors(give);
+  if (bySet) listenToActors(give);
 }
 
 export function drawAnswers(label) {
   for (const button of byId("answers").querySelectorAll("button.answer[data-label]")) {
     button.setAttribute("aria-pressed", String(button.dataset.label === label));
   }
-  if (byActor) readDraft(label);
+  if (bySet) readDraft(label);
 }
 
 // Whether a key is an answer, which is then given.
 export function answerKey(key, give) {
   const found = wholeAnswers.find(([, , own]) => own === key);
   if (found) give(found[0]);
-  else if (byActor && key >= "1" && key <= String(DIGITS)) shownActors()[Number(key) - 1]?.click();
-  else if (byActor && key === "o") turnOther();
-  else if (byActor && key === "/" && !byId("filter-line").hidden) byId("filter").focus();
-  else if (byActor && key === "enter" && draftLabel()) give(draftLabel());
+  else if (bySet && key >= "1" && key <= String(DIGITS)) shownActors()[Number(key) - 1]?.click();
+  else if (sheet.kind === "actors" && key === "o") turnOther();
+  else if (bySet && key === "/" && !byId("filter-line").hidden) byId("filter").focus();
+  else if (bySet && key === "enter" && draftLabel()) give(draftLabel());
   else return false;
   return true;
 }

@@ -11,9 +11,9 @@ const isChecked = (id) => byId(id).checked;
 export async function modelWords(i) {
   if (!isChecked("show-p") || progress.labels[i] === "") return "";
   const { p } = await contentOf(i);
-  if (sheet.kind !== "actors") return `Model: P = ${probability(p.length ? p[0][1] : 0)}.`;
+  if (sheet.kind === "yes-no") return `Model: P = ${probability(p.length ? p[0][1] : 0)}.`;
   const named = [...p].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([a, value]) => `${sheet.actors[a][0]} ${probability(value)}`);
-  return p.length ? `Model: P of ${named.join(", ")}; of all others ${p.length > 5 ? "less" : "0"}.` : "Model: P = 0 for all actors.";
+  return p.length ? `Model: P of ${named.join(", ")}; of all others ${p.length > 5 ? "less" : "0"}.` : `Model: P = 0 for all ${sheet.kind}.`;
 }
 
 export function drawProgress() {

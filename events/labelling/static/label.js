@@ -4,6 +4,7 @@ import { byId } from "../../pages/static/elements.js";
 import { answerKey, listenToAnswers } from "./answers.js";
 import { drawArticle, drawChoices, drawProgress, modelWords, redrawChoice } from "./article.js";
 import { exportSheet, exported } from "./export.js";
+import { listenToImport } from "./import.js";
 import { listenToOthers, optionOf, progress, restore, setEntry, setLabeller, setOption, unlabelledFrom } from "./progress.js";
 import { isResolving, nDocuments, place } from "./sheet.js";
 
@@ -95,4 +96,5 @@ listenToAnswers(give);
 listenToOptions();
 listenToButtons();
 listenToOthers(redraw);
+listenToImport(redraw);
 redraw();

@@ -27,16 +27,20 @@ function store(key, value) {
 
 const entryKey = (labeller, i) => `labels/${encodeURIComponent(labeller)}/${i}`;
 
-function entryOf(labeller, i) {
+export function entryOf(labeller, i) {
   const entry = stored(entryKey(labeller, i));
   return Array.isArray(entry) && entry.length === 2 && entry.every((text) => typeof text === "string") ? entry : null;
 }
 
-export function setEntry(i, label, note) {
-  progress.labels[i] = label;
-  progress.notes[i] = note;
-  store(entryKey(progress.labeller, i), label || note ? [label, note] : null);
+export function storeEntry(labeller, i, label, note) {
+  if (labeller === progress.labeller) {
+    progress.labels[i] = label;
+    progress.notes[i] = note;
+  }
+  store(entryKey(labeller, i), label || note ? [label, note] : null);
 }
+
+export const setEntry = (i, label, note) => storeEntry(progress.labeller, i, label, note);
 
 function load() {
   for (let i = 0; i < nDocuments; i++) {

@@ -49,7 +49,7 @@ def labels(tmp_path: Path) -> SheetLabels:
 def test_the_total_is_that_of_the_strata(labels: SheetLabels, method: str) -> None:
     (total,) = estimate_counts(PLAN, labels, method=method).totals  # type: ignore[arg-type]
     strata = PLAN.stratum_of[PLAN.sample]
-    k = [int((labels.labels[strata == h] == YES).sum()) for h in range(3)]
+    k = [int((labels.labels[strata == h] == YES).sum()) for h in range(len(PLAN.strata))]
     n, sizes = zip(*((each.n_sampled, each.n_documents) for each in PLAN.strata), strict=True)
     expected = estimate_total(k, n, sizes, method=method)  # type: ignore[arg-type]
     assert (total.estimate, total.lower, total.upper) == (expected.estimate, expected.lower, expected.upper)
@@ -62,7 +62,7 @@ def test_every_period_uses_its_own_labels(labels: SheetLabels) -> None:
     years = PLAN.frame.dates.astype("datetime64[Y]").astype(str)
     for year in ("1999", "2000", "2001"):
         cells = []
-        for h in range(3):
+        for h in range(len(PLAN.strata)):
             inside = (PLAN.stratum_of == h) & (years == year)
             sampled = inside[PLAN.sample]
             cells.append(((labels.labels[sampled, 0] == YES).sum(), sampled.sum(), inside.sum()))

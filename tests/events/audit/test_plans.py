@@ -17,7 +17,7 @@ from events.audit import AuditFrame, allocate, extend_plan, plan_audit
 
 
 def test_strata_are_ranges_of_p() -> None:
-    plan = plan_audit(frame(), 60)
+    plan = plan_audit(frame(), 60, cuts=[0.5])
     p = plan.frame.probability(0)
     assert [each.name for each in plan.strata] == ["P = 0", "0 < P < 0.5", "P >= 0.5"]
     np.testing.assert_array_equal(plan.stratum_of, (p > 0).astype(int) + (p >= 0.5))
@@ -38,7 +38,7 @@ def test_strata_cross_groups_and_years() -> None:
 
 
 def test_several_actors_are_one_sample_by_the_highest_p() -> None:
-    plan = plan_audit(actor_frame(), 20)
+    plan = plan_audit(actor_frame(), 20, cuts=[0.5])
     highest = np.maximum(plan.frame.probability(0), plan.frame.probability(1))
     np.testing.assert_array_equal(plan.stratum_of, (highest > 0).astype(int) + (highest >= 0.5))
 
@@ -131,7 +131,7 @@ def test_an_allocation_adds_up_within_its_bounds(strata: list[tuple[int, float]]
     ("options", "message"),
     [
         ({"n_labels": 0}, "n_labels must be a whole number of at least 1, got 0"),
-        ({"n_labels": 7}, "n_labels must be at least 15, for a floor of 5 in each of 3 strata, got 7"),
+        ({"n_labels": 7}, "n_labels must be at least 10, for a floor of 5 in each of 2 strata, got 7"),
         ({"n_labels": 301}, "n_labels must be at most the number of documents, 300, got 301"),
         ({"cuts": [0.5, 0.2]}, "cuts must rise, got 0.5, 0.2"),
         ({"cuts": [0.0]}, "cuts must lie in (0, 1], got 0.0"),

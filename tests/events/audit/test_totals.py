@@ -25,6 +25,7 @@ SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
 # --- one stratum -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("size", "n"), SMALL)
 def test_exact_limits_are_those_of_the_enumeration(size: int, n: int) -> None:
     for k in range(n + 1):
@@ -32,6 +33,7 @@ def test_exact_limits_are_those_of_the_enumeration(size: int, n: int) -> None:
         assert (found.lower, found.upper) == references.equal_tails(k, size, n, ALPHA)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("size", "n"), SMALL)
 def test_shortest_limits_are_those_of_blakers_test(size: int, n: int) -> None:
     for k in range(n + 1):
@@ -104,6 +106,7 @@ def test_joined_intervals_cover_every_small_population(
     assert sum(coverages.values()) / len(coverages) >= 0.95
 
 
+@pytest.mark.kernels
 def test_few_positive_labels_in_several_strata_do_not_exclude_the_truth() -> None:
     """One positive document in each of three strata; with probability .075 all three are in the sample.
 
@@ -113,9 +116,24 @@ def test_few_positive_labels_in_several_strata_do_not_exclude_the_truth() -> Non
     assert found.lower == 3
 
 
+def test_the_positive_labels_may_be_all_that_there_are() -> None:
+    """One positive document in each of two strata, both labelled: the probability of that is 1/4 * 1/4 = .0625.
+
+    That is above .025, and so is its half; 1/5 * 1/5 = .04 is not by its half.
+    """
+    quarter = {m: estimate_total([1, 1], [25, 100], [100, 400], method=m) for m in ("mid-p", "shortest", "exact")}
+    assert {m: found.lower for m, found in quarter.items()} == {"mid-p": 2, "shortest": 2, "exact": 2}
+    fifth = {m: estimate_total([1, 1], [20, 80], [100, 400], method=m).lower for m in ("mid-p", "exact")}
+    assert fifth["mid-p"] > 2
+    assert fifth["exact"] == 2
+    # All negative documents may be labelled too.
+    assert estimate_total([24, 99], [25, 100], [100, 400]).upper == 498
+
+
 # --- the guaranteed test -----------------------------------------------------------------------------------
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("k", [(1, 1), (2, 0), (3, 2), (0, 1), (3, 0)])
 def test_the_guaranteed_limit_keeps_every_total_that_some_division_explains(k: tuple[int, int]) -> None:
     """A total is kept if a division of it gives the observed estimate, or more, with probability above alpha / 2."""

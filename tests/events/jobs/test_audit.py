@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,11 +14,12 @@ from events_audit_made import edit
 from references import events as er
 
 from corefsample import InputError, ParameterError
-from events.audit import read_run_documents, read_scores
+from events.audit import METHODS, _kernels, estimate_total, read_run_documents, read_scores
 from events.cli._program import cli
 from events.jobs.audit_estimate import run_audit_estimate
 from events.jobs.audit_plan import AuditPlanOptions, read_plan, run_audit_plan
 from events.jobs.count_events import EventsOptions, run_events
+from events.report.model import read_report
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +94,66 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     assert wrong["text"].str.len().gt(0).all()
 
 
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two rules."""
+    folder = tmp_path_factory.mktemp("several")
+    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
+    options = EventsOptions(n_samples=50, rule=("attack", "conflict"))
+    run_events(er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", options, pictures=False)
+    return folder / "run"
+
+
+def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
+    plan = run_audit_plan(several, tmp_path, AuditPlanOptions(n_labels=25))
+    assert read_plan(tmp_path, several).frame.label_kind == "events"
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    labels = ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21]
+    table.assign(label=labels).to_csv(plan.sheet, index=False)
+    summary = run_audit_estimate(several, [plan.sheet])
+    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [
+        ("attack", "", 2),
+        ("conflict", "", 1),
+    ]
+    assert [row["n_unsure"] for row in summary.totals] == [0, 1]
+    report = read_report(several, audit=tmp_path)
+    assert report.audit is not None
+    assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
+    both = table["doc_id"][2]
+    assert [report.audit.row_label(both, name) for name in ("attack: USA", "conflict: IRQ", "arrest")] == [
+        "yes",
+        "yes",
+        "",
+    ]
+    assert report.audit.row_label(table["doc_id"][3], "conflict: IRQ") == "unsure"
+
+
+def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:
+    names = read_run_documents(several, ("all",)).targets
+    assert all(name.startswith(("attack: ", "conflict: ")) for name in names)
+    plan = run_audit_plan(several, tmp_path, AuditPlanOptions(n_labels=25, actors=names[:2]))
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    table.assign(label=[names[1], *["none"] * 24]).to_csv(plan.sheet, index=False)
+    summary = run_audit_estimate(several, [plan.sheet], pictures=False)
+    assert [(row["actor"], row["n_positive"]) for row in summary.totals] == [(names[0], 0), (names[1], 1)]
+    with pytest.raises(ParameterError) as caught:
+        read_run_documents(several, (names[0].removeprefix("attack: "),))
+    assert f"name the rule too: {names[0]!r}" in str(caught.value.hint)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("method", METHODS)
+def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path, tmp_path: Path, method: str) -> None:
+    """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
+    estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
+    plan = run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=30))
+    run_audit_estimate(scores, [fill(Path(plan.sheet))], method=method, pictures=False)  # type: ignore[arg-type]
+    kernels = (_kernels.limits, _kernels.floors, _kernels.add_stratum)
+    assert max(len(kernel.signatures) for kernel in kernels) == 1  # type: ignore[attr-defined]
+
+
 def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
-    options = AuditPlanOptions(n_labels=60, column="topic", by="year", period="year", floor=2)
+    options = AuditPlanOptions(n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
     plan = run_audit_plan(scores, tmp_path / "audit", options)
     assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
     summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], pictures=False)
@@ -107,7 +167,7 @@ def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
     frame = read_scores(path)
     assert frame.targets == ("NA", "USA")
     assert [frame.probability(t).tolist() for t in (0, 1)] == [[0.25, 0.0], [0.5, 0.0]]
-    assert frame.by_actor
+    assert frame.label_kind == "actors"
 
 
 @pytest.mark.parametrize(
@@ -194,4 +254,4 @@ def test_bad_sheets_and_options_are_one_line(scores: Path, tmp_path: Path) -> No
     assert done.output.strip().endswith("sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'")
     assert done.output.count("\n") == 1
     few = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "5", "--out", str(tmp_path / "b")])
-    assert "--labels must be at least 15, for a floor of 5 in each of 3 strata, got 5" in few.output
+    assert "--labels must be at least 10, for a floor of 5 in each of 2 strata, got 5" in few.output

@@ -277,6 +277,92 @@ def test_each_labeller_has_labels_of_their_own(labeller: Labeller) -> None:
     assert labeller.text("#count") == "1 of 20 labelled"
 
 
+def load(labeller: Labeller, path: Path) -> str:
+    """Load a file of labels, and return what the page says of it."""
+    before = labeller.browser.execute_script("return Number(document.documentElement.dataset.loads ?? 0)")
+    labeller.browser.find_element("id", "load").send_keys(str(path))
+    until(labeller.browser, f"document.documentElement.dataset.loads === String({before} + 1)")
+    return labeller.text("#status")
+
+
+def exported_rows(labeller: Labeller, name: str = "sheet.csv") -> pd.DataFrame:
+    return pd.read_csv(labeller.exported(name), dtype=str, keep_default_na=False)
+
+
+def test_exported_labels_are_loaded_where_the_browser_has_none(labeller: Labeller) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("t", ' why, "so"', Keys.ESCAPE, "y", "n", "u")  # the first text is the hostile one
+    first = labeller.exported().rename(labeller.folder / "first.csv")
+    labeller.browser.execute_script("localStorage.clear()")
+    labeller.open(page)
+    assert load(labeller, first) == "Loaded 3 labels."
+    assert labeller.text("#count") == "3 of 20 labelled"
+    second = labeller.exported()
+    assert second.read_bytes() == first.read_bytes()
+
+
+def test_loaded_labels_join_others_and_change_none(labeller: Labeller) -> None:
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("y", "n", "u")
+    first = labeller.exported().rename(labeller.folder / "first.csv")
+    labeller.browser.execute_script("localStorage.clear()")
+    labeller.open(page)
+    labeller.press("n", "n")  # the first differs
+    assert load(labeller, first) == "Loaded 1 label. 1 of the file differ from labels here, which stay."
+    assert exported_rows(labeller)["label"].tolist()[:4] == ["no", "no", "unsure", ""]
+
+
+def test_loaded_labels_of_another_labeller_stay_theirs(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("y")
+    sheet = sheet_table(PLAN, 1)
+    path = labeller.folder / "anna.csv"
+    sheet.assign(label="no", labeller="Anna").to_csv(path, index=False)
+    assert load(labeller, path) == "Loaded 20 labels of Anna."
+    assert labeller.text("#count") == "1 of 20 labelled"
+    field = labeller.browser.find_element("id", "labeller")
+    field.send_keys("Anna", "\t")
+    assert labeller.text("#count") == "20 of 20 labelled"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("plan", "0" * 12, "row 2: plan must be"),
+        ("label", "perhaps", "row 2: a label of this plan is needed, got “perhaps”"),
+    ],
+)
+def test_files_that_are_no_labels_of_the_page_are_not_loaded(
+    labeller: Labeller, column: str, value: str, message: str
+) -> None:
+    labeller.open(write_page(labeller.folder))
+    path = labeller.folder / "wrong.csv"
+    sheet_table(PLAN, 1).assign(label="no").assign(**{column: value}).to_csv(path, index=False)
+    assert message in load(labeller, path)
+    path.write_text("a,b\n1,2\n")
+    assert load(labeller, path) == "wrong.csv was not loaded: columns must include plan."
+    assert labeller.text("#count") == "0 of 20 labelled"
+
+
+def test_several_events_are_chosen_like_actors(labeller: Labeller) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    base = actor_frame()
+    events = AuditFrame(
+        base.doc_ids, base.dates, ("arrest", "attack"), base.rows, base.columns, base.values, "arrest, attack", "year"
+    )
+    plan = plan_audit(events, 12, floor=2)
+    labeller.open(write_page(labeller.folder, plan))
+    assert labeller.text("h1") == "Which of these events are in this document?"
+    assert not labeller.browser.find_element("id", "other").is_displayed()
+    labeller.press("1", "2", "2", Keys.ENTER, "n", "2", Keys.ENTER)
+    assert exported_rows(labeller)["label"].tolist()[:3] == ["arrest;attack?", "none", "attack"]
+
+
 def test_marks_are_shown_only_if_wished(labeller: Labeller) -> None:
     labeller.open(write_page(labeller.folder))
     labeller.press("n")
