@@ -1,0 +1,225 @@
+"""Samples of the parses of spaCy's transition parser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._random import document_key
+from corefsample.errors import ParameterError
+from corefsample.spacy_bridge import _transition_kernels
+from corefsample.spacy_bridge._parse_temperatures import parse_temperature
+from corefsample.spacy_bridge._words import require_doc
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+__all__ = ["Sentences", "parse_samples"]
+
+Sentences = Literal["keep", "sample"]
+_SENTENCES: tuple[str, ...] = get_args(Sentences)
+
+_BLOCK = 256  # samples that are drawn together
+# Factories of components whose output does not depend on the parse, and those for which it depends on sentences only.
+_WITHOUT_PARSE = frozenset(
+    "tok2vec transformer tagger morphologizer lemmatizer trainable_lemmatizer textcat textcat_multilabel".split()
+)
+_WITH_SENTENCES = frozenset(["ner", "beam_ner"])
+_OF_THE_PARSE = frozenset(["DEP", "HEAD", "SENT_START", "IS_SENT_START"])
+
+
+def parse_samples(
+    nlp: Language,
+    doc: Doc,
+    n_samples: int,
+    *,
+    temperature: float | None = None,
+    seed: int = 0,
+    sentences: Sentences = "keep",
+    doc_id: str | None = None,
+) -> list[Doc]:
+    """Draw parses of a Doc from the distribution of a pipeline's transition parser.
+
+    The parser scores the transitions that are possible in a state and takes the best. Here each transition is drawn
+    from the softmax of these scores divided by the temperature, over the transitions that are valid in the state: the
+    largest of the scores plus independent Gumbel noise is such a draw.
+
+    Components after the parser run on each distinct parse; those whose output cannot depend on the parse, such as
+    lemmatizers, run once.
+
+    A sample depends only on the pipeline, the words and (seed, doc_id, index of the sample): the first 10 of 100
+    samples are the same as 10 samples. The random words are SplitMix64's, seeded by a key of seed and document, the
+    sample's index and the number of the transition.
+
+    Parameters
+    ----------
+    nlp
+        Pipeline with a parser of spaCy's factory "parser" or "beam_parser".
+    doc
+        A Doc of the pipeline, parsed or not; it is not changed. Its words, spaces, user data and, if it has them,
+        its sentences are used. Everything else is predicted again.
+    n_samples
+        At least 1.
+    temperature
+        Above 0. Below 1 the samples are closer to the usual parse, above 1 they vary more. None: that of
+        `parse_temperature`.
+    seed
+        In [0, 2**64).
+    sentences
+        "keep": sentences begin where those of `doc` do or, if it has none, where those of the usual parse do; no
+        transition is valid that contradicts this. "sample": the parser draws them, too.
+    doc_id
+        Gives each document a random stream of its own. None: its text.
+
+    Returns
+    -------
+    list of Doc
+        One per sample, with the annotations of the whole pipeline. Equal parses are one and the same Doc.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline has no transition parser, `doc` is not a Doc, or another parameter breaks its rule.
+
+    References
+    ----------
+    Keith, Blodgett & O'Connor (2018), "Monte Carlo Syntax Marginals for Exploring and Using Dependency Parses";
+    Maddison, Tarlow & Minka (2014) for Gumbel noise.
+    """
+    parser = _TransitionParser(nlp)
+    require_doc(doc)
+    n_samples = _checks.n_samples(n_samples, 1)
+    temperature = parse_temperature(nlp) if temperature is None else _checks.above_zero("temperature", temperature)
+    _checks.choice("sentences", sentences, _SENTENCES)
+    key = document_key(seed, doc.text if doc_id is None else doc_id)
+    start = parser.unparsed(doc, sentences == "keep")
+    if not len(start):
+        return [parser.completed(start, start)] * n_samples
+    template, later = parser.template(start, sentences == "keep")
+    distinct: dict[tuple[Any, ...], Doc] = {}
+    samples = []
+    for state in parser.final_states(start, n_samples, temperature, key):
+        arcs = tuple(sorted((arc["child"], arc["head"], arc["label"]) for arc in state.arcs))
+        if arcs not in distinct:
+            distinct[arcs] = parser.annotated(template, state, later)
+        samples.append(distinct[arcs])
+    return samples
+
+
+class _TransitionParser:
+    """The parser of a pipeline, and the components before and after it."""
+
+    def __init__(self, nlp: Language) -> None:
+        from spacy.pipeline import DependencyParser
+
+        components = list(getattr(nlp, "pipeline", ()))
+        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
+        if not places:
+            names = ", ".join(name for name, _ in components) or "none"
+            raise ParameterError(
+                f"must have a transition parser (spaCy's parser), got the components {names}", parameter="nlp"
+            )
+        place = places[-1]
+        self._nlp = nlp
+        self._parser: Any = components[place][1]
+        self._before: list[Any] = [component for _, component in components[:place]]
+        self._after = components[place + 1 :]
+
+    def unparsed(self, doc: Doc, keep: bool) -> Doc:
+        """A Doc of the same words after the components before the parser; with the sentences to keep."""
+        from spacy.tokens import Doc as NewDoc
+
+        words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
+        new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
+        for component in self._before:
+            new = component(new)
+        if keep and len(new):
+            source = doc if doc.has_annotation("SENT_START") else self._parser(new.copy())
+            starts = [source[t].is_sent_start for t in range(len(source))]
+            for token, start in zip(new, starts, strict=True):
+                if start is not None:
+                    token.is_sent_start = start
+        return new
+
+    def template(self, start: Doc, keep: bool) -> tuple[Doc, list[Any]]:
+        """A copy of the unparsed Doc, with what does not depend on the parse, and the components still to run."""
+        independent = 0
+        while independent < len(self._after) and self._ignores_parse(*self._after[independent], keep):
+            independent += 1
+        template = start.copy()
+        for _, component in self._after[:independent]:
+            template = component(template)
+        return template, [component for _, component in self._after[independent:]]
+
+    def _ignores_parse(self, name: str, component: Any, keep: bool) -> bool:
+        factory = self._nlp.get_pipe_meta(name).factory
+        if factory == "attribute_ruler":
+            rules = component.patterns
+            return not any(_OF_THE_PARSE & set(token) for rule in rules for each in rule["patterns"] for token in each)
+        return factory in _WITHOUT_PARSE or (keep and factory in _WITH_SENTENCES)
+
+    def annotated(self, template: Doc, state: Any, later: Sequence[Any]) -> Doc:
+        """The Doc of one parse."""
+        new = template.copy()
+        self._parser.set_annotations([new], [state])
+        for component in later:
+            new = component(new)
+        return new
+
+    def completed(self, doc: Doc, template: Doc) -> Doc:
+        """An empty Doc after all components."""
+        for component in (self._parser, *(component for _, component in self._after)):
+            doc = component(doc)
+        return doc
+
+    def final_states(self, start: Doc, n_samples: int, temperature: float, key: int) -> list[Any]:
+        """One final state of the parser per sample."""
+        step_model = self._parser.model.predict([start])
+        layer = _LastLayer(step_model)
+        finished: list[Any] = []
+        for first in range(0, n_samples, _BLOCK):
+            states = [self._initial(start) for _ in range(min(_BLOCK, n_samples - first))]
+            self._finish(states, step_model, layer, 1.0 / temperature, np.uint64(key), first)
+            finished += states
+        step_model.clear_memory()
+        return finished
+
+    def _initial(self, start: Doc) -> Any:
+        return self._parser.moves.init_batch([start])[0]
+
+    def _finish(
+        self, states: list[Any], step_model: Any, layer: _LastLayer, inverse: float, key: np.uint64, first: int
+    ) -> None:
+        """Apply transitions to all states until all are final."""
+        waiting, step = list(enumerate(states, start=first)), 0
+        row, all_scores = np.empty(layer.n_moves), np.empty((len(states), layer.n_moves), np.float32)
+        while waiting := [(s, state) for s, state in waiting if not state.is_final()]:
+            current = [state for _, state in waiting]
+            samples = np.array([s for s, _ in waiting], np.int64)
+            hidden, _ = step_model.state2vec(step_model.get_token_ids(current), False)
+            scores = all_scores[: len(current)]
+            _transition_kernels.perturbed_scores(
+                hidden, layer.weights, layer.bias, layer.unseen, inverse, key, samples, step, row, scores
+            )
+            self._parser.transition_states(current, scores)
+            step += 1
+
+
+class _LastLayer:
+    """Weights of the layer from hidden units to scores of transitions, (n_hidden, n_moves); the identity if none."""
+
+    def __init__(self, step_model: Any) -> None:
+        from thinc.api import to_numpy
+
+        if step_model.vec2scores is None:
+            n_moves = step_model.state2vec.get_dim("nO")
+            weights, self.bias = np.eye(n_moves, dtype=np.float32), np.zeros(n_moves, np.float32)
+        else:
+            weights, self.bias = (to_numpy(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+        self.weights = np.ascontiguousarray(weights.T)
+        self.n_moves = len(self.bias)
+        self.unseen = np.where(step_model._class_mask == 0, -np.inf, 0.0).astype(np.float32)
