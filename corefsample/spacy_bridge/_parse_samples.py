@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +10,7 @@ from corefsample import _checks
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import _transition_kernels
+from corefsample.spacy_bridge._later_components import LaterComponents
 from corefsample.spacy_bridge._parse_temperatures import parse_temperature
 from corefsample.spacy_bridge._words import require_doc
 
@@ -24,12 +24,7 @@ Sentences = Literal["keep", "sample"]
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
 
 _BLOCK = 256  # samples that are drawn together
-# Factories of components whose output does not depend on the parse, and those for which it depends on sentences only.
-_WITHOUT_PARSE = frozenset(
-    "tok2vec transformer tagger morphologizer lemmatizer trainable_lemmatizer textcat textcat_multilabel".split()
-)
-_WITH_SENTENCES = frozenset(["ner", "beam_ner"])
-_OF_THE_PARSE = frozenset(["DEP", "HEAD", "SENT_START", "IS_SENT_START"])
+_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
 
 
 def parse_samples(
@@ -48,8 +43,8 @@ def parse_samples(
     from the softmax of these scores divided by the temperature, over the transitions that are valid in the state: the
     largest of the scores plus independent Gumbel noise is such a draw.
 
-    Components after the parser run on each distinct parse; those whose output cannot depend on the parse, such as
-    lemmatizers, run once.
+    Components after the parser run on each distinct parse. Those whose output cannot depend on the parse run once, and
+    those that see no more of it than a token's own label once per label.
 
     A sample depends only on the pipeline, the words and (seed, doc_id, index of the sample): the first 10 of 100
     samples are the same as 10 samples. The random words are SplitMix64's, seeded by a key of seed and document, the
@@ -98,20 +93,22 @@ def parse_samples(
     key = document_key(seed, doc.text if doc_id is None else doc_id)
     start = parser.unparsed(doc, sentences == "keep")
     if not len(start):
-        return [parser.completed(start, start)] * n_samples
-    template, later = parser.template(start, sentences == "keep")
+        return [nlp(start)] * n_samples
+    later = LaterComponents(nlp, parser.later, keeps_sentences=sentences == "keep")
+    template = later.template(start)
     distinct: dict[tuple[Any, ...], Doc] = {}
-    samples = []
+    order = []
     for state in parser.final_states(start, n_samples, temperature, key):
         arcs = tuple(sorted((arc["child"], arc["head"], arc["label"]) for arc in state.arcs))
         if arcs not in distinct:
-            distinct[arcs] = parser.annotated(template, state, later)
-        samples.append(distinct[arcs])
-    return samples
+            distinct[arcs] = parser.annotated(template.copy(), state)
+        order.append(arcs)
+    completed = dict(zip(distinct, later.completed(template, list(distinct.values())), strict=True))
+    return [completed[arcs] for arcs in order]
 
 
 class _TransitionParser:
-    """The parser of a pipeline, and the components before and after it."""
+    """The parser of a pipeline, the components before it, and the names of those after it."""
 
     def __init__(self, nlp: Language) -> None:
         from spacy.pipeline import DependencyParser
@@ -127,7 +124,7 @@ class _TransitionParser:
         self._nlp = nlp
         self._parser: Any = components[place][1]
         self._before: list[Any] = [component for _, component in components[:place]]
-        self._after = components[place + 1 :]
+        self.later = [name for name, _ in components[place + 1 :]]
 
     def unparsed(self, doc: Doc, keep: bool) -> Doc:
         """A Doc of the same words after the components before the parser; with the sentences to keep."""
@@ -145,41 +142,15 @@ class _TransitionParser:
                     token.is_sent_start = start
         return new
 
-    def template(self, start: Doc, keep: bool) -> tuple[Doc, list[Any]]:
-        """A copy of the unparsed Doc, with what does not depend on the parse, and the components still to run."""
-        independent = 0
-        while independent < len(self._after) and self._ignores_parse(*self._after[independent], keep):
-            independent += 1
-        template = start.copy()
-        for _, component in self._after[:independent]:
-            template = component(template)
-        return template, [component for _, component in self._after[independent:]]
-
-    def _ignores_parse(self, name: str, component: Any, keep: bool) -> bool:
-        factory = self._nlp.get_pipe_meta(name).factory
-        if factory == "attribute_ruler":
-            rules = component.patterns
-            return not any(_OF_THE_PARSE & set(token) for rule in rules for each in rule["patterns"] for token in each)
-        return factory in _WITHOUT_PARSE or (keep and factory in _WITH_SENTENCES)
-
-    def annotated(self, template: Doc, state: Any, later: Sequence[Any]) -> Doc:
-        """The Doc of one parse."""
-        new = template.copy()
-        self._parser.set_annotations([new], [state])
-        for component in later:
-            new = component(new)
-        return new
-
-    def completed(self, doc: Doc, template: Doc) -> Doc:
-        """An empty Doc after all components."""
-        for component in (self._parser, *(component for _, component in self._after)):
-            doc = component(doc)
+    def annotated(self, doc: Doc, state: Any) -> Doc:
+        """The Doc with the parse of a final state."""
+        self._parser.set_annotations([doc], [state])
         return doc
 
     def final_states(self, start: Doc, n_samples: int, temperature: float, key: int) -> list[Any]:
         """One final state of the parser per sample."""
         step_model = self._parser.model.predict([start])
-        layer = _LastLayer(step_model)
+        layer = _LastLayer(step_model, self._parser.moves)
         finished: list[Any] = []
         for first in range(0, n_samples, _BLOCK):
             states = [self._initial(start) for _ in range(min(_BLOCK, n_samples - first))]
@@ -203,23 +174,27 @@ class _TransitionParser:
             hidden, _ = step_model.state2vec(step_model.get_token_ids(current), False)
             scores = all_scores[: len(current)]
             _transition_kernels.perturbed_scores(
-                hidden, layer.weights, layer.bias, layer.unseen, inverse, key, samples, step, row, scores
+                hidden, *layer.arrays, inverse, key, samples, step, row, scores
             )
             self._parser.transition_states(current, scores)
             step += 1
 
 
 class _LastLayer:
-    """Weights of the layer from hidden units to scores of transitions, (n_hidden, n_moves); the identity if none."""
+    """The layer from hidden units to scores of transitions, and the groups of transitions valid in the same states."""
 
-    def __init__(self, step_model: Any) -> None:
+    def __init__(self, step_model: Any, moves: Any) -> None:
         from thinc.api import to_numpy
 
-        if step_model.vec2scores is None:
-            n_moves = step_model.state2vec.get_dim("nO")
-            weights, self.bias = np.eye(n_moves, dtype=np.float32), np.zeros(n_moves, np.float32)
+        self.n_moves = int(moves.n_moves)
+        if step_model.vec2scores is None:  # the hidden units are the scores
+            weights, bias = np.eye(self.n_moves, dtype=np.float32), np.zeros(self.n_moves, np.float32)
         else:
-            weights, self.bias = (to_numpy(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
-        self.weights = np.ascontiguousarray(weights.T)
-        self.n_moves = len(self.bias)
-        self.unseen = np.where(step_model._class_mask == 0, -np.inf, 0.0).astype(np.float32)
+            weights, bias = (to_numpy(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+        groups: dict[str, list[int]] = {}
+        for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
+            kind, _, label = moves.get_class_name(move).partition("-")
+            groups.setdefault(f"{kind}-{label}" if label == _SUBTOKEN else kind, []).append(move)
+        members = np.concatenate([np.array(group, np.int64) for group in groups.values()])
+        bounds = np.cumsum([0, *(len(group) for group in groups.values())], dtype=np.int64)
+        self.arrays = np.ascontiguousarray(weights.T), bias, members, bounds
