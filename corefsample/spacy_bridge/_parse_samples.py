@@ -167,14 +167,15 @@ class _TransitionParser:
     ) -> None:
         """Apply transitions to all states until all are final."""
         waiting, step = list(enumerate(states, start=first)), 0
-        row, all_scores = np.empty(layer.n_moves), np.empty((len(states), layer.n_moves), np.float32)
+        row, sums = np.empty(layer.n_moves, np.float32), np.empty(layer.n_moves)
+        all_scores = np.empty((len(states), layer.n_moves), np.float32)
         while waiting := [(s, state) for s, state in waiting if not state.is_final()]:
             current = [state for _, state in waiting]
             samples = np.array([s for s, _ in waiting], np.int64)
             hidden, _ = step_model.state2vec(step_model.get_token_ids(current), False)
             scores = all_scores[: len(current)]
             _transition_kernels.perturbed_scores(
-                hidden, *layer.arrays, inverse, key, samples, step, row, scores
+                hidden, *layer.arrays, inverse, key, samples, step, row, sums, scores
             )
             self._parser.transition_states(current, scores)
             step += 1

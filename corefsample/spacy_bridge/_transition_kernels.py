@@ -39,7 +39,8 @@ def perturbed_scores(
     key: np.uint64,
     samples: Ints,
     step: int,
-    row: Floats,
+    row: Singles,
+    sums: Floats,
     scores: Singles,
 ) -> None:
     """Fill `scores`, (r, m), such that the largest of the valid ones is a draw from the softmax over them.
@@ -67,13 +68,13 @@ def perturbed_scores(
                 largest = max(largest, row[members[c]])
             total = 0.0
             for c in range(first, last):
-                total += math.exp((row[members[c]] - largest) * inverse_temperature)
-                row[members[c]] = total  # the running sum
+                total += math.exp(np.float64(row[members[c]] - largest) * inverse_temperature)
+                sums[c] = total
             word += GAMMA
             noise = -math.log(-math.log(_uniform(word)))
             word += GAMMA
             place = _uniform(word) * total
             drawn = first
-            while drawn < last - 1 and row[members[drawn]] <= place:
+            while drawn < last - 1 and sums[drawn] <= place:
                 drawn += 1
-            scores[r, members[drawn]] = largest * inverse_temperature + math.log(total) + noise
+            scores[r, members[drawn]] = np.float64(largest) * inverse_temperature + math.log(total) + noise
