@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WITHOUT_PARSE = frozenset(["textcat", "textcat_multilabel"])
 _WITH_SENTENCES = frozenset(["ner", "beam_ner"])
 # Factories of components that read words, and perhaps what earlier components wrote of the same token.
-_OF_TOKENS = frozenset("tok2vec transformer tagger morphologizer lemmatizer trainable_lemmatizer".split())
+_OF_TOKENS = frozenset(["tok2vec", "transformer", "tagger", "morphologizer", "lemmatizer", "trainable_lemmatizer"])
 # What a rule of the attribute ruler may read of a token, and write.
 _READ = frozenset("ORTH TEXT LOWER NORM SHAPE PREFIX SUFFIX LENGTH TAG POS MORPH LEMMA DEP".split())
 _READ_FLAGS = ("IS_", "LIKE_")
@@ -29,8 +29,8 @@ class LaterComponents:
     """Components after the parser.
 
     They are of three kinds. The output of the first does not depend on the parse, so they run on the Doc before it is
-    copied for each parse. The output of the second depends on no more of the parse than the labels of a token and of few
-    others in known places. So they run on copies in which the tokens have their various labels, as often as some
+    copied for each parse. The output of the second depends on no more of the parse than the labels of a token and of
+    few others in known places. So they run on copies in which the tokens have their various labels, as often as some
     group of such tokens has different labels, and each parse takes its tokens' annotations from these copies. The
     others run on each parse.
 
@@ -92,7 +92,9 @@ class LaterComponents:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        rules = [rule for name in self._per_label if self._factory(name) == "attribute_ruler" for rule in self._rules(name)]
+        rules = [
+            rule for name in self._per_label if self._factory(name) == "attribute_ruler" for rule in self._rules(name)
+        ]
         pairs = [pair for rule in rules for pair in _label_pairs(rule, template)]
         ends = np.array(pairs, np.int64).reshape(-1, 2)
         graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(template), len(template)))

@@ -174,9 +174,7 @@ class _TransitionParser:
             samples = np.array([s for s, _ in waiting], np.int64)
             hidden, _ = step_model.state2vec(step_model.get_token_ids(current), False)
             scores = all_scores[: len(current)]
-            _transition_kernels.perturbed_scores(
-                hidden, *layer.arrays, inverse, key, samples, step, row, sums, scores
-            )
+            _transition_kernels.perturbed_scores(hidden, *layer.arrays, inverse, key, samples, step, row, sums, scores)
             self._parser.transition_states(current, scores)
             step += 1
 

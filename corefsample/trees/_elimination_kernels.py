@@ -23,14 +23,15 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._arrays import Floats, Ints32
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix
 
 U11 = np.uint64(11)
 TWO_M53 = 1.0 / 9007199254740992.0
 # Beyond these, ordinary numbers are not used. What an underflow loses is below 1e-308 times the number of visits.
 SMALLEST, LARGEST = 1e-60, 1e60
+SMALLEST_LOG = math.log(SMALLEST)
 
 
 @inner_kernel
@@ -65,10 +66,39 @@ def sum_of(row, first, last, logs):  # type: ignore[no-untyped-def]
     return total
 
 
+@kernel_in_place
+def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple[float, bool]:
+    """Fill logarithms of weights (n, n) and of root weights (n,) with scores (n, n + 1), shifted to maxima of 0.
+
+    Returns the sum of all shifts, and whether ordinary numbers may suffice.
+    """
+    n = weights.shape[0]
+    total, largest_root, smallest = 0.0, -np.inf, 0.0
+    for i in range(n):
+        largest = -np.inf
+        for j in range(n):
+            if j != i:
+                largest = max(largest, scores[i, j + 1])
+        shift = largest if largest > -np.inf else 0.0  # a token without other heads is the root
+        total += shift
+        for j in range(n):
+            weights[i, j] = scores[i, j + 1] - shift if j != i else -np.inf
+            if weights[i, j] > -np.inf:
+                smallest = min(smallest, weights[i, j])
+        root_weights[i] = scores[i, 0] - shift
+        largest_root = max(largest_root, root_weights[i])
+    for i in range(n):
+        root_weights[i] -= largest_root
+        if root_weights[i] > -np.inf:
+            smallest = min(smallest, root_weights[i])
+    return total + largest_root, smallest >= SMALLEST_LOG
+
+
 @inner_kernel
 def eliminate(graph, k, first, last, absorbing, logs):  # type: ignore[no-untyped-def]
-    """Eliminate token k, so that the tokens in [first, last) are left; return the weight of its ways to them, and the
-    pivot: the factor that the elimination contributes to the sum over trees.
+    """Eliminate token k, so that the tokens in [first, last) are left.
+
+    Returns the weight of its ways to them, and the pivot: the factor that it contributes to the sum over trees.
 
     With `absorbing` the reward is such a way, too. Without it, the weight is 0 if the root can only be k or one of
     the tokens of which it is the last: walks end there, and the reward becomes the probability of this.

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._arrays import Floats, Ints32
 from corefsample.trees import _elimination_kernels
-
-# Ordinary numbers are tried unless logarithms of weights are below this, relative to the largest.
-_SMALLEST_LOG = -138.0  # exp(-138) is about 1e-60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,26 +37,20 @@ class Inference:
 def inferred(scores: Floats) -> Inference:
     """Exact inference for scores (n, n + 1) that allow a tree."""
     n = len(scores)
-    log_weights = scores[:, 1:].copy()
-    np.fill_diagonal(log_weights, -np.inf)
-    shifts = np.max(log_weights, axis=1, initial=-np.inf)
-    shifts[shifts == -np.inf] = 0.0  # a token that can only be the root
-    log_weights -= shifts[:, None]
-    log_root_weights = scores[:, 0] - shifts
-    root_shift = float(np.max(log_root_weights))
-    log_root_weights -= root_shift
+    log_weights, log_root_weights = np.empty((n, n)), np.empty(n)
+    shift, is_moderate = _elimination_kernels.shift_scores(scores, log_weights, log_root_weights)
     marginals, steps = np.empty((n, n + 1)), np.empty(n)
     levels, ranges = work_arrays(n)
     value = np.nan
     for logs in (False, True):
-        if not logs and not _is_moderate(log_weights, log_root_weights):
+        if not logs and not is_moderate:
             continue
         weights = log_weights if logs else np.exp(log_weights)
         root_weights = log_root_weights if logs else np.exp(log_root_weights)
         value = _elimination_kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
         if not np.isnan(value):
             break
-    return Inference(value + float(np.sum(shifts)) + root_shift, marginals, steps, log_weights, log_root_weights)
+    return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
 
 
 def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
@@ -83,12 +74,3 @@ def work_arrays(n: int) -> tuple[Floats, Ints32]:
     """The graphs and ranges of all levels for n tokens."""
     n_levels = max(n - 1, 1).bit_length() + 2
     return np.empty((n_levels, n, n + 2)), np.empty((n_levels, 3), np.int32)
-
-
-def _is_moderate(*log_weights: Floats) -> bool:
-    finite: Bools
-    for values in log_weights:
-        finite = values > -np.inf
-        if np.any(values[finite] < _SMALLEST_LOG):
-            return False
-    return True

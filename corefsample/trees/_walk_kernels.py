@@ -28,7 +28,13 @@ def first_above(sums, level):  # type: ignore[no-untyped-def]
 
 @kernel
 def sample_trees(
-    head_sums: Floats, root_sums: Floats, by_walks: Bools, key: np.uint64, first_sample: int, words: Words, heads: Ints32
+    head_sums: Floats,
+    root_sums: Floats,
+    by_walks: Bools,
+    key: np.uint64,
+    first_sample: int,
+    words: Words,
+    heads: Ints32,
 ) -> None:
     """Fill heads[s], (n_samples, n), by Wilson's algorithm with a root that is drawn first.
 
