@@ -6,7 +6,7 @@ Legend of dimensions and names
     k    : cluster of the estimate, a slot from 0 to n - 1; slots may be empty
     r    : cluster of a sample, named by its first mention
     cell : overlap of a cluster of the estimate and one of the sample, if it is not empty
-    rows[s, i]     : first mention of i's cluster in sample s
+    rows[s, i]     : first mention of i's cluster in sample s; columns[i, s] is the same
     orders[s, :]   : mentions cluster by cluster; i's cluster begins at begins[i, s] and has rooms[i, s] mentions
     members[indptr[k]:indptr[k+1]] : mentions of cluster k
     x_log_x[c]     : c * log(c), 0 for c = 0
@@ -14,44 +14,70 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import kernel
 
-# Columns of `statistics`.
+# Rows of sums over cells.
 JOINT, PAIRS, CELLS, B3_RECALL, B3_PRECISION, LEA_RECALL, LEA_PRECISION = 0, 1, 2, 3, 4, 5, 6
-SAMPLE_ENTROPY, SAMPLE_PAIRS, SAMPLE_ENTITIES = 7, 8, 9
-N_STATISTICS = 10
+N_SUMS = 7
+N_PAIR_SUMS = 3  # JOINT, PAIRS and CELLS
+# Rows of sums over the clusters of each sample.
+ENTROPY, CLUSTER_PAIRS, CLUSTERS = 0, 1, 2
+N_SAMPLE_SUMS = 3
+
+
+class Sampled(NamedTuple):
+    """Samples as arrays: see the legend. own[:, s] are the sums over the clusters of sample s."""
+
+    rows: Ints32
+    columns: Ints32
+    orders: Ints32
+    begins: Ints32
+    rooms: Ints32
+    own: Floats
 
 
 @kernel
-def group_samples(rows: Ints32, orders: Ints32, begins: Ints32, rooms: Ints32) -> None:
-    """Sort the mentions of each sample by cluster; clusters by first mention."""
-    n_samples, n = rows.shape
+def group_samples(sampled: Sampled, x_log_x: Floats) -> None:
+    """Sort the mentions of each sample by cluster, clusters by first mention; sum over the clusters.
+
+    Fills all arrays but `rows`.
+    """
+    n_samples, n = sampled.rows.shape
     size, place = np.empty(n, np.int32), np.empty(n, np.int32)
     for s in range(n_samples):
-        row = rows[s]
+        row, order = sampled.rows[s], sampled.orders[s]
         size[:] = 0
         for i in range(n):
             size[row[i]] += 1
         begin = 0
+        entropy, pairs, clusters = 0.0, 0.0, 0.0
         for r in range(n):
             place[r] = begin
             begin += size[r]
+            entropy += x_log_x[size[r]]
+            pairs += size[r] * (size[r] - 1) // 2
+            clusters += size[r] > 0
+        sampled.own[ENTROPY, s], sampled.own[CLUSTER_PAIRS, s], sampled.own[CLUSTERS, s] = entropy, pairs, clusters
         for i in range(n):
             r = row[i]
-            orders[s, place[r]] = i
+            order[place[r]] = i
             place[r] += 1
         for i in range(n):
             r = row[i]
-            begins[i, s] = place[r] - size[r]
-            rooms[i, s] = size[r]
+            sampled.columns[i, s] = r
+            sampled.begins[i, s] = place[r] - size[r]
+            sampled.rooms[i, s] = size[r]
 
 
 @kernel
-def share_together(orders: Ints32, begins: Ints32, rooms: Ints32, shares: Floats) -> None:
+def share_together(sampled: Sampled, shares: Floats) -> None:
     """Share of the samples in which two mentions belong to one cluster."""
+    orders, begins, rooms = sampled.orders, sampled.begins, sampled.rooms
     n_samples, n = orders.shape
     for i in range(n):
         row = shares[i]
@@ -114,81 +140,78 @@ def cut_tree(merges: Ints, heights: Floats, highest: float, labels: Ints32) -> N
         labels[i] = first[top[i]]
 
 
-@inner_kernel
-def add_scores(c: np.int64, room: np.int64, size: np.int64, sums: Floats) -> None:
-    """Add a cell of c mentions, of a sample's cluster of `room` and an estimate's of `size`, to B3 and LEA."""
-    sums[B3_RECALL] += c * c / room
-    sums[B3_PRECISION] += c * c / size
-    alone = 1.0 if size == 1 and room == 1 else 0.0
-    sums[LEA_RECALL] += alone if room == 1 else c * (c - 1) / (room - 1)
-    sums[LEA_PRECISION] += alone if size == 1 else c * (c - 1) / (size - 1)
-
-
 @kernel
-def overlap_statistics(
-    members: Ints, indptr: Ints, rows: Ints32, x_log_x: Floats, scores: bool, statistics: Floats
+def sum_over_cells(
+    members: Ints, indptr: Ints, sampled: Sampled, x_log_x: Floats, scores: bool, sums: Floats
 ) -> None:
-    """Sums over the cells of one clustering and each sample: float64 (n_samples, N_STATISTICS).
+    """Sums over the cells of some clusters with each sample: float64 (N_SUMS, n_samples).
 
-    JOINT: c log c of each cell's size c; PAIRS: pairs within cells; CELLS: their number; numerators of B3 and LEA with
-    the sample as key, if `scores`; then the sums over the sample's clusters.
+    JOINT: c log c of each cell's size c; PAIRS: pairs within cells; CELLS: their number; if `scores`, numerators of B3
+    and LEA with the sample as key.
     """
-    n_samples, n = rows.shape
-    count, size_of = np.zeros(n, np.int32), np.empty(n, np.int32)
-    for s in range(n_samples):
-        labels, sums = rows[s], statistics[s]
-        sums[:] = 0.0
-        size_of[:] = 0
-        for i in range(n):
-            size_of[labels[i]] += 1
-        joint, pairs, cells = 0.0, np.int64(0), 0
-        for k in range(indptr.shape[0] - 1):
-            size = indptr[k + 1] - indptr[k]
-            if size == 1 and not scores:
-                cells += 1
-                continue
-            for t in range(indptr[k], indptr[k + 1]):
-                r = labels[members[t]]
-                c = np.int64(count[r])
+    columns, rooms = sampled.columns, sampled.rooms
+    n, n_samples = columns.shape
+    count = np.zeros(n, np.int64)
+    sums[:] = 0.0
+    for k in range(indptr.shape[0] - 1):
+        begin, end = indptr[k], indptr[k + 1]
+        size = end - begin
+        if size == 0:
+            continue
+        if size == 1 and not scores:
+            for s in range(n_samples):
+                sums[CELLS, s] += 1.0
+            continue
+        for s in range(n_samples):
+            joint, pairs, cells = 0.0, 0, 0
+            for t in range(begin, end):
+                r = columns[members[t], s]
+                c = count[r]
                 joint += x_log_x[c + 1] - x_log_x[c]
                 pairs += c
                 cells += c == 0
                 count[r] = c + 1
-            for t in range(indptr[k], indptr[k + 1]):
-                r = labels[members[t]]
-                if scores and count[r] > 0:
-                    add_scores(np.int64(count[r]), np.int64(size_of[r]), size, sums)
+            sums[JOINT, s] += joint
+            sums[PAIRS, s] += pairs
+            sums[CELLS, s] += cells
+            recall, linked, alone = 0.0, 0.0, 0.0
+            for t in range(begin, end):
+                r = columns[members[t], s]
+                c = count[r]
+                if scores and c > 0:
+                    room = rooms[members[t], s]
+                    recall += c * c / room
+                    if room > 1:
+                        linked += c * (c - 1) / (room - 1)
+                    elif size == 1:
+                        alone = 1.0
                 count[r] = 0
-        sums[JOINT], sums[PAIRS], sums[CELLS] = joint, pairs, cells
-        for r in range(n):
-            room = np.int64(size_of[r])
-            if room > 0:
-                sums[SAMPLE_ENTROPY] += x_log_x[room]
-                sums[SAMPLE_PAIRS] += room * (room - 1) // 2
-                sums[SAMPLE_ENTITIES] += 1.0
+            if scores:
+                sums[B3_RECALL, s] += recall
+                sums[B3_PRECISION, s] += (2 * pairs + size) / size
+                sums[LEA_RECALL, s] += linked + alone
+                sums[LEA_PRECISION, s] += alone if size == 1 else 2 * pairs / (size - 1)
 
 
 @kernel
-def joint_sum(members: Ints, rows: Ints32, x_log_x: Floats) -> float:
+def joint_sum(members: Ints, columns: Ints32, x_log_x: Floats) -> float:
     """Sum over samples and cells of c log c, for a single cluster with these members."""
-    n_samples, n = rows.shape
+    n, n_samples = columns.shape
     count = np.zeros(n, np.int64)
     total = 0.0
     for s in range(n_samples):
         for i in members:
-            r = rows[s, i]
+            r = columns[i, s]
             total += x_log_x[count[r] + 1] - x_log_x[count[r]]
             count[r] += 1
         for i in members:
-            count[rows[s, i]] = 0
+            count[columns[i, s]] = 0
     return total
 
 
 @kernel
-def pair_statistics(
-    rows: Ints32, orders: Ints32, first: Ints, second: Ints, x_log_x: Floats, statistics: Floats
-) -> None:
-    """Fill JOINT, PAIRS and CELLS of pairs of samples: statistics[p] of samples first[p] and second[p]."""
+def pair_sums(rows: Ints32, orders: Ints32, first: Ints, second: Ints, x_log_x: Floats, sums: Floats) -> None:
+    """Fill JOINT, PAIRS and CELLS of pairs of samples: sums[:, p] of samples first[p] and second[p]."""
     n = rows.shape[1]
     count = np.zeros(n, np.int64)
     for p in range(first.shape[0]):
@@ -208,4 +231,4 @@ def pair_statistics(
             for t in range(begin, end):
                 count[other[order[t]]] = 0
             begin = end
-        statistics[p, JOINT], statistics[p, PAIRS], statistics[p, CELLS] = joint, pairs, cells
+        sums[JOINT, p], sums[PAIRS, p], sums[CELLS, p] = joint, pairs, cells

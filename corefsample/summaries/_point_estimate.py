@@ -10,7 +10,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
+from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound, mean_loss
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
 from corefsample.summaries._search import improved
 from corefsample.summaries._starts import starts
@@ -18,8 +18,8 @@ from corefsample.summaries._starts import starts
 if TYPE_CHECKING:
     import pandas as pd
 
-# Estimates under other losses are candidates for the losses whose own search has no moves of single mentions.
-_HELPERS: tuple[Loss, ...] = ("binder", "vi", "b3", "lea", "muc")
+# Estimates under these losses are starts for CoNLL, too.
+_HELPERS: tuple[Loss, ...] = ("vi", "b3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,7 @@ def point_estimate(
     The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared; from the best
     of them, each mention moves to where the loss is least until no move lowers it, then clusters are merged and split,
     and so on until nothing does. The result is a local optimum; `PointEstimate.lower_bound` says how far it can be from
-    the smallest loss. "conll" is different: it is the best of all starts and of the estimates under "binder", "vi",
-    "b3", "lea" and "muc", without moves.
+    the smallest loss. For "conll", the estimates under "vi" and "b3" are starts too.
 
     Parameters
     ----------
@@ -153,12 +152,12 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
     if loss == "conll":
         for helper in _HELPERS:
             candidates.setdefault(f"estimate under {helper}", estimate_of(source, helper, 1.0, n_starts).labels)
-    initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
+    initial = {name: mean_loss(source, labels, loss, split_cost) for name, labels in candidates.items()}
     best: tuple[float, Ints32, str] | None = None
     tried = []
-    for name in sorted(initial, key=lambda name: initial[name])[: None if loss == "conll" else n_starts]:
+    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
         labels = improved(source, candidates[name], loss, split_cost)
-        value = loss_under(source, labels, loss, split_cost).value
+        value = mean_loss(source, labels, loss, split_cost)
         tried.append(Start(name, initial[name], value))
         if best is None or value < best[0] - 1e-12:
             best = value, labels, name

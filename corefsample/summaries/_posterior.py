@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,55 +50,70 @@ def x_log_x(n_mentions: int) -> Floats:
     return numbers * np.log(np.maximum(numbers, 1.0))
 
 
+class OwnSums(NamedTuple):
+    """Sums over the clusters of a clustering, or arrays of such sums: size * log(size), pairs, number."""
+
+    entropy: Floats | float
+    pairs: Floats | float
+    n_clusters: Floats | float
+
+
 class SampleTables:
     """Samples in the form that the kernels take.
 
     Attributes
     ----------
-    rows
-        int32 (n_samples, n_mentions): the first mention of each mention's cluster.
-    orders, begins, rooms
-        int32 (n_samples, n_mentions), then twice (n_mentions, n_samples): see `_kernels`.
+    arrays
+        See `_kernels`; int32, and float64 for sums.
     x_log_x
         float64 (n_mentions + 2,).
     """
 
     def __init__(self, samples: ClusteringSamples) -> None:
         n, n_samples = samples.n_mentions, samples.n_samples
-        self.rows: Ints32 = np.array(samples.labels, np.int32, order="C")
-        self.orders: Ints32 = np.empty((n_samples, n), np.int32)
-        self.begins: Ints32 = np.empty((n, n_samples), np.int32)
-        self.rooms: Ints32 = np.empty((n, n_samples), np.int32)
-        kernels.group_samples(self.rows, self.orders, self.begins, self.rooms)
+        columns, begins, rooms = (np.empty((n, n_samples), np.int32) for _ in range(3))
+        rows, orders = np.array(samples.labels, np.int32, order="C"), np.empty((n_samples, n), np.int32)
+        own = np.empty((kernels.N_SAMPLE_SUMS, n_samples))
+        self.arrays = kernels.Sampled(rows, columns, orders, begins, rooms, own)
         self.x_log_x = x_log_x(n)
+        kernels.group_samples(self.arrays, self.x_log_x)
+        self._joint: dict[bytes, float] = {}
 
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        return int(self.rows.shape[0])
+        return int(self.arrays.rows.shape[0])
 
     @property
     def n_mentions(self) -> int:
         """Number of mentions."""
-        return int(self.rows.shape[1])
+        return int(self.arrays.rows.shape[1])
 
-    def statistics(self, clustering: Grouped, *, scores: bool = True) -> Floats:
-        """Sums over the cells of a clustering and each sample: see `overlap_statistics`."""
-        statistics = np.empty((self.n_samples, kernels.N_STATISTICS))
-        arrays = clustering.members, clustering.indptr, self.rows, self.x_log_x
-        kernels.overlap_statistics(*arrays, scores, statistics)
-        return statistics
+    def cell_sums(self, clustering: Grouped, *, scores: bool = True) -> Floats:
+        """Sums over the cells of some clusters with each sample: see `sum_over_cells`."""
+        sums = np.empty((kernels.N_SUMS, self.n_samples))
+        kernels.sum_over_cells(clustering.members, clustering.indptr, self.arrays, self.x_log_x, scores, sums)
+        return sums
 
-    @cached_property
-    def own_sums(self) -> Floats:
-        """Sums over the clusters of each sample, in the columns SAMPLE_ENTROPY, SAMPLE_PAIRS and SAMPLE_ENTITIES."""
-        return self.statistics(grouped(np.arange(self.n_mentions)), scores=False)
+    def mean_joint(self, members: Ints) -> float:
+        """Mean over the samples of the sum of c log c over the cells of one cluster, computed once per cluster."""
+        if members.shape[0] == 1:
+            return 0.0
+        name = members.tobytes()
+        if name not in self._joint:
+            self._joint[name] = kernels.joint_sum(members, self.arrays.columns, self.x_log_x) / self.n_samples
+        return self._joint[name]
 
-    def pair_statistics(self, first: Ints, second: Ints) -> Floats:
-        """Statistics of samples `first` as estimates and samples `second` as truths, for losses of pairs and VI."""
-        statistics = self.own_sums[second]
-        kernels.pair_statistics(self.rows, self.orders, first, second, self.x_log_x, statistics)
-        return statistics
+    def own_sums(self, samples: Ints | slice = slice(None)) -> OwnSums:
+        """Sums over the clusters of samples."""
+        own = self.arrays.own[:, samples]
+        return OwnSums(own[kernels.ENTROPY], own[kernels.CLUSTER_PAIRS], own[kernels.CLUSTERS])
+
+    def pair_sums(self, first: Ints, second: Ints) -> Floats:
+        """Sums over the cells of pairs of samples, for losses of pairs and VI: float64 (N_PAIR_SUMS, n_pairs)."""
+        sums = np.empty((kernels.N_PAIR_SUMS, first.shape[0]))
+        kernels.pair_sums(self.arrays.rows, self.arrays.orders, first, second, self.x_log_x, sums)
+        return sums
 
 
 class Posterior:
@@ -139,8 +154,7 @@ class Posterior:
         if self.antecedents is not None:
             return link_marginals(self.antecedents)
         shares = np.empty((self.n_mentions, self.n_mentions))
-        tables = self.tables
-        kernels.share_together(tables.orders, tables.begins, tables.rooms, shares)
+        kernels.share_together(self.tables.arrays, shares)
         return shares
 
 
