@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
-from corefsample.recalibration import Recalibration
+from corefsample.recalibration import Recalibration, document_kinds
 from corefsample.syntax import SCHEMES, ParseView, follow
 from events.matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
@@ -78,6 +78,8 @@ class DocumentQueries:
         int32 (n_instances,): pronouns in the role, and the index of their verb.
     antecedents
         Distribution up to the last of these mentions; later ones do not change the result.
+    kinds
+        uint8: kind of each of these mentions, for recalibration by kind.
     n_left_out
         Mentions that would decide a query but have no gold entity.
     truth
@@ -92,6 +94,7 @@ class DocumentQueries:
     pronouns: Ints32
     pronoun_verbs: Ints32
     antecedents: AntecedentDistribution
+    kinds: Bytes
     n_left_out: int = 0
     truth: Bools | None = None
 
@@ -111,7 +114,7 @@ class DocumentQueries:
         if not self.n_queries:
             return np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
         samples = sample_clusterings(
-            recalibration.apply(self.antecedents),
+            recalibration.apply(self.antecedents, self.kinds),
             n_samples=n_samples,
             seed=seed,
             doc_id=self.doc_id,
@@ -215,6 +218,7 @@ def _queries(
         pronouns=pronouns,
         pronoun_verbs=np.array([number[verb] for _, verb in used], np.int32),
         antecedents=document.antecedents.first_mentions(last + 1),
+        kinds=document_kinds(document)[: last + 1],
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
     # A mention without an entity decides no query: any unique label will do.
