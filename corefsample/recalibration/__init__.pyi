@@ -3,6 +3,7 @@ from ._fitter import Form as Form
 from ._fitter import RecalibrationFitter as RecalibrationFitter
 from ._fitter import fit_recalibration as fit_recalibration
 from ._gold import MISSING as MISSING
+from ._kind_offsets import N_PARAMETERS as N_PARAMETERS
 from ._kind_offsets import KindOffsets as KindOffsets
 from ._kind_search import DomainEffect as DomainEffect
 from ._losses import DocumentObjective as DocumentObjective

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Protocol
 
 import numpy as np
@@ -134,9 +135,7 @@ class CalledDerivatives:
         """Losses with derivatives."""
         n_threads = processors() if self._objective.parallel else 1
         with ThreadPoolExecutor(n_threads) as pool:
-            each = list(
-                pool.map(lambda document: self._objective.derivatives(document, recalibration), self._documents)
-            )
+            each = list(pool.map(self._objective.derivatives, self._documents, repeat(recalibration)))
         losses, gradients, hessians = zip(*each, strict=True)
         return Derivatives(np.array(losses), np.stack(gradients), np.stack(hessians))
 
@@ -217,8 +216,7 @@ def newton_step(slope: Floats, curvature: Floats, damping: float = 0.0) -> Float
     if damping == 0.0:
         with suppress(np.linalg.LinAlgError):  # not positive definite
             np.linalg.cholesky(curvature)
-            direct: Floats = -np.linalg.solve(curvature, slope)
-            return direct
+            return np.asarray(-np.linalg.solve(curvature, slope))
     scale = np.sqrt(np.maximum(np.diag(curvature), 1e-12))
     values, directions = np.linalg.eigh(curvature / np.outer(scale, scale))
     values = np.maximum(np.abs(values), 1e-10) + damping

@@ -53,7 +53,7 @@ class KindOffsets:
 
     def table(self) -> Floats:
         """Offsets of candidates: float64 (n_kinds, n_kinds), by kind of mention and of antecedent."""
-        return np.array(self.links) - np.array(self.new)[:, None]
+        return np.asarray(np.array(self.links) - np.array(self.new)[:, None])
 
     def to_json(self) -> dict[str, Any]:
         """Offsets by the names of the kinds."""
@@ -119,4 +119,4 @@ def candidate_offsets(offsets: KindOffsets, kinds: Bytes, n_candidates: Any, ant
     n_candidates, antecedents
         Number of candidates of each mention, and the candidates of all mentions.
     """
-    return offsets.table()[np.repeat(kinds, n_candidates), kinds[antecedents]]
+    return np.asarray(offsets.table()[np.repeat(kinds, n_candidates), kinds[antecedents]])

@@ -192,7 +192,7 @@ def overdispersion(there: Derivatives, weights: Floats) -> float:
 
 def _positive(matrix: Floats) -> Floats:
     values, directions = np.linalg.eigh(matrix)
-    return (directions * np.maximum(values, 0.0)) @ directions.T
+    return np.asarray((directions * np.maximum(values, 0.0)) @ directions.T)
 
 
 def _em(slopes: Sequence[Floats], curvatures: Sequence[Floats]) -> DomainEffect:

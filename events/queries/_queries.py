@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Bytes, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
@@ -126,6 +126,31 @@ class DocumentQueries:
         counts = np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
         _kernels.query_hits(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, counts)
         return counts
+
+    def slopes(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Floats:
+        """Estimate the derivatives of each query's probability in the parameters of a recalibration.
+
+        By the score function: the covariance over samples of the query's truth and the slope of the sample's log
+        probability.
+
+        Returns
+        -------
+        array of shape (n_verbs, n_types, n_parameters), float64
+            Parameters in the order of `Recalibration.vector`.
+        """
+        changed = recalibration.apply(self.antecedents, self.kinds)
+        samples = sample_clusterings(
+            changed, n_samples=n_samples, seed=seed, doc_id=self.doc_id, first_sample=first_sample
+        )
+        labels = np.ascontiguousarray(samples.labels.T)
+        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), n_samples), np.uint8)
+        _kernels.query_samples(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, holds)
+        slopes = np.zeros((len(recalibration.vector()), n_samples))
+        scaled = self.antecedents.scores / recalibration.temperature
+        arrays = (changed.indptr, changed.antecedents, changed.probs, scaled, self.kinds)
+        _kernels.sample_slopes(labels, *arrays, slopes)
+        centred = slopes - slopes.mean(axis=1, keepdims=True)
+        return np.asarray(holds.reshape(-1, n_samples) @ centred.T).reshape(*holds.shape[:2], -1) / n_samples
 
     def true_in(self, labels: npt.ArrayLike) -> Bools:
         """Which queries are true in one clustering: bool (n_verbs, n_types).
