@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -14,16 +15,23 @@ from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration._losses import GoldSet, Likelihood, Objective, make_losses
-from corefsample.recalibration._model import Recalibration, RecalibrationFit
+from corefsample.recalibration._derivatives import differentiable
+from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._kind_search import DomainEffect, KindSearch
+from corefsample.recalibration._losses import Likelihood, Objective, make_losses
+from corefsample.recalibration._model import Recalibration, RecalibrationFit, no_minimum
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
-from corefsample.recalibration._surface import LossSurface, find_surface, no_minimum, recalibration_at
+from corefsample.recalibration._surface import LossSurface, find_surface, recalibration_at
 
 # Bounds of the search for the likelihood; temperatures are relative to the root mean square of the scores.
 _LOG_TEMPERATURES = float(np.log(1e3))
 _BIASES = 50.0
 # Least curvature of the mean loss: real documents have about 0.06, losses without a minimum less than 1e-8.
 _LEAST_CURVATURE = 1e-6
+_PRIOR_FOLDS = 10  # of documents without domains, to choose the prior of offsets by kind
+
+Form = Literal["global", "kinds"]
+FORMS: tuple[Form, ...] = ("global", "kinds")
 
 
 class RecalibrationFitter:
@@ -43,11 +51,18 @@ class RecalibrationFitter:
         "skip" or "floor", for mentions whose gold antecedents are all missing (see `corefsample.recalibration`).
     unannotated
         "skip" or "single", for mentions without a gold entity (see `corefsample.recalibration`).
+    form
+        "global": a temperature and a NEW bias. "kinds": offsets by kind of mention and of antecedent too, which need
+        tokens. They have a normal prior around 0; its standard deviation is the one with the lowest loss on documents
+        that were left out, domain by domain if there are domains.
+    domains
+        Domain of each document by doc_id, such as its genre, for the form "kinds"; None: unknown.
 
     Raises
     ------
     ParameterError
-        If no document has gold, a doc_id is repeated, or an option is unknown.
+        If no document has gold, a doc_id is repeated, an option is unknown, or a document lacks a domain, or tokens for
+        the form "kinds".
     """
 
     def __init__(
@@ -57,11 +72,27 @@ class RecalibrationFitter:
         objective: Objective = "likelihood",
         missing: str = "skip",
         unannotated: Unannotated = "skip",
+        form: Form = "global",
+        domains: Mapping[str, str] | None = None,
     ) -> None:
+        self.form = _checks.choice("form", form, FORMS)
         self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
         self._likelihood = Likelihood(self.gold)
         losses = make_losses(objective, self.gold, unannotated=unannotated)
         self._losses = self._likelihood if isinstance(losses, Likelihood) else losses
+        self._domains = None if domains is None else self._domain_numbers(domains)
+        self._kinds = self._kind_search() if form == "kinds" else None
+
+    def _kind_search(self) -> KindSearch:
+        self._losses = losses = differentiable(self._losses, self.gold)
+        groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0) if self._domains is None else self._domains
+        return KindSearch(losses, groups, self._unit())
+
+    def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:
+        for doc_id in self.gold.doc_ids:
+            if doc_id not in domains:
+                raise ParameterError(f"must have each document with gold, got none for {doc_id!r}", parameter="domains")
+        return np.unique([domains[doc_id] for doc_id in self.gold.doc_ids], return_inverse=True)[1].astype(np.int64)
 
     @property
     def n_documents(self) -> int:
@@ -78,11 +109,7 @@ class RecalibrationFitter:
         """Log temperature and bias of the highest likelihood of weighted documents."""
         from scipy.optimize import minimize
 
-        # The search is in units of the scores' size, so that multiplied scores give the same steps.
-        unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
-        if unit == 0.0:
-            raise ParameterError("scores must not all be 0: no temperature can be fitted")
-        shift = np.array([np.log(unit), 0.0])
+        shift = np.array([np.log(self._unit()), 0.0])
         n_terms = float(weights @ self._likelihood.n_terms)
 
         def mean_loss(point: Floats) -> tuple[float, Floats]:
@@ -101,7 +128,16 @@ class RecalibrationFitter:
         point: Floats = found.x + shift
         return point
 
+    def _unit(self) -> float:
+        """Size of the scores: a search in this unit takes the same steps if all scores are multiplied."""
+        unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
+        if unit == 0.0:
+            raise ParameterError("scores must not all be 0: no temperature can be fitted")
+        return unit
+
     def _fitted(self, weights: Floats) -> Recalibration:
+        if self._kinds is not None:
+            return Recalibration.from_vector(self._kinds.fitted(weights)[0])
         if self._losses is self._likelihood:
             return recalibration_at(self._likeliest(weights))
         point, at_edge = self._surface.minimum(weights)
@@ -126,7 +162,21 @@ class RecalibrationFitter:
             score_after=float(self._losses.at(recalibration).sum()) / n_terms,
             n_terms=n_terms,
             gold=self.gold.counts,
+            form=self.form,
+            prior_sd=None if self._kinds is None else self._kinds.fitted(np.ones(self.n_documents))[1],
         )
+
+    def domain_effect(self) -> DomainEffect:
+        """How far the parameters of the form "kinds" move from domain to domain.
+
+        Raises
+        ------
+        ParameterError
+            If the form is another, there are no domains, or fewer than three; and as for `fit`.
+        """
+        if self._kinds is None or self._domains is None:
+            raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
+        return self._kinds.domain_effect(np.ones(self.n_documents), self._domains)
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_boot: int = 0) -> CrossFit:
         """Fit to the documents outside each fold, and score the documents inside it.
@@ -195,23 +245,30 @@ class RecalibrationFitter:
     def _refits(self, n_boot: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
         """Draws for each part of the documents; draw b has the same document weights in all parts."""
         n_boot = _checks.whole("n_boot", n_boot, 1)
-        order = sorted(range(self.n_documents), key=self.gold.doc_ids.__getitem__)
         rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
+        weights = np.stack([self._draw(rng, trained) for _ in range(n_boot)])
+        if self._kinds is not None:
+            parts = [self._kinds.refitted(part.astype(np.float64), weights * part) for part in trained]
+            return [RecalibrationDraws.from_vectors(points) for points in parts]
         points = np.empty((len(trained), n_boot, 2))
         n_at_edge = [0] * len(trained)
         for draw in range(n_boot):
             log_step("%s: refit %d of %d to resampled documents", self._losses.name, draw + 1, n_boot)
-            weights = np.zeros(self.n_documents)
-            # A draw without terms in some part is drawn again.
-            while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):
-                weights[order] = rng.multinomial(self.n_documents, np.full(self.n_documents, 1 / self.n_documents))
             for p, part in enumerate(trained):
-                points[p, draw], at_edge = self._surface.minimum(weights * part)
+                points[p, draw], at_edge = self._surface.minimum(weights[draw] * part)
                 n_at_edge[p] += at_edge
         return [
             RecalibrationDraws(np.exp(part[:, 0]), part[:, 1].copy(), edge)
             for part, edge in zip(points, n_at_edge, strict=True)
         ]
+
+    def _draw(self, rng: np.random.Generator, trained: list[Bools]) -> Floats:
+        """Weights of resampled documents; they are drawn again if some part has no terms."""
+        order = sorted(range(self.n_documents), key=self.gold.doc_ids.__getitem__)
+        weights = np.zeros(self.n_documents)
+        while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):
+            weights[order] = rng.multinomial(self.n_documents, np.full(self.n_documents, 1 / self.n_documents))
+        return weights
 
 
 def fit_recalibration(
@@ -220,12 +277,14 @@ def fit_recalibration(
     objective: Objective = "likelihood",
     missing: str = "skip",
     unannotated: Unannotated = "skip",
+    form: Form = "global",
+    domains: Mapping[str, str] | None = None,
 ) -> RecalibrationFit:
-    """Fit a temperature and a NEW bias to documents with gold.
+    """Fit a recalibration to documents with gold.
 
     Parameters
     ----------
-    documents, objective, missing, unannotated
+    documents, objective, missing, unannotated, form, domains
         As for `RecalibrationFitter`.
 
     Returns
@@ -242,4 +301,7 @@ def fit_recalibration(
     ----------
     Nguyen & O'Connor (2015), section 7, which leaves recalibration of structures as future work.
     """
-    return RecalibrationFitter(documents, objective=objective, missing=missing, unannotated=unannotated).fit()
+    fitter = RecalibrationFitter(
+        documents, objective=objective, missing=missing, unannotated=unannotated, form=form, domains=domains
+    )
+    return fitter.fit()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._arrays import Floats, Ints
 from corefsample._log import log_step
 from corefsample._processors import processors
 from corefsample.coreference import link_marginals
@@ -18,11 +17,11 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import _kernels as kernels
-from corefsample.recalibration._model import GoldCounts, Recalibration
+from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._model import Recalibration
 
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 OBJECTIVES = ("likelihood", "links")
-MISSING = ("skip", "floor")
 # The log loss of a gold pair that is impossible with these candidates would be infinite.
 LEAST_PROBABILITY = 1e-6
 
@@ -40,14 +39,24 @@ class DocumentObjective:
         Whether several threads may call it at once.
     sampled
         Whether the loss has sampling noise; the search is then smoother.
+    has_derivatives
+        Whether `derivatives` is defined, which fits by kind need.
     """
 
     name = "objective"
     parallel = False
     sampled = False
+    has_derivatives = False
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed loss of the document under the recalibration."""
+        raise NotImplementedError
+
+    def derivatives(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats, Floats]:
+        """Loss, gradient and curvature in all parameters, in the order of `Recalibration.vector`.
+
+        The curvature is the Hessian or a positive semidefinite approximation of it.
+        """
         raise NotImplementedError
 
     def n_terms(self, document: ScoredDocument) -> float:
@@ -83,7 +92,7 @@ class LinkScore(DocumentObjective):
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed score of the document's annotated pairs."""
-        marginals = link_marginals(recalibration.apply(document.antecedents))
+        marginals = link_marginals(recalibration.distribution_of(document))
         entities = self._entities(document)
         if self._log:
             return kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
@@ -93,91 +102,6 @@ class LinkScore(DocumentObjective):
         """Number of annotated pairs."""
         n = int(np.count_nonzero(self._entities(document) >= 0))
         return n * (n - 1) / 2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GoldSet:
-    """The documents with gold, in their order, and their gold antecedents.
-
-    Attributes
-    ----------
-    documents
-        Those with an annotated mention.
-    counts
-        Counts of annotated documents and mentions.
-    bounds, indptr, scores
-        Where the mentions of each document begin, where the candidates of each mention begin, and their scores.
-    kinds, candidates
-        uint8, of each mention and each candidate: see `corefsample.recalibration._kernels.gold_antecedents`.
-    """
-
-    documents: tuple[ScoredDocument, ...]
-    counts: GoldCounts
-    bounds: Ints
-    indptr: Ints
-    scores: Floats
-    kinds: Bytes
-    candidates: Bytes
-
-    @classmethod
-    def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
-        """Collect the documents with gold; raise ParameterError if there are none."""
-        _checks.choice("missing", missing, MISSING)
-        annotated: list[ScoredDocument] = []
-        mention_kinds: list[Bytes] = []
-        candidate_marks: list[Bytes] = []
-        n_documents = n_missing = n_unannotated = 0
-        doc_ids: set[str] = set()
-        for document in documents:
-            n_documents += 1
-            if document.doc_id in doc_ids:
-                raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
-            doc_ids.add(document.doc_id)
-            if document.gold is None:
-                continue
-            entities = gold_codes(document, unannotated)
-            if not (entities >= 0).any():
-                continue
-            dist = document.antecedents
-            kinds, candidates = np.empty(dist.n_mentions, np.uint8), np.empty(dist.n_candidates, np.uint8)
-            kernels.gold_antecedents(dist.indptr, dist.antecedents, entities, kinds, candidates)
-            n_missing += int(np.count_nonzero(kinds == kernels.MISSING))
-            n_unannotated += sum(entity is None for entity in document.gold)
-            if missing == "floor":
-                kernels.floor_missing(dist.indptr, dist.scores, kinds, candidates)
-            annotated.append(document)
-            mention_kinds.append(kinds)
-            candidate_marks.append(candidates)
-        if not annotated:
-            raise ParameterError(f"gold must annotate a mention of some document, got none in {n_documents} documents")
-        kinds = np.concatenate(mention_kinds)
-        floored = n_missing - int(np.count_nonzero(kinds == kernels.MISSING))
-        counts = GoldCounts(
-            n_documents=len(annotated),
-            n_without_gold=n_documents - len(annotated),
-            n_mentions=int(kinds.shape[0]),
-            n_unannotated=n_unannotated,
-            n_new=int(np.count_nonzero(kinds == kernels.IS_NEW)),
-            n_linked=int(np.count_nonzero(kinds == kernels.HAS_ANTECEDENT)) - floored,
-            n_missing=n_missing,
-            n_floored=floored,
-        )
-        distributions = [document.antecedents for document in annotated]
-        widths = np.concatenate([np.diff(each.indptr) for each in distributions])
-        return cls(
-            documents=tuple(annotated),
-            counts=counts,
-            bounds=np.concatenate(([0], np.cumsum([each.n_mentions for each in distributions]))).astype(np.int64),
-            indptr=np.concatenate(([0], np.cumsum(widths))).astype(np.int64),
-            scores=np.concatenate([each.scores for each in distributions]),
-            kinds=kinds,
-            candidates=np.concatenate(candidate_marks),
-        )
-
-    @property
-    def doc_ids(self) -> tuple[str, ...]:
-        """doc_id of each document with gold."""
-        return tuple(document.doc_id for document in self.documents)
 
 
 class Losses(Protocol):
@@ -200,8 +124,7 @@ class Likelihood:
 
     def __init__(self, gold: GoldSet) -> None:
         self._gold = gold
-        has_term = (gold.kinds == kernels.IS_NEW) | (gold.kinds == kernels.HAS_ANTECEDENT)
-        self.n_terms: Floats = np.add.reduceat(has_term, gold.bounds[:-1], dtype=np.float64)
+        self.n_terms = gold.n_terms
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
@@ -217,7 +140,7 @@ class Likelihood:
         return losses, gradients
 
 
-class _CalledLosses:
+class CalledLosses:
     """Losses of an objective that is called for each document."""
 
     def __init__(self, gold: GoldSet, objective: Callable[[ScoredDocument, Recalibration], float]) -> None:
@@ -225,7 +148,7 @@ class _CalledLosses:
         self.name = options.name if options is objective else getattr(objective, "__name__", type(objective).__name__)
         self.sampled = options.sampled
         self._documents = gold.documents
-        self._objective = objective
+        self.objective = objective
         self._n_calls = 0
         self._n_threads = processors() if options.parallel else 1
         self.n_terms: Floats = np.array([options.n_terms(each) for each in gold.documents], np.float64)
@@ -235,7 +158,7 @@ class _CalledLosses:
         self._n_calls += 1
         log_step("%s: loss of %d documents, for the %d. time", self.name, len(self._documents), self._n_calls)
         with ThreadPoolExecutor(self._n_threads) as pool:
-            values = list(pool.map(lambda document: self._objective(document, recalibration), self._documents))
+            values = list(pool.map(lambda document: self.objective(document, recalibration), self._documents))
         losses = np.array(values)
         if losses.dtype.kind not in "iuf" or losses.ndim != 1 or not np.isfinite(losses).all():
             wrong = next(v for v in values if not isinstance(v, (int, float, np.number)) or not np.isfinite(v))
@@ -254,7 +177,7 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated
     if not callable(objective):
         rule = f"must be one of {', '.join(OBJECTIVES)} or callable"
         raise ParameterError(f"{rule}, got {objective!r}", parameter="objective")
-    losses = _CalledLosses(gold, objective)
+    losses = CalledLosses(gold, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
     return losses

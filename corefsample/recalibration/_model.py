@@ -11,10 +11,32 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
+from corefsample._arrays import Bytes, Floats
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.mention_ranking.features import mention_kinds
+from corefsample.recalibration._kind_offsets import (
+    LOG_TEMPERATURE,
+    N_GLOBAL,
+    N_KINDS,
+    NEW_BIAS,
+    KindOffsets,
+    candidate_offsets,
+    offsets_of_vector,
+    vector_of,
+)
+
+
+class NoMinimumError(ParameterError):
+    """Gold does not determine a recalibration: the objective has no minimum."""
+
+
+def no_minimum(name: str) -> NoMinimumError:
+    """Error of the objective of this name."""
+    return NoMinimumError(
+        f"gold must determine a temperature and a bias, got documents where the objective {name} has no minimum"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +44,9 @@ class Recalibration:
     """A change of antecedent scores: new score = score / temperature - new_bias, while NEW stays at 0.
 
     A temperature above 1 reduces confidence, one below 1 increases it. A positive new_bias makes NEW more likely (it
-    is subtracted from every antecedent's score), a negative one less likely. The order of a mention's antecedents does
-    not change. Antecedents that are not candidates keep probability 0.
+    is subtracted from every antecedent's score), a negative one less likely. Offsets by kind of link are added to that;
+    without them the order of a mention's antecedents does not change. Antecedents that are not candidates keep
+    probability 0.
 
     Attributes
     ----------
@@ -31,6 +54,8 @@ class Recalibration:
         Above 0, finite.
     new_bias
         Finite, in natural-log units.
+    offsets
+        Offsets by kind of mention and of antecedent, or None. With them, kinds of mentions are needed.
 
     Raises
     ------
@@ -46,13 +71,14 @@ class Recalibration:
 
     temperature: float = 1.0
     new_bias: float = 0.0
+    offsets: KindOffsets | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "temperature", _checks.above_zero("temperature", self.temperature))
         object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
 
     def scores(self, scores: npt.ArrayLike) -> Floats:
-        """Recalibrated scores of the same shape.
+        """Scores over the temperature minus the bias, of the same shape; offsets by kind are not added.
 
         Raises
         ------
@@ -65,18 +91,57 @@ class Recalibration:
             raise ParameterError(f"must leave every score finite, got {self.temperature!r}", parameter="temperature")
         return changed
 
-    def apply(self, antecedents: AntecedentDistribution) -> AntecedentDistribution:
-        """Recalibrate the distribution over antecedents of one document."""
+    def apply(self, antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None = None) -> AntecedentDistribution:
+        """Recalibrate the distribution over antecedents of one document.
+
+        Parameters
+        ----------
+        antecedents
+            The distribution.
+        kinds
+            int (n_mentions,): kind of each mention, from `mention_kinds`; required if there are offsets by kind, and
+            not used otherwise.
+
+        Raises
+        ------
+        ParameterError
+            If a score would overflow, or kinds are missing or not one per mention.
+        """
         require_distribution(antecedents)
-        return antecedents.with_scores(self.scores(antecedents.scores))
+        changed = self.scores(antecedents.scores)
+        if self.offsets is not None:
+            codes = _checked_kinds(kinds, antecedents.n_mentions)
+            changed += candidate_offsets(self.offsets, codes, np.diff(antecedents.indptr), antecedents.antecedents)
+        return antecedents.with_scores(changed)
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
-        """Return the document with recalibrated scores and all other fields unchanged."""
-        return dataclasses.replace(document, antecedents=self.apply(document.antecedents))
+        """Return the document with recalibrated scores and all other fields unchanged.
 
-    def to_json(self) -> dict[str, float]:
-        """The two numbers by name."""
-        return dataclasses.asdict(self)
+        Raises
+        ------
+        ParameterError
+            If a score would overflow, or there are offsets by kind and the document has no tokens.
+        """
+        return dataclasses.replace(document, antecedents=self.distribution_of(document))
+
+    def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
+        """The recalibrated distribution of a document's mentions: see `apply_document`."""
+        return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
+
+    def vector(self) -> Floats:
+        """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""
+        return vector_of(float(np.log(self.temperature)), self.new_bias, self.offsets)
+
+    @classmethod
+    def from_vector(cls, vector: Floats) -> Self:
+        """Build from log temperature and NEW bias, or from these and all offsets."""
+        offsets = None if len(vector) == N_GLOBAL else offsets_of_vector(vector)
+        return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
+
+    def to_json(self) -> dict[str, Any]:
+        """The two numbers by name, and the offsets by kind if there are any."""
+        content: dict[str, Any] = {"temperature": self.temperature, "new_bias": self.new_bias}
+        return content if self.offsets is None else {**content, "offsets": self.offsets.to_json()}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -87,11 +152,34 @@ class Recalibration:
         ParameterError
             If a number is missing or outside its range, or there is another field.
         """
-        if not isinstance(content, Mapping) or set(content) != {"temperature", "new_bias"}:
+        if not isinstance(content, Mapping) or set(content) - {"offsets"} != {"temperature", "new_bias"}:
             names = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-            rule = "must have the fields temperature and new_bias only"
+            rule = "must have the fields temperature and new_bias only, or offsets too"
             raise ParameterError(f"{rule}, got {names or 'nothing'}", parameter="recalibration")
-        return cls(content["temperature"], content["new_bias"])
+        offsets = KindOffsets.from_json(content["offsets"]) if "offsets" in content else None
+        return cls(content["temperature"], content["new_bias"], offsets)
+
+
+def document_kinds(document: ScoredDocument) -> Bytes:
+    """Kind of each mention of a document; raises ParameterError if it has no tokens."""
+    if document.tokens is None:
+        raise ParameterError(
+            "tokens are required for recalibration by kind of mention", place=f"doc_id {document.doc_id!r}"
+        )
+    return mention_kinds(document.tokens, document.mentions)
+
+
+def _checked_kinds(kinds: npt.ArrayLike | None, n_mentions: int) -> Bytes:
+    if kinds is None:
+        hint = "use apply_document, which finds them, or corefsample.mention_ranking.features.mention_kinds"
+        raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
+    codes = _checks.integers("kinds", kinds)
+    if codes.shape[0] != n_mentions:
+        raise ParameterError(f"must be one per mention ({n_mentions}), got {codes.shape[0]}", parameter="kinds")
+    outside = (codes < 0) | (codes >= N_KINDS)
+    if outside.any():
+        raise ParameterError(f"must be from 0 to {N_KINDS - 1}, got {codes[outside][0]}", parameter="kinds")
+    return codes.astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +237,10 @@ class RecalibrationFit:
         Number of terms: mentions, pairs, or other terms of the objective.
     gold
         Counts of annotated documents and mentions.
+    form
+        "global" or "kinds".
+    prior_sd
+        Standard deviation of the prior of offsets by kind, which the data chose; None without offsets.
     """
 
     recalibration: Recalibration
@@ -157,3 +249,5 @@ class RecalibrationFit:
     score_after: float
     n_terms: float
     gold: GoldCounts
+    form: str = "global"
+    prior_sd: float | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
+from corefsample.recalibration._kind_offsets import N_GLOBAL, offsets_of_vector
 from corefsample.recalibration._model import GoldCounts, Recalibration
 
 if TYPE_CHECKING:
@@ -26,14 +27,29 @@ class RecalibrationDraws:
         float64 (n_draws,), read-only: draw b of each belongs to one refit.
     n_at_edge
         Draws at the edge of the region that was searched.
+    offsets
+        float64 (n_draws, n_offsets), read-only: offsets by kind in the order of `Recalibration.vector`, or None.
     """
 
     temperature: Floats
     new_bias: Floats
     n_at_edge: int = 0
+    offsets: Floats | None = None
 
     def __post_init__(self) -> None:
         self.temperature.flags.writeable = self.new_bias.flags.writeable = False
+        if self.offsets is not None:
+            self.offsets.flags.writeable = False
+
+    @classmethod
+    def from_vectors(cls, vectors: Floats) -> Self:
+        """Build from rows of `Recalibration.vector`: (n_draws, n_parameters)."""
+        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), 0, vectors[:, N_GLOBAL:].copy())
+
+    def vectors(self) -> Floats:
+        """Parameters of each draw, in the order of `Recalibration.vector`: (n_draws, n_parameters)."""
+        both = np.column_stack((np.log(self.temperature), self.new_bias))
+        return both if self.offsets is None else np.column_stack((both, self.offsets))
 
     def __repr__(self) -> str:
         temperature = f"temperature {self.temperature.mean():.3g} (sd {self.temperature.std():.2g})"
@@ -44,7 +60,8 @@ class RecalibrationDraws:
         return int(self.temperature.shape[0])
 
     def __getitem__(self, draw: int) -> Recalibration:
-        return Recalibration(float(self.temperature[draw]), float(self.new_bias[draw]))
+        offsets = None if self.offsets is None else offsets_of_vector(np.concatenate(([0.0, 0.0], self.offsets[draw])))
+        return Recalibration(float(self.temperature[draw]), float(self.new_bias[draw]), offsets)
 
     def __iter__(self) -> Iterator[Recalibration]:
         return (self[draw] for draw in range(len(self)))
@@ -70,7 +87,9 @@ class RecalibrationDraws:
         ----------
         Efron & Morris (1973), "Stein's estimation rule and its competitors", section 2.
         """
-        draws = np.column_stack((np.log(self.temperature), self.new_bias))
+        if self.offsets is not None:
+            raise ParameterError("cannot be shrunk again: offsets by kind have a prior already", parameter="draws")
+        draws = self.vectors()
         if len(self) < 3:
             raise ParameterError(f"draws must be at least 3 to shrink a fit, got {len(self)}")
         covariance = np.cov(draws.T)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.errors import ParameterError
 from corefsample.recalibration._losses import Losses
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import Recalibration, no_minimum
 
 _WIDE = np.array([0.35, 0.8])  # half widths of the first search in log temperature and bias
 _NARROWEST, _WIDEST = np.array([0.05, 0.1]), np.array([0.6, 1.5])
 _ERRORS = 4.0  # half width of the last lattice, in standard errors of the fit
 _MOVES = 20
+_TOLERANCE = 1e-6  # relative difference of losses that does not count
 _GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 21)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
 _ZOOMS = (0.15, 0.02, 0.003, 0.0005)
 
@@ -98,30 +98,30 @@ def find_surface(losses: Losses, start: Floats, weights: Floats, *, at_minimum: 
 
     Raises
     ------
-    ParameterError
+    NoMinimumError
         If the search does not end: the losses have no minimum.
     """
-    center = start
+    reach = _WIDE
+    center, value = start, float(weights @ losses.at(recalibration_at(start)))
     for _ in range(_MOVES):
-        surface = LossSurface.around(losses, center, _WIDE, n_nodes=5, degree=3)
+        surface = LossSurface.around(losses, center, reach, n_nodes=5, degree=3)
         point, at_edge = (start, False) if at_minimum else surface.minimum(weights)
+        # A trust region: where the polynomials promise a lower loss than there is, the region is too large for them.
+        # Without this, the search can jump between the two sides of a minimum for ever.
+        there = value if at_minimum else float(weights @ losses.at(recalibration_at(point)))
+        if there > value + _TOLERANCE * abs(value):
+            reach = reach / 2.0
+            continue
         if not at_edge:
             reach = np.clip(_ERRORS * surface.standard_errors(point, weights), _NARROWEST, _WIDEST)
             return LossSurface.around(losses, point, reach, n_nodes=6, degree=3 if losses.sampled else 5)
-        center = point
+        center, value = point, there
     raise no_minimum(losses.name)
 
 
 def recalibration_at(point: Floats) -> Recalibration:
     """Recalibration of a log temperature and a bias."""
     return Recalibration(float(np.exp(point[0])), float(point[1]))
-
-
-def no_minimum(name: str) -> ParameterError:
-    """Error that gold does not determine a recalibration."""
-    return ParameterError(
-        f"gold must determine a temperature and a bias, got documents where the objective {name} has no minimum"
-    )
 
 
 def _powers(points: Floats, degree: int) -> Floats:

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
-from corefsample.recalibration import Recalibration
+from corefsample.recalibration import Recalibration, document_kinds
 from corefsample.syntax import SCHEMES, ParseView, follow
 from events.matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
@@ -78,6 +78,8 @@ class DocumentQueries:
         int32 (n_instances,): pronouns in the role, and the index of their verb.
     antecedents
         Distribution up to the last of these mentions; later ones do not change the result.
+    kinds
+        uint8: kind of each of these mentions, for recalibration by kind.
     n_left_out
         Mentions that would decide a query but have no gold entity.
     truth
@@ -92,6 +94,7 @@ class DocumentQueries:
     pronouns: Ints32
     pronoun_verbs: Ints32
     antecedents: AntecedentDistribution
+    kinds: Bytes
     n_left_out: int = 0
     truth: Bools | None = None
 
@@ -111,7 +114,7 @@ class DocumentQueries:
         if not self.n_queries:
             return np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
         samples = sample_clusterings(
-            recalibration.apply(self.antecedents),
+            recalibration.apply(self.antecedents, self.kinds),
             n_samples=n_samples,
             seed=seed,
             doc_id=self.doc_id,
@@ -123,6 +126,31 @@ class DocumentQueries:
         counts = np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
         _kernels.query_hits(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, counts)
         return counts
+
+    def slopes(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Floats:
+        """Estimate the derivatives of each query's probability in the parameters of a recalibration.
+
+        By the score function: the covariance over samples of the query's truth and the slope of the sample's log
+        probability.
+
+        Returns
+        -------
+        array of shape (n_verbs, n_types, n_parameters), float64
+            Parameters in the order of `Recalibration.vector`.
+        """
+        changed = recalibration.apply(self.antecedents, self.kinds)
+        samples = sample_clusterings(
+            changed, n_samples=n_samples, seed=seed, doc_id=self.doc_id, first_sample=first_sample
+        )
+        labels = np.ascontiguousarray(samples.labels.T)
+        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), n_samples), np.uint8)
+        _kernels.query_samples(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, holds)
+        slopes = np.zeros((len(recalibration.vector()), n_samples))
+        scaled = self.antecedents.scores / recalibration.temperature
+        arrays = (changed.indptr, changed.antecedents, changed.probs, scaled, self.kinds)
+        _kernels.sample_slopes(labels, *arrays, slopes)
+        centred = slopes - slopes.mean(axis=1, keepdims=True)
+        return np.asarray(holds.reshape(-1, n_samples) @ centred.T).reshape(*holds.shape[:2], -1) / n_samples
 
     def true_in(self, labels: npt.ArrayLike) -> Bools:
         """Which queries are true in one clustering: bool (n_verbs, n_types).
@@ -215,6 +243,7 @@ def _queries(
         pronouns=pronouns,
         pronoun_verbs=np.array([number[verb] for _, verb in used], np.int32),
         antecedents=document.antecedents.first_mentions(last + 1),
+        kinds=document_kinds(document)[: last + 1],
         n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
     )
     # A mention without an entity decides no query: any unique label will do.

@@ -10,7 +10,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated
-from corefsample.recalibration import DocumentObjective, LinkScore, Objective, Recalibration
+from corefsample.recalibration import N_PARAMETERS, DocumentObjective, LinkScore, Objective, Recalibration
 from events.queries._queries import DocumentQueries, match_queries
 
 OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
@@ -36,6 +36,7 @@ class QueryScore(DocumentObjective):
 
     parallel = True
     sampled = True
+    has_derivatives = True
 
     def __init__(
         self,
@@ -77,6 +78,35 @@ class QueryScore(DocumentObjective):
             losses: Floats = -np.log(np.where(truth, smoothed, 1.0 - smoothed))
             return losses
         return (hits / n - truth) ** 2 - hits * (n - hits) / (n**2 * (n - 1))
+
+    def derivatives(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats, Floats]:
+        """Loss, gradient and curvature (Gauss-Newton) of the document's queries, estimated from samples.
+
+        The probabilities come from the samples of the loss, their slopes from twice as many others in two halves:
+        products of independent estimates have no bias.
+        """
+        queries, n = self.queries(document), self._n_samples
+        size = N_PARAMETERS
+        if not queries.n_queries or queries.truth is None:
+            return 0.0, np.zeros(size), np.zeros((size, size))
+        present = queries.present_types
+        hits = queries.hits(recalibration, n_samples=n, seed=self._seed)[:, present].ravel()
+        truth = queries.truth[:, present].ravel()
+        first, second = (
+            queries.slopes(recalibration, n_samples=n, seed=self._seed, first_sample=half * n)[:, present].reshape(
+                -1, size
+            )
+            for half in (1, 2)
+        )
+        if self._log:
+            p = (hits + 0.5) / (n + 1)
+            slopes, curvatures = (p - truth) / (p * (1.0 - p)), 1.0 / (p * (1.0 - p))
+        else:
+            slopes, curvatures = 2.0 * (hits / n - truth), np.full(len(hits), 2.0)
+        first, second = first.reshape(-1, size), second.reshape(-1, size)
+        product = (first * curvatures[:, None]).T @ second
+        loss = float(self._losses(hits, truth).sum())
+        return loss, slopes @ (first + second) / 2.0, (product + product.T) / 2.0
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries of the document."""

@@ -27,7 +27,8 @@ from corefsample.recalibration import (
     RecalibrationFitter,
     fit_recalibration,
 )
-from corefsample.recalibration._losses import GoldSet, Likelihood
+from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._losses import Likelihood
 from corefsample.recalibration._surface import LossSurface, find_surface
 
 SKIP = {"missing": "skip", "unannotated": "skip"}
@@ -110,7 +111,9 @@ def test_a_number_out_of_range_raises(arguments: tuple[Any, ...], message: str) 
 
 @pytest.mark.parametrize("content", [{}, {"temperature": 1.0}, {"temperature": 1, "new_bias": 0, "more": 1}, [1, 2]])
 def test_json_with_other_fields_raises(content: Any) -> None:
-    with pytest.raises(ParameterError, match="recalibration must have the fields temperature and new_bias only, got"):
+    with pytest.raises(
+        ParameterError, match="recalibration must have the fields temperature and new_bias only, or offsets too, got"
+    ):
         Recalibration.from_json(content)
 
 

@@ -1,0 +1,142 @@
+"""Antecedent scores of GUM by models that saw neither the document nor its genre; kept in a folder between runs.
+
+`leave_out_scores` trains models without one genre and without one or two blocks of three genres, so that a study can
+fit on other genres what it tests on one: no model behind a fit saw the genre that the fit is tested on.
+`english_scores` trains the shipped model's recipe without each of its genres.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from corefsample import ScoredDocument, read_documents, write_documents
+from corefsample.documents import AnnotatedDocument
+from corefsample.formats.annotated import read_corefud
+from corefsample.mention_ranking import ENGLISH_GENRES, score_documents, train
+
+GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
+SPLITS = ("train", "dev", "test")
+BLOCK = 3  # genres left out together
+EPOCHS, ENGLISH_ORDERS = 3, 3
+
+Documents = dict[str, list[ScoredDocument]]  # by genre
+
+
+def genre_of(doc_id: str) -> str:
+    """Genre of a document of GUM: GUM_news_asylum is news."""
+    return doc_id.split("_")[1]
+
+
+@cache
+def gum(splits: tuple[str, ...] = SPLITS) -> tuple[AnnotatedDocument, ...]:
+    """Documents of GUM."""
+    return tuple(document for split in splits for document in read_corefud(GUM / f"en_gum-ud-{split}.conllu.gz"))
+
+
+def genres(splits: tuple[str, ...] = SPLITS) -> tuple[str, ...]:
+    """Genres of GUM, sorted."""
+    return tuple(sorted({genre_of(document.doc_id) for document in gum(splits)}))
+
+
+def block_of(genre: str) -> tuple[str, ...]:
+    """The genres that are left out together with one: every fifth of the sorted ones."""
+    names = genres()
+    n_blocks = len(names) // BLOCK
+    return names[names.index(genre) % n_blocks :: n_blocks]
+
+
+def left_out(genre: str, other: str) -> tuple[str, ...]:
+    """Genres that a model must not have seen whose scores of `other` serve a fit that is tested on `genre`."""
+    return tuple(sorted({genre} if genre == other else {*block_of(genre), *block_of(other)}))
+
+
+class ScoreCache:
+    """Scored documents in a folder, one file for each model, named after the genres that the model did not see."""
+
+    def __init__(self, folder: Path, *, n_processes: int = 2, orders: int = 1) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.n_processes, self.orders = folder, n_processes, orders
+        self._read: dict[Path, Documents] = {}
+
+    def _path(self, without: Iterable[str], orders: int, *, english: bool) -> Path:
+        name = "english" if english else "all"
+        return self.folder / f"{name}-{orders}-without-{'+'.join(without)}.jsonl.gz"
+
+    def make(self, parts: Iterable[Sequence[str]], *, english: bool = False) -> None:
+        """Train the models that are missing, in processes, and score the genres that they did not see."""
+        orders = ENGLISH_ORDERS if english else self.orders
+        missing = [(tuple(part), self._path(part, orders, english=english)) for part in parts]
+        missing = [(part, path) for part, path in missing if not path.exists()]
+        if not missing:
+            return
+        spawned = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(min(self.n_processes, len(missing)), mp_context=spawned) as pool:
+            runs = [pool.submit(_score_left_out, part, path, orders, english) for part, path in missing]
+            for number, run in enumerate(runs, 1):
+                print(f"model {number} of {len(runs)}: without {', '.join(run.result())}", flush=True)
+
+    def documents(self, without: Sequence[str], *, english: bool = False) -> Documents:
+        """Scored documents of the genres that one model did not see."""
+        path = self._path(without, ENGLISH_ORDERS if english else self.orders, english=english)
+        if path not in self._read:
+            by_genre: Documents = {}
+            for document in read_documents(path):
+                by_genre.setdefault(genre_of(document.doc_id), []).append(document)
+            self._read[path] = by_genre
+        return self._read[path]
+
+
+def _score_left_out(without: tuple[str, ...], path: Path, orders: int, english: bool) -> tuple[str, ...]:
+    documents = gum(("train",)) if english else gum()
+    seen = [each for each in documents if genre_of(each.doc_id) not in without]
+    if english:
+        seen = [each for each in seen if genre_of(each.doc_id) in ENGLISH_GENRES]
+    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1)
+    unseen = [each for each in documents if genre_of(each.doc_id) in without]
+    write_documents(score_documents(model, unseen), path)
+    return without
+
+
+def leave_out_scores(scores: ScoreCache) -> None:
+    """Make the scores for a study that leaves out each genre: see `left_out`."""
+    names = genres()
+    scores.make(sorted({left_out(*pair) for pair in itertools.product(names, names)} | {block_of(n) for n in names}))
+
+
+def test_documents(scores: ScoreCache, genre: str) -> list[ScoredDocument]:
+    """Documents of a genre by the model that was trained on all others."""
+    return scores.documents((genre,))[genre]
+
+
+def fit_documents(scores: ScoreCache, genre: str) -> Documents:
+    """Documents of all other genres by models that saw neither `genre` nor theirs."""
+    return {other: scores.documents(left_out(genre, other))[other] for other in genres() if other != genre}
+
+
+def english_scores(scores: ScoreCache) -> Documents:
+    """The documents that the shipped model was trained on, each by the same recipe without its genre."""
+    scores.make([(genre,) for genre in ENGLISH_GENRES], english=True)
+    return {genre: scores.documents((genre,), english=True)[genre] for genre in ENGLISH_GENRES}
+
+
+def main() -> None:
+    """Make all scores."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where scored documents are kept")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--orders", type=int, default=1, help="of the documents, in training (the shipped model: 3)")
+    arguments = parser.parse_args()
+    scores = ScoreCache(arguments.folder, n_processes=arguments.processes, orders=arguments.orders)
+    leave_out_scores(scores)
+    english_scores(scores)
+
+
+if __name__ == "__main__":
+    main()

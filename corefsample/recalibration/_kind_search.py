@@ -1,0 +1,211 @@
+"""Recalibration by kind: its fit, the strength of its prior, refits, and how its parameters differ between domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corefsample._arrays import Floats, Ints
+from corefsample.errors import ParameterError
+from corefsample.recalibration._derivatives import Derivatives, Differentiable, minimum, newton_step, quadratic_minimum
+from corefsample.recalibration._kind_offsets import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
+    N_GLOBAL,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NEW_OFFSETS,
+)
+
+# Standard deviations of the offsets' normal prior that are tried; with the first, offsets hardly differ from 0.
+PRIOR_SDS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0)
+_MIDDLE_SD = 0.2  # of the fit around which the others are approximated
+BLOCKS = {
+    "log_temperature": slice(LOG_TEMPERATURE, LOG_TEMPERATURE + 1),
+    "new_bias": slice(NEW_BIAS, NEW_BIAS + 1),
+    "new_offsets": slice(NEW_OFFSETS, LINK_OFFSETS),
+    "link_offsets": slice(LINK_OFFSETS, N_PARAMETERS),
+}
+_ROUNDS = 300  # of the estimation of the domains' variances
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEffect:
+    """How far the parameters of a recalibration by kind move from one domain (such as a genre) to another.
+
+    A domain's parameters are normal around those of all domains, with one standard deviation for each group of
+    parameters.
+
+    Attributes
+    ----------
+    log_temperature, new_bias, new_offsets, link_offsets
+        Standard deviations, at least 0.
+    n_domains
+        Domains that they are estimated from.
+    """
+
+    log_temperature: float
+    new_bias: float
+    new_offsets: float
+    link_offsets: float
+    n_domains: int
+
+    def sds(self) -> Floats:
+        """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
+        sds = np.empty(N_PARAMETERS)
+        for name, block in BLOCKS.items():
+            sds[block] = getattr(self, name)
+        return sds
+
+
+class KindSearch:
+    """Fits of recalibrations by kind to weighted documents.
+
+    Parameters
+    ----------
+    losses
+        Of the documents.
+    groups
+        int64 (n_documents,): documents with one number are left out together when the prior is chosen.
+    unit
+        Size of the scores.
+    """
+
+    def __init__(self, losses: Differentiable, groups: Ints, unit: float) -> None:
+        self._losses, self._groups, self._unit = losses, groups, unit
+        start = np.zeros(N_PARAMETERS)
+        start[LOG_TEMPERATURE] = np.log(unit)
+        self._start = start
+        self._last: tuple[Floats, Floats, Derivatives, float] | None = None
+
+    def fitted(self, weights: Floats) -> tuple[Floats, float]:
+        """Parameters of weighted documents, and the prior's standard deviation."""
+        point, _, prior_sd = self._solution(weights)
+        return point, prior_sd
+
+    def refitted(self, weights: Floats, draws: Floats) -> Floats:
+        """Parameters of re-weighted documents: one Newton step each from the fit to `weights`, with its prior.
+
+        Parameters
+        ----------
+        weights
+            float64 (n_documents,).
+        draws
+            float64 (n_draws, n_documents): weights of each refit.
+
+        Returns
+        -------
+        array of shape (n_draws, n_parameters), float64
+        """
+        point, there, prior_sd = self._solution(weights)
+        precision = prior_precision(prior_sd)
+        slopes = draws @ there.gradients + precision * point
+        size = (-1, N_PARAMETERS, N_PARAMETERS)
+        curvatures = (draws @ there.hessians.reshape(len(weights), -1)).reshape(size) + np.diag(precision)
+        return point + np.stack(list(map(newton_step, slopes, curvatures)))
+
+    def domain_effect(self, weights: Floats, domains: Ints) -> DomainEffect:
+        """How far parameters move between domains: see `estimated_domains`."""
+        point, there, prior_sd = self._solution(weights)
+        return estimated_domains(there, point, weights, domains, prior_precision(prior_sd))
+
+    def _solution(self, weights: Floats) -> tuple[Floats, Derivatives, float]:
+        if self._last is not None and np.array_equal(self._last[0], weights):
+            return self._last[1:]
+        precision = prior_precision(_MIDDLE_SD)
+        start = self._start if self._last is None else self._last[1]
+        point, there = minimum(self._losses, weights, precision, start, unit=self._unit)
+        prior_sd = self._best_prior(point, there, weights)
+        if prior_sd != _MIDDLE_SD:
+            point, there = minimum(self._losses, weights, prior_precision(prior_sd), point, unit=self._unit)
+        self._last = weights.copy(), point, there, prior_sd
+        return point, there, prior_sd
+
+    def _best_prior(self, point: Floats, there: Derivatives, weights: Floats) -> float:
+        """The prior's standard deviation with the lowest loss of groups that were left out, by quadratics."""
+        sums = [there.total(weights * (self._groups == group)) for group in np.unique(self._groups[weights > 0])]
+        if len(sums) < 2:
+            return _MIDDLE_SD
+        slopes, curvatures = np.stack([each[1] for each in sums]), np.stack([each[2] for each in sums])
+        losses = []
+        for prior_sd in PRIOR_SDS:
+            precision = prior_precision(prior_sd)
+            total, loss = np.diag(precision) + curvatures.sum(axis=0), 0.0
+            for slope, curvature in zip(slopes, curvatures, strict=True):
+                others = slopes.sum(axis=0) - slope + precision * point
+                step = newton_step(others, total - curvature)
+                loss += float(slope @ step + step @ curvature @ step / 2)
+            losses.append(loss)
+        return PRIOR_SDS[int(np.argmin(losses))]
+
+
+def prior_precision(sd: float) -> Floats:
+    """Precision of each parameter's prior: none for temperature and bias, 1 / sd^2 for offsets."""
+    precision = np.full(N_PARAMETERS, sd**-2.0)
+    precision[:N_GLOBAL] = 0.0
+    return precision
+
+
+def estimated_domains(
+    there: Derivatives, point: Floats, weights: Floats, domains: Ints, precision: Floats
+) -> DomainEffect:
+    """Estimate the standard deviations of domains' parameters from the derivatives at the fit to all documents.
+
+    For each domain, the fit to the others is one Newton step away. From there the domain's own losses, approximated by
+    quadratics and divided by their overdispersion (documents vary more than independent mentions would), show its
+    shift; the variances are estimated by the EM algorithm for a normal shift with one variance per group of parameters.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than three domains.
+    """
+    names = [domain for domain in np.unique(domains) if (weights * (domains == domain)).any()]
+    if len(names) < 3:
+        raise ParameterError(f"must be at least 3 to estimate how domains differ, got {len(names)}")
+    slopes, curvatures = [], []
+    for domain in names:
+        own = weights * (domains == domain)
+        step = quadratic_minimum(there, point, weights - own, precision) - point
+        _, slope, curvature = there.total(own)
+        slope = slope + curvature @ step
+        scale = overdispersion(there, own)
+        slopes.append(slope / scale)
+        curvatures.append(_positive(curvature) / scale)
+    return _em(slopes, curvatures)
+
+
+def overdispersion(there: Derivatives, weights: Floats) -> float:
+    """Variance of documents' slopes relative to that of independent terms, averaged over parameters; at least 1."""
+    used = weights > 0
+    n = int(used.sum())
+    if n < 2:
+        return 1.0
+    gradients = there.gradients[used]
+    found = n / (n - 1) * ((gradients - gradients.mean(axis=0)) ** 2).sum(axis=0)
+    expected = np.diagonal(there.hessians[used].sum(axis=0))
+    informative = expected > 1.0  # others have too few terms to tell
+    return max(1.0, float(found[informative].sum() / expected[informative].sum())) if informative.any() else 1.0
+
+
+def _positive(matrix: Floats) -> Floats:
+    values, directions = np.linalg.eigh(matrix)
+    return np.asarray((directions * np.maximum(values, 0.0)) @ directions.T)
+
+
+def _em(slopes: Sequence[Floats], curvatures: Sequence[Floats]) -> DomainEffect:
+    variances = np.full(N_PARAMETERS, 0.1**2)
+    for _ in range(_ROUNDS):
+        before, squares = variances.copy(), np.zeros(N_PARAMETERS)
+        for slope, curvature in zip(slopes, curvatures, strict=True):
+            covariance = np.linalg.inv(curvature + np.diag(1.0 / variances))
+            mean = -covariance @ slope
+            squares += mean**2 + np.diagonal(covariance)
+        for block in BLOCKS.values():
+            variances[block] = max(float(squares[block].mean() / len(slopes)), 1e-8)
+        if np.abs(variances / before - 1.0).max() < 1e-3:
+            break
+    sds = {name: float(np.sqrt(variances[block.start])) for name, block in BLOCKS.items()}
+    return DomainEffect(**sds, n_domains=len(slopes))
