@@ -129,7 +129,7 @@ def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int 
     --------
     >>> import numpy as np
     >>> np.bincount(sample_parses([7, 0, 3], n_samples=1000))
-    array([700,   0, 300])
+    array([699,   0, 301])
     """
     n_samples = _checks.n_samples(n_samples, 1)
     array = _checks.floats("weights", weights)
