@@ -13,6 +13,7 @@ from . import spacy_bridge as spacy_bridge
 from . import summaries as summaries
 from . import syntax as syntax
 from . import tagging as tagging
+from . import trees as trees
 from .coreference import AntecedentDistribution as AntecedentDistribution
 from .coreference import ClusteringSamples as ClusteringSamples
 from .coreference import Pruned as Pruned

@@ -1,1 +1,3 @@
-
+from ._parse_samples import Sentences as Sentences
+from ._parse_samples import parse_samples as parse_samples
+from ._parse_temperatures import parse_temperature as parse_temperature

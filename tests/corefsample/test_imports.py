@@ -74,7 +74,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.calibration.measures"],
     ["corefsample.calibration.tags", "corefsample.calibration.studies"],
     ["corefsample.calibration"],
-    ["corefsample.coreference", "corefsample.tagging"],
+    ["corefsample.coreference", "corefsample.tagging", "corefsample.trees"],
     ["corefsample.documents", "corefsample.metrics"],
     ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
     ["corefsample.formats"],
@@ -228,7 +228,7 @@ def test_dir_shows_public_names_only() -> None:
 
 SUBPACKAGES = """
     adapters calibration coreference documents errors formats links mention_ranking metrics plots recalibration
-    spacy_bridge summaries syntax tagging
+    spacy_bridge summaries syntax tagging trees
 """
 
 

@@ -1,0 +1,1 @@
+from ._arcs import ArcDistribution as ArcDistribution

@@ -1,0 +1,281 @@
+"""Distributions over the dependency trees of a sentence, given by scores of arcs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints32
+from corefsample._random import document_key
+from corefsample._random_kernels import splitmix64
+from corefsample.errors import ParameterError
+from corefsample.trees import _walk_kernels
+from corefsample.trees._checking import checked_heads, checked_labels, checked_scores, is_tree
+from corefsample.trees._inference import Inference, conditional_tree, inferred
+from corefsample.trees._spanning import best_heads
+
+__all__ = ["ArcDistribution"]
+
+# Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
+_LONGEST_WALK = 2.0
+_LABELS_STREAM = 1 << 32  # so that labels have other random words than trees
+
+
+@dataclass(frozen=True, eq=False)
+class ArcDistribution:
+    """Distribution over the dependency trees of one sentence: P(tree) is proportional to exp(sum of its arcs' scores).
+
+    Trees have a single root and may be non-projective. Make one with `from_scores`.
+
+    Attributes
+    ----------
+    scores
+        float64 (n, n + 1), read-only. Row i has the scores of the heads of token i: column 0 of the root, column k of
+        token k - 1; -inf for an arc that is not allowed, and for the token itself.
+    label_log_probs
+        float64 (n, n + 1, n_labels), read-only: logarithm of each label's probability, given the arc. None without
+        labels.
+    """
+
+    scores: Floats
+    label_log_probs: Floats | None = None
+
+    def __repr__(self) -> str:
+        labels = "" if self.label_log_probs is None else f", n_labels={self.label_log_probs.shape[2]}"
+        return f"ArcDistribution(n={self.n}{labels})"
+
+    @classmethod
+    def from_scores(cls, scores: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
+        """Distribution from the scores of arcs.
+
+        Parameters
+        ----------
+        scores
+            (n, n + 1), n at least 1: natural-log scores; row: dependent; column 0: root, column k: token k - 1 as the
+            head. -inf forbids an arc. Scores of a token as its own head are ignored. Adding a number to a row changes
+            no probability.
+        labels
+            (n, n + 1, n_labels): scores of the labels of each arc, of which the softmax is taken; None for trees
+            without labels.
+
+        Raises
+        ------
+        ParameterError
+            If a score is NaN or +inf, shapes disagree, all labels of an allowed arc are -inf, or the scores allow no
+            tree.
+
+        Examples
+        --------
+        >>> two_words = ArcDistribution.from_scores([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+        >>> two_words.marginals().round(3)
+        array([[0.731, 0.   , 0.269],
+               [0.269, 0.731, 0.   ]])
+        """
+        checked = checked_scores(scores)
+        return cls(checked, None if labels is None else checked_labels(labels, checked))
+
+    @property
+    def n(self) -> int:
+        """Number of tokens."""
+        return int(self.scores.shape[0])
+
+    @cached_property
+    def _inference(self) -> Inference:
+        inference = inferred(self.scores)
+        inference.marginals.flags.writeable = False
+        return inference
+
+    @property
+    def log_partition(self) -> float:
+        """Logarithm of the sum of exp(score) over all single-root trees."""
+        return self._inference.log_partition
+
+    def marginals(self) -> Floats:
+        """Probability of each arc.
+
+        By the matrix-tree theorem: the minors of the graph's Laplacian are sums over trees. They are computed by
+        elimination without subtractions, so that small probabilities and scores of any size have full precision.
+
+        Returns
+        -------
+        float64 (n, n + 1), read-only
+            Rows sum to one, and so does column 0, because a tree has one root.
+
+        References
+        ----------
+        Koo, Globerson, Carreras & Collins (2007), "Structured Prediction Models via the Matrix-Tree Theorem";
+        Alfa, Xue & Ye (2002), "Accurate computation of the smallest eigenvalue of a diagonally dominant M-matrix".
+        """
+        return self._inference.marginals
+
+    def label_marginals(self) -> Floats:
+        """Probability of each labelled arc: float64 (n, n + 1, n_labels)."""
+        probs: Floats = self.marginals()[:, :, None] * np.exp(self._required_labels())
+        return probs
+
+    def log_prob(self, heads: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> float:
+        """Logarithm of the probability of a tree.
+
+        Parameters
+        ----------
+        heads
+            (n,): head of each token, -1 for the root.
+        labels
+            (n,): number of each token's label, for the probability of the tree with its labels.
+
+        Returns
+        -------
+        float
+            -inf for heads that are no single-root tree, or have an arc that is not allowed.
+        """
+        tree = checked_heads(heads, self.n)
+        tokens = np.arange(self.n)
+        of_labels = 0.0
+        if labels is not None:
+            numbers = _checks.integers("labels", labels)
+            log_probs = self._required_labels()
+            if numbers.shape != (self.n,) or np.any((numbers < 0) | (numbers >= log_probs.shape[2])):
+                rule = f"must be {self.n} numbers of labels, from 0 to {log_probs.shape[2] - 1}"
+                raise ParameterError(f"{rule}, got {_checks.shown(labels)}", parameter="labels")
+            of_labels = float(np.sum(log_probs[tokens, tree + 1, numbers]))
+        if not is_tree(tree):
+            return -np.inf
+        return float(np.sum(self.scores[tokens, tree + 1])) + of_labels - self.log_partition
+
+    def map(self) -> Ints32:
+        """Most probable tree: int32 (n,), the head of each token, -1 for the root.
+
+        If the best heads of the tokens form a tree, it is that; otherwise networkx finds the best arborescence among
+        the arcs that it may contain.
+        """
+        return best_heads(self.scores)
+
+    def best_labels(self, heads: npt.ArrayLike) -> Ints32:
+        """Most probable label of each token, given the heads: int32 (n,)."""
+        tree = checked_heads(heads, self.n)
+        best = np.argmax(self._required_labels()[np.arange(self.n), tree + 1], axis=1)
+        return best.astype(np.int32)
+
+    def entropy(self) -> float:
+        """Entropy of the distribution over trees, without labels, in nats."""
+        marginals = self.marginals()
+        used = marginals > 0
+        return max(self.log_partition - float(np.sum(marginals[used] * self.scores[used])), 0.0)
+
+    def independent_tree_probability(self) -> float:
+        """Probability that heads drawn independently, each from the softmax of its token's scores, form a tree."""
+        largest = np.max(self.scores, axis=1)
+        row_sums = largest + np.log(np.sum(np.exp(self.scores - largest[:, None]), axis=1))
+        return min(float(np.exp(self.log_partition - np.sum(row_sums))), 1.0)
+
+    def sample(
+        self,
+        n_samples: int = 1000,
+        *,
+        seed: int = 0,
+        doc_id: str = "",
+        sentence: int = 0,
+        first_sample: int = 0,
+    ) -> Ints32:
+        """Draw trees, exactly and independently.
+
+        The root is drawn from its exact marginals. Given the root, Wilson's algorithm draws the rest by random walks;
+        where such walks would take long, the heads are drawn token by token, each from its exact probabilities given
+        those before. Which of both is done depends on the distribution and the root only, so neither is a source of
+        bias.
+
+        A sample depends only on the scores and (seed, doc_id, sentence, index of the sample): the first 100 of 1,000
+        are the same as 100. The random words are SplitMix64's.
+
+        Parameters
+        ----------
+        n_samples
+            At least 1.
+        seed
+            In [0, 2**64).
+        doc_id, sentence
+            Give each sentence of a corpus a random stream of its own; sentence is at least 0.
+        first_sample
+            Index of the first sample, for drawing more later.
+
+        Returns
+        -------
+        int32 (n_samples, n)
+            Heads, -1 for the root.
+
+        References
+        ----------
+        Wilson (1996), "Generating random spanning trees more quickly than the cover time"; Colbourn, Myrvold & Neufeld
+        (1996) for trees by determinants; Stanojević (2022), "Unbiased and Efficient Sampling of Dependency Trees".
+        """
+        n_samples = _checks.n_samples(n_samples, 1)
+        first_sample = _checks.whole("first_sample", first_sample, 0)
+        _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
+        key = self._key(seed, doc_id, sentence)
+        inference = self._inference
+        heads = np.empty((n_samples, self.n), np.int32)
+        words = np.empty(n_samples, np.uint64)
+        head_sums, root_sums, by_walks = self._walks
+        _walk_kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
+        if self.n > 1:
+            for s in np.flatnonzero(np.any(heads == _walk_kernels.NOT_DRAWN, axis=1)).tolist():
+                root = int(np.flatnonzero(heads[s] == _walk_kernels.ROOT)[0])
+                heads[s] = conditional_tree(inference, root, words[s])
+        return heads
+
+    def sample_labels(
+        self,
+        heads: npt.ArrayLike,
+        *,
+        seed: int = 0,
+        doc_id: str = "",
+        sentence: int = 0,
+        first_sample: int = 0,
+    ) -> Ints32:
+        """Draw the labels of sampled trees: int32 (n_samples, n), numbers of labels.
+
+        Parameters
+        ----------
+        heads
+            (n_samples, n), as of `sample` with the same seed, doc_id, sentence and first_sample.
+        """
+        log_probs = self._required_labels()
+        trees = np.atleast_2d(np.asarray(heads))
+        for tree in trees:
+            checked_heads(tree, self.n)
+        key = self._key(seed, doc_id, sentence) ^ np.uint64(_LABELS_STREAM)
+        first_sample = _checks.whole("first_sample", first_sample, 0)
+        words = np.empty(trees.size, np.uint64)
+        splitmix64(key, first_sample * self.n, words)
+        uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        labels = np.empty(trees.shape, np.int32)
+        for i, shares in enumerate(uniforms.reshape(trees.shape).T):
+            sums = np.cumsum(np.exp(log_probs[i]), axis=1)[trees[:, i] + 1]
+            labels[:, i] = np.sum(sums <= shares[:, None] * sums[:, -1:], axis=1)
+        return labels
+
+    @cached_property
+    def _walks(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """Cumulative weights of heads and of roots, and for each root whether trees are drawn by walks."""
+        inference = self._inference
+        head_sums = np.cumsum(np.exp(inference.log_weights), axis=1)
+        root_sums = np.cumsum(inference.marginals[:, 0])
+        return head_sums, root_sums, inference.steps <= _LONGEST_WALK * self.n**2
+
+    def _key(self, seed: int, doc_id: str, sentence: int) -> np.uint64:
+        """Key of a sentence's stream: the first word of the stream seeded with that of the document, at `sentence`."""
+        sentence = _checks.whole("sentence", sentence, 0)
+        _checks.at_most("sentence", sentence, 2**62)
+        words = np.empty(1, np.uint64)
+        splitmix64(np.uint64(document_key(seed, doc_id)), sentence, words)
+        return np.uint64(words[0])
+
+    def _required_labels(self) -> Floats:
+        if self.label_log_probs is None:
+            raise ParameterError("are required for this, got none", parameter="labels")
+        return self.label_log_probs

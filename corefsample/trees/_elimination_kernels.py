@@ -1,0 +1,316 @@
+"""Compiled loops over the graph of arcs: elimination of tokens without subtraction, marginals, and drawn trees.
+
+Legend of dimensions and names
+    i : token as a dependent     j, k : token as a head     n : number of tokens     r : root of the tree
+    weights[i, j]  : weight of head j for dependent i; 0 on the diagonal. A walk that goes from each token to a head,
+                     by these weights, reaches every token along the arcs of a tree.
+    levels[d]      : (n, n + 2), the graph after elimination of all tokens but those in [low, high) of level d
+
+Elimination of token k replaces each way j -> k by the ways j -> k -> u to the tokens u that are left. In `levels`, the
+row of a token that is left has the weights of its ways to tokens that are left; the row of an eliminated token has the
+probabilities of the token that is left which a walk from it reaches first. Column n has the reward: the root weights
+that a walk collects on the way (marginals), or the probability that it reaches the root before (samples). Column n + 1
+has the number of steps.
+
+All terms are positive and no term is subtracted, so each result has a small relative error (Alfa, Xue & Ye 2002;
+Grassmann, Taksar & Heyman 1985), except for underflow. Ordinary numbers are tried first. If one is so small or large
+that an underflow could matter, the work is done again with logarithms (`logs`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corefsample._arrays import Floats, Ints32
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample._random_kernels import GAMMA, mix
+
+U11 = np.uint64(11)
+TWO_M53 = 1.0 / 9007199254740992.0
+# Beyond these, ordinary numbers are not used. What an underflow loses is below 1e-308 times the number of visits.
+SMALLEST, LARGEST = 1e-60, 1e60
+SMALLEST_LOG = math.log(SMALLEST)
+
+
+@inner_kernel
+def log_sum(a, b):  # type: ignore[no-untyped-def]
+    larger, smaller = max(a, b), min(a, b)
+    if smaller == -np.inf:
+        return larger
+    return larger + math.log1p(math.exp(smaller - larger))
+
+
+@inner_kernel
+def uniform(word):  # type: ignore[no-untyped-def]
+    return (np.float64(mix(word) >> U11) + 0.5) * TWO_M53
+
+
+@inner_kernel
+def sum_of(row, first, last, logs):  # type: ignore[no-untyped-def]
+    """Sum of row[first:last]."""
+    if logs:
+        largest = -np.inf
+        for u in range(first, last):
+            largest = max(largest, row[u])
+        if largest == -np.inf:
+            return largest
+        total = 0.0
+        for u in range(first, last):
+            total += math.exp(row[u] - largest)
+        return largest + math.log(total)
+    total = 0.0
+    for u in range(first, last):
+        total += row[u]
+    return total
+
+
+@kernel_in_place
+def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple[float, bool]:
+    """Fill logarithms of weights (n, n) and of root weights (n,) with scores (n, n + 1), shifted to maxima of 0.
+
+    Returns the sum of all shifts, and whether ordinary numbers may suffice.
+    """
+    n = weights.shape[0]
+    total, largest_root, smallest = 0.0, -np.inf, 0.0
+    for i in range(n):
+        largest = -np.inf
+        for j in range(n):
+            if j != i:
+                largest = max(largest, scores[i, j + 1])
+        shift = largest if largest > -np.inf else 0.0  # a token without other heads is the root
+        total += shift
+        for j in range(n):
+            weights[i, j] = scores[i, j + 1] - shift if j != i else -np.inf
+            if weights[i, j] > -np.inf:
+                smallest = min(smallest, weights[i, j])
+        root_weights[i] = scores[i, 0] - shift
+        largest_root = max(largest_root, root_weights[i])
+    for i in range(n):
+        root_weights[i] -= largest_root
+        if root_weights[i] > -np.inf:
+            smallest = min(smallest, root_weights[i])
+    return total + largest_root, smallest >= SMALLEST_LOG
+
+
+@inner_kernel
+def eliminate(graph, k, first, last, absorbing, logs):  # type: ignore[no-untyped-def]
+    """Eliminate token k, so that the tokens in [first, last) are left.
+
+    Returns the weight of its ways to them, and the pivot: the factor that it contributes to the sum over trees.
+
+    With `absorbing` the reward is such a way, too. Without it, the weight is 0 if the root can only be k or one of
+    the tokens of which it is the last: walks end there, and the reward becomes the probability of this.
+    """
+    n = graph.shape[0]
+    zero, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
+    own = graph[k]
+    weight = sum_of(own, first, last, logs)
+    whole, pivot = weight, weight
+    if absorbing:
+        whole = log_sum(weight, own[n]) if logs else weight + own[n]
+        pivot = whole
+    elif weight == zero:
+        pivot = own[n]
+        for j in range(n):
+            graph[j, n], graph[j, n + 1] = zero, zero
+        own[n], whole = one, one
+    if logs:
+        for u in range(first, last):
+            own[u] -= whole
+        own[n] -= whole
+        own[n + 1] -= whole
+    else:
+        scale = 1.0 / whole
+        for u in range(first, last):
+            own[u] *= scale
+        own[n] *= scale
+        own[n + 1] *= scale
+    for j in range(n):
+        row = graph[j]
+        by = row[k]
+        if j == k or by == zero:
+            continue
+        if logs:
+            for u in range(first, last):
+                row[u] = log_sum(row[u], by + own[u])
+            row[n] = log_sum(row[n], by + own[n])
+            row[n + 1] = log_sum(row[n + 1], by + own[n + 1])
+        else:
+            for u in range(first, last):
+                row[u] += by * own[u]
+            row[n] += by * own[n]
+            row[n + 1] += by * own[n + 1]
+    return weight, pivot
+
+
+@inner_kernel
+def copy_level(levels, d, low, high):  # type: ignore[no-untyped-def]
+    """Copy the columns of tokens in [low, high), the reward and the steps from level d to level d + 1."""
+    n = levels.shape[1]
+    for j in range(n):
+        for u in range(low, high):
+            levels[d + 1, j, u] = levels[d, j, u]
+        levels[d + 1, j, n] = levels[d, j, n]
+        levels[d + 1, j, n + 1] = levels[d, j, n + 1]
+
+
+@kernel
+def tree_marginals(
+    weights: Floats, root_weights: Floats, logs: bool, levels: Floats, ranges: Ints32, marginals: Floats, steps: Floats
+) -> float:
+    """Fill marginals[i] = P(root, head 0, head 1, ...) and steps[i] = expected steps of a walk to i, at most.
+
+    Each token i in turn is the only one that is left. Then a tree has the arc i -> j, and its root elsewhere, with a
+    weight proportional to weights[i, j] times the reward of j, and i is its root with one proportional to
+    root_weights[i].
+
+    `ranges` is (n_levels, 3): low, high and how many halves are done of each level. Returns the logarithm of the sum
+    over all trees, or NaN if ordinary numbers do not suffice.
+    """
+    n = weights.shape[0]
+    zero = -np.inf if logs else 0.0
+    for j in range(n):
+        for u in range(n):
+            levels[0, j, u] = weights[j, u]
+        levels[0, j, n] = root_weights[j]
+        levels[0, j, n + 1] = sum_of(weights[j], 0, n, logs)
+    log_partition, log_product = 0.0, 0.0  # the latter of the tokens eliminated on the way to token 0
+    absorbing = np.zeros(ranges.shape[0], np.bool_)  # whether walks end in some eliminated token
+    d = 0
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, n, 0
+    while d >= 0:
+        low, high, done = ranges[d, 0], ranges[d, 1], ranges[d, 2]
+        if high - low == 1:
+            i = low
+            marginals[i, 0] = zero if absorbing[d] else root_weights[i]
+            longest = zero
+            for j in range(n):
+                reward = levels[d, j, n]
+                if not logs and (reward > LARGEST or reward != reward):
+                    return np.nan
+                if j == i:
+                    marginals[i, 1 + j] = zero
+                    continue
+                marginals[i, 1 + j] = weights[i, j] + reward if logs else weights[i, j] * reward
+                if not levels[d, j, n + 1] <= longest:
+                    longest = levels[d, j, n + 1]
+            total = sum_of(marginals[i], 0, n + 1, logs)
+            if not logs and not total >= SMALLEST:
+                return np.nan
+            for j in range(n + 1):
+                marginals[i, j] = math.exp(marginals[i, j] - total) if logs else marginals[i, j] / total
+            steps[i] = np.inf if absorbing[d] else (math.exp(min(longest, 700.0)) if logs else longest)
+            if i == 0:
+                log_partition = log_product + (total if logs else math.log(total))
+            d -= 1
+            continue
+        if done == 2:
+            d -= 1
+            continue
+        ranges[d, 2] = done + 1
+        middle = (low + high) // 2
+        copy_level(levels, d, low, high)
+        absorbing[d + 1] = absorbing[d]
+        n_out = high - middle if done == 0 else middle - low
+        for c in range(n_out):
+            k = high - 1 - c if done == 0 else low + c
+            first, last = (low, k) if done == 0 else (k + 1, high)
+            weight, pivot = eliminate(levels[d + 1], k, first, last, absorbing[d + 1], logs)
+            if not logs and not weight >= SMALLEST:
+                return np.nan
+            if weight == zero:
+                absorbing[d + 1] = True
+            if done == 0 and low == 0:
+                log_product += pivot if logs else math.log(pivot)
+        ranges[d + 1, 0] = low if done == 0 else middle
+        ranges[d + 1, 1] = middle if done == 0 else high
+        ranges[d + 1, 2] = 0
+        d += 1
+    return log_partition
+
+
+@inner_kernel
+def put_decided_row(graph, i, head, low, high, logs):  # type: ignore[no-untyped-def]
+    """Replace the ways of a token by that to its head, which is left, eliminated, or (at n) the root."""
+    n = graph.shape[0]
+    zero, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
+    is_left = low <= head < high
+    for u in range(low, high):
+        graph[i, u] = zero if is_left or head == n else graph[head, u]
+    graph[i, n] = zero if is_left else (one if head == n else graph[head, n])
+    if is_left:
+        graph[i, head] = one
+
+
+@inner_kernel
+def drawn_head(weights, graph, i, share, logs, sums):  # type: ignore[no-untyped-def]
+    """Draw the head of token i, the only one that is left: n is the root. -1: ordinary numbers do not suffice."""
+    n = weights.shape[0]
+    largest = 0.0
+    if logs:
+        largest = weights[i, n]
+        for j in range(n):
+            largest = max(largest, weights[i, j] + graph[j, n]) if j != i else largest
+    total = 0.0
+    for j in range(n + 1):
+        reward = graph[j, n] if j < n else (0.0 if logs else 1.0)
+        if j != i:
+            total += math.exp(weights[i, j] + reward - largest) if logs else weights[i, j] * reward
+        sums[j] = total
+    if not logs and not total >= SMALLEST:
+        return -1
+    level, j = share * total, 0
+    while sums[j] <= level and sums[j] < total:
+        j += 1
+    return j
+
+
+@kernel
+def tree_by_elimination(
+    weights: Floats, key: np.uint64, logs: bool, levels: Floats, ranges: Ints32, sums: Floats, heads: Ints32
+) -> bool:
+    """Draw a tree with a given root: the heads of n tokens, in turn, each given those before it.
+
+    weights is (n, n + 1): the last column is the root. heads gets n for it. Returns False if ordinary numbers do not
+    suffice.
+    """
+    n = weights.shape[0]
+    for j in range(n):
+        for u in range(n + 1):
+            levels[0, j, u] = weights[j, u]
+        levels[0, j, n + 1] = -np.inf if logs else 0.0
+    d = 0
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, n, 0
+    while d >= 0:
+        low, high, done = ranges[d, 0], ranges[d, 1], ranges[d, 2]
+        if high - low == 1:
+            share = uniform(key + np.uint64(low + 1) * GAMMA)
+            head = drawn_head(weights, levels[d], low, share, logs, sums)
+            if head < 0:
+                return False
+            heads[low] = head
+            d -= 1
+            continue
+        if done == 2:
+            d -= 1
+            continue
+        ranges[d, 2] = done + 1
+        middle = (low + high) // 2
+        copy_level(levels, d, low, high)
+        graph = levels[d + 1]
+        if done == 1:
+            for i in range(low, middle):
+                put_decided_row(graph, i, heads[i], low, high, logs)
+        for c in range(high - middle if done == 0 else middle - low):
+            k = high - 1 - c if done == 0 else low + c
+            first, last = (low, k) if done == 0 else (k + 1, high)
+            _, pivot = eliminate(graph, k, first, last, True, logs)
+            if not logs and not pivot >= SMALLEST:
+                return False
+        ranges[d + 1, 0] = low if done == 0 else middle
+        ranges[d + 1, 1] = middle if done == 0 else high
+        ranges[d + 1, 2] = 0
+        d += 1
+    return True

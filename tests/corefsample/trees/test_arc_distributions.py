@@ -1,0 +1,276 @@
+"""Arc distributions against enumeration of all trees, and against values derived by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from references.trees import all_trees, arc_marginals, log_sum, tree_probs
+from tolerance import plausible_counts, plausible_table
+
+from corefsample.errors import ParameterError
+from corefsample.trees import ArcDistribution
+
+Array = npt.NDArray[np.float64]
+
+
+@st.composite
+def arc_scores(draw: st.DrawFn, most: int = 4) -> Array:
+    """Scores of 1 to `most` tokens: moderate, of +-300, of few values, or with arcs that are not allowed."""
+    n = draw(st.integers(1, most))
+    value = draw(
+        st.sampled_from(
+            [
+                st.floats(-5, 5),
+                st.floats(-300, 300),
+                st.sampled_from([-300.0, 0.0, 300.0]),
+                st.one_of(st.floats(-300, 300), st.just(-math.inf)),
+            ]
+        )
+    )
+    return np.array(draw(st.lists(value, min_size=n * (n + 1), max_size=n * (n + 1)))).reshape(n, n + 1)
+
+
+def without_self(scores: Array) -> Array:
+    scores = scores.copy()
+    scores[np.arange(len(scores)), np.arange(len(scores)) + 1] = -np.inf
+    return scores
+
+
+def random_distribution(n: int, scale: float, seed: int = 0) -> ArcDistribution:
+    return ArcDistribution.from_scores(np.random.default_rng(seed).normal(size=(n, n + 1)) * scale)
+
+
+# --- exact inference ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(arc_scores())
+def test_inference_agrees_with_enumeration(scores: Array) -> None:
+    trees = all_trees(without_self(scores))
+    assume(trees)
+    dist = ArcDistribution.from_scores(scores)
+    assert dist.log_partition == pytest.approx(log_sum(list(trees.values())), rel=1e-12, abs=1e-9)
+    np.testing.assert_allclose(dist.marginals(), arc_marginals(trees), rtol=1e-9, atol=1e-300)
+    probs = tree_probs(trees)
+    assert dist.entropy() == pytest.approx(-math.fsum(p * math.log(p) for p in probs.values() if p), abs=1e-9)
+    for heads, prob in probs.items():
+        assert math.exp(dist.log_prob(heads)) == pytest.approx(prob, rel=1e-9, abs=1e-12)
+    assert trees[tuple(dist.map().tolist())] == pytest.approx(max(trees.values()), abs=1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(arc_scores())
+def test_scores_are_accepted_if_and_only_if_they_allow_a_tree(scores: Array) -> None:
+    if all_trees(without_self(scores)):
+        ArcDistribution.from_scores(scores)
+    else:
+        with pytest.raises(ParameterError, match="scores must allow a tree with a single root, got"):
+            ArcDistribution.from_scores(scores)
+
+
+def test_five_tokens_agree_with_enumeration() -> None:
+    dist = random_distribution(5, 2.0)
+    trees = all_trees(dist.scores)
+    assert len(trees) == 5**4  # n^(n-1) rooted labelled trees (Cayley)
+    np.testing.assert_allclose(dist.marginals(), arc_marginals(trees), rtol=1e-12)
+
+
+def test_equal_scores_count_the_trees() -> None:
+    # Cayley: n^(n-1) rooted trees of n labelled nodes; each token is the root of 1/n of them.
+    for n in (1, 2, 7, 40):
+        dist = ArcDistribution.from_scores(np.zeros((n, n + 1)))
+        assert dist.log_partition == pytest.approx((n - 1) * math.log(n), abs=1e-9)
+        np.testing.assert_allclose(dist.marginals()[:, 0], 1 / n)
+        assert dist.entropy() == pytest.approx((n - 1) * math.log(n), abs=1e-9)
+
+
+def test_a_cycle_of_best_heads_has_full_precision() -> None:
+    # Tokens 0 and 1 prefer each other by 600 to everything else. Of the trees, 1 <- 0 <- root and 0 <- 1 <- root have
+    # scores 300 + (-300), and with root scores -300 and -301 they have probabilities 1 : e^-1.
+    scores = np.array([[-300.0, 0.0, 300.0], [-301.0, 300.0, 0.0]])
+    dist = ArcDistribution.from_scores(scores)
+    share = 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(dist.marginals(), [[share, 0, 1 - share], [1 - share, share, 0]], rtol=1e-13)
+    assert dist.log_partition == pytest.approx(math.log(1 + math.exp(-1)), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0, 150.0])
+def test_300_tokens_with_scores_up_to_300_are_stable(scale: float) -> None:
+    n = 120 if scale == 150.0 else 300  # logarithms take longer
+    scores = np.clip(np.random.default_rng(1).normal(size=(n, n + 1)) * scale, -300, 300)
+    dist = ArcDistribution.from_scores(scores)
+    marginals = dist.marginals()
+    assert np.all(np.isfinite(marginals))
+    np.testing.assert_allclose(marginals.sum(axis=1), 1.0, rtol=1e-12)
+    assert marginals[:, 0].sum() == pytest.approx(1.0, abs=1e-9)  # one root: not enforced by the normalisation
+    assert math.isfinite(dist.log_partition)
+    assert dist.log_prob(dist.sample(1, seed=3)[0]) <= dist.log_prob(dist.map()) + 1e-6
+
+
+def test_marginals_agree_with_the_matrix_tree_theorem() -> None:
+    # Koo et al. (2007): log det of the Laplacian whose first row is the root's weights; derivatives by differences.
+    dist = random_distribution(12, 1.5)
+
+    def log_determinant(scores: Array) -> float:
+        weights = np.exp(scores)
+        laplacian = np.diag(weights[:, 1:].sum(axis=1)) - weights[:, 1:]
+        laplacian[:, 0] = weights[:, 0]
+        return float(np.linalg.slogdet(laplacian)[1])
+
+    scores = dist.scores.copy()
+    assert dist.log_partition == pytest.approx(log_determinant(scores), abs=1e-10)
+    for i, k in ((0, 0), (3, 1), (7, 12), (11, 0)):
+        step = np.zeros_like(scores)
+        step[i, k] = 1e-5
+        difference = (log_determinant(scores + step) - log_determinant(scores - step)) / 2e-5
+        assert dist.marginals()[i, k] == pytest.approx(difference, abs=1e-8)
+
+
+def test_independent_draws_form_a_tree_with_this_probability() -> None:
+    # Two tokens with equal scores: heads (root, 0) and (1, root) are trees, of 2 * 2 draws.
+    assert ArcDistribution.from_scores(np.zeros((2, 3))).independent_tree_probability() == pytest.approx(0.5)
+    dist = random_distribution(4, 1.0)
+    rows = np.exp(dist.scores) / np.exp(dist.scores).sum(axis=1, keepdims=True)
+    trees = all_trees(dist.scores)
+    expected = math.fsum(math.prod(rows[i, head + 1] for i, head in enumerate(heads)) for heads in trees)
+    assert dist.independent_tree_probability() == pytest.approx(expected, rel=1e-12)
+
+
+def test_heads_that_are_no_tree_have_no_probability() -> None:
+    dist = random_distribution(3, 1.0)
+    for heads in ([-1, -1, 0], [1, 0, -1], [1, 2, 0], [-1, 1, 0]):
+        assert dist.log_prob(heads) == -math.inf
+
+
+def test_the_best_tree_of_many_tokens_is_no_worse_than_any_change_of_one_head() -> None:
+    dist = random_distribution(40, 3.0)
+    best = dist.map()
+    score = dist.log_prob(best)
+    for i in range(dist.n):
+        for head in range(dist.n):
+            changed = best.copy()
+            changed[i] = head
+            assert dist.log_prob(changed) <= score + 1e-9
+    assert max(dist.log_prob(tree) for tree in dist.sample(500)) <= score + 1e-9
+
+
+# --- samples -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0, 60.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_frequencies_of_sampled_trees_agree_with_enumeration(scale: float, seed: int) -> None:
+    dist = random_distribution(4, scale, seed)
+    probs = tree_probs(all_trees(dist.scores))
+    drawn = dist.sample(20_000, seed=seed)
+    trees, counts = np.unique(drawn, axis=0, return_counts=True)
+    observed = {tuple(tree): int(count) for tree, count in zip(trees.tolist(), counts, strict=True)}
+    assert set(observed) <= set(probs)
+    table = [observed.get(tree, 0) for tree in probs]
+    assert plausible_counts(table, 20_000, list(probs.values())).all()
+    assert scale > 10 or plausible_table(table, list(probs.values()))  # else a single tree has nearly all of it
+
+
+def test_both_ways_to_draw_a_tree_have_the_exact_frequencies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corefsample.trees._arcs._LONGEST_WALK", 0.0)  # no walks
+    for scale in (1.0, 200.0):  # 200: with logarithms
+        dist = random_distribution(4, scale, 5)
+        assert not dist._walks[2].any()
+        probs = tree_probs(all_trees(dist.scores))
+        trees, counts = np.unique(dist.sample(4000, seed=2), axis=0, return_counts=True)
+        observed = {tuple(tree): int(count) for tree, count in zip(trees.tolist(), counts, strict=True)}
+        assert set(observed) <= set(probs)
+        table = [observed.get(tree, 0) for tree in probs]
+        assert plausible_counts(table, 4000, list(probs.values())).all()
+
+
+def test_arcs_of_a_long_sentence_have_their_marginals() -> None:
+    dist = random_distribution(30, 2.0)
+    drawn = dist.sample(5000, seed=1)
+    counts = np.stack([(drawn == head).sum(axis=0) for head in range(-1, dist.n)], axis=1)
+    assert plausible_counts(counts, 5000, dist.marginals()).all()
+
+
+def test_a_pair_that_prefers_itself_does_not_trap_the_sampler() -> None:
+    # A walk between tokens 0 and 1 leaves the pair once in e^300 steps; both trees of the pair are equally likely.
+    scores = np.full((3, 4), 0.0)
+    scores[0, 2] = scores[1, 1] = 300.0
+    drawn = ArcDistribution.from_scores(scores).sample(2000)
+    assert plausible_counts([(drawn[:, 0] == 1).sum()], 2000, [0.5]).all()
+
+
+def test_a_sample_depends_on_its_own_index_only() -> None:
+    dist = random_distribution(10, 2.0)
+    many = dist.sample(50, seed=4, doc_id="a", sentence=3)
+    np.testing.assert_array_equal(dist.sample(20, seed=4, doc_id="a", sentence=3), many[:20])
+    np.testing.assert_array_equal(dist.sample(30, seed=4, doc_id="a", sentence=3, first_sample=20), many[20:])
+    for other in ({"seed": 5}, {"doc_id": "b"}, {"sentence": 4}):
+        changed = {"seed": 4, "doc_id": "a", "sentence": 3, **other}
+        assert not np.array_equal(dist.sample(50, **changed), many)  # type: ignore[arg-type]
+
+
+# --- labels ------------------------------------------------------------------------------------------------
+
+
+def labelled() -> ArcDistribution:
+    rng = np.random.default_rng(3)
+    return ArcDistribution.from_scores(rng.normal(size=(3, 4)), rng.normal(size=(3, 4, 5)))
+
+
+def test_label_probabilities_are_a_softmax_given_the_arc() -> None:
+    dist = labelled()
+    np.testing.assert_allclose(dist.label_marginals().sum(axis=2), dist.marginals(), rtol=1e-12)
+    heads = dist.map()
+    labels = dist.best_labels(heads)
+    assert dist.label_log_probs is not None
+    own = dist.label_log_probs[np.arange(3), heads + 1]
+    assert dist.log_prob(heads, labels) == pytest.approx(dist.log_prob(heads) + own.max(axis=1).sum())
+
+
+def test_sampled_labels_have_their_probabilities() -> None:
+    dist = labelled()
+    heads = dist.sample(5000)
+    labels = dist.sample_labels(heads)
+    counts = np.zeros((3, 4, 5))
+    for i in range(3):
+        np.add.at(counts[i], (heads[:, i] + 1, labels[:, i]), 1)
+    assert plausible_counts(counts, 5000, dist.label_marginals()).all()
+    np.testing.assert_array_equal(dist.sample_labels(heads[10:], first_sample=10), labels[10:])
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (np.zeros((2, 2)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(2, 2\)"),
+        (np.zeros((0, 1)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(0, 1\)"),
+        ([[0.0, 0.0, math.nan], [0.0] * 3], r"scores\[0\]\[2\] must be finite or -inf, got nan"),
+        ([[math.inf, 0.0, 0.0], [0.0] * 3], r"scores\[0\]\[0\] must be finite or -inf, got inf"),
+        ([0.0, 1.0], "scores must be numbers in 2 dimensions, got 1 of float64"),
+    ],
+)
+def test_bad_scores_raise_one_line(scores: npt.ArrayLike, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        ArcDistribution.from_scores(scores)
+
+
+def test_bad_labels_and_heads_raise_one_line() -> None:
+    scores = np.zeros((2, 3))
+    with pytest.raises(ParameterError, match=r"labels must be \(2, 3, number of labels\).* got shape \(2, 2, 4\)"):
+        ArcDistribution.from_scores(scores, np.zeros((2, 2, 4)))
+    with pytest.raises(ParameterError, match=r"labels\[0\]\[0\] must have a finite score for an allowed arc"):
+        ArcDistribution.from_scores(scores, np.full((2, 3, 4), -np.inf))
+    dist = ArcDistribution.from_scores(scores)
+    with pytest.raises(ParameterError, match="labels are required"):
+        dist.label_marginals()
+    with pytest.raises(ParameterError, match="heads must be 2 heads, got 3"):
+        dist.log_prob([0, 0, 0])
+    with pytest.raises(ParameterError, match=r"heads\[1\] must be from -1 to 1, got 2"):
+        dist.log_prob([0, 2])
