@@ -1,4 +1,4 @@
-"""Many documents as columns: one Arrow schema behind every file format.
+"""Many documents as columns, and their alternative parses as columns of their own.
 
 Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` takes out the documents that
 break a rule. Jobs scan the flat arrays of the batch before any document becomes a Python object.
@@ -7,7 +7,7 @@ break a rule. Jobs scan the flat arrays of the batch before any document becomes
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,51 +15,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution
+from corefsample.documents._batch_json import mixture_json, to_json
+from corefsample.documents._batch_schema import SCHEMA, flat_lists
+from corefsample.documents._parses import Parse
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
-
-VERSION = 1
-
-
-def _tokens(strings: pa.DataType) -> pa.StructType:
-    columns = [(name, pa.list_(strings)) for name in STRING_COLUMNS]
-    return pa.struct(columns + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS])
-
-
-_TOKENS = _tokens(pa.string())
-SPAN_COLUMNS = ("start", "end", "head")
-SCHEMA = pa.schema(
-    [
-        ("doc_id", pa.string()),
-        ("date", pa.string()),
-        ("mentions", pa.struct([(name, pa.list_(pa.int32())) for name in SPAN_COLUMNS])),
-        ("antecedents", pa.list_(pa.list_(pa.int32()))),
-        ("scores", pa.list_(pa.list_(pa.float64()))),
-        ("tokens", _TOKENS),
-        ("tokens_extra", pa.string()),  # JSON object of further token lists
-        ("gold", pa.list_(pa.string())),  # each entity id as JSON, so that 1 and "1" stay apart
-        ("metadata", pa.string()),  # JSON object of everything else
-    ],
-    metadata={"corefsample.version": str(VERSION)},
-)
-# The same with the strings of tokens as Arrow dictionaries, as some readers provide them.
-_N_TOKENS = SCHEMA.get_field_index("tokens")
-ENCODED_SCHEMA = SCHEMA.set(_N_TOKENS, pa.field("tokens", _tokens(pa.dictionary(pa.int32(), pa.string()))))
-
-
-def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
-    """Bounds (n + 1) of each list and the values of all; a null list is empty."""
-    values = lists.flatten()
-    if lists.null_count:
-        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-        return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), values
-    offsets = lists.offsets.to_numpy().astype(np.int64)
-    return offsets - offsets[0], values
 
 
 class DocumentBatch:
@@ -73,9 +37,19 @@ class DocumentBatch:
         A record batch of `SCHEMA`, or of `ENCODED_SCHEMA`.
     unit, places
         What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
+    parses
+        Alternative parses, of which `columns` has the first; None if no document has any.
     """
 
-    def __init__(self, source: str, table: pa.RecordBatch, unit: str, places: Sequence[int]) -> None:
+    def __init__(
+        self,
+        source: str,
+        table: pa.RecordBatch,
+        unit: str,
+        places: Sequence[int],
+        parses: ParseRows | None = None,
+    ) -> None:
+        self.parses = parses
         self.source = source
         self.columns = table
         self.unit = unit
@@ -161,18 +135,19 @@ class DocumentBatch:
 
     def with_columns(self, columns: pa.RecordBatch) -> DocumentBatch:
         """The same documents with other columns."""
-        return DocumentBatch(self.source, columns, self.unit, self.places)
+        return DocumentBatch(self.source, columns, self.unit, self.places, self.parses)
 
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
         """Return a batch of these documents only."""
         chosen = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in chosen]
-        return DocumentBatch(self.source, self.columns.take(pa.array(chosen)), self.unit, places)
+        parses = None if self.parses is None else self.parses.take(chosen)
+        return DocumentBatch(self.source, self.columns.take(pa.array(chosen)), self.unit, places, parses)
 
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
         reason, hint = (fault, None) if isinstance(fault, str) else fault
-        line = msgspec.json.encode(to_json(self.columns, row)).decode()
+        line = msgspec.json.encode(self.to_json(row)).decode()
         return Rejected(self.source, self.unit, self.places[row], self.doc_ids[row] or "", reason, line, hint)
 
     def antecedents(self, row: int) -> AntecedentDistribution:
@@ -210,104 +185,107 @@ class DocumentBatch:
         extra = self.columns.column("tokens_extra")[row].as_py()
         return Tokens.from_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
 
+    def gold(self, row: int) -> list[int | str | None] | None:
+        """Annotated entities of one document, or None."""
+        gold = self.columns.column("gold")[row].as_py()
+        return None if gold is None else [None if g is None else msgspec.json.decode(g) for g in gold]
+
+    def n_parses(self, row: int) -> int:
+        """Number of alternative parses of one document: 1 if it has none."""
+        return 1 if self.parses is None else len(self.parses.rows(row))
+
+    def to_json(self, row: int) -> dict[str, Any]:
+        """One document as the object of a JSON line, of version 2 if it has alternative parses."""
+        if self.parses is None or self.n_parses(row) < 2:
+            return to_json(self.columns, row)
+        rows = self.parses.rows(row)
+        alternatives = [to_json(self.parses.batch.columns, place) for place in rows]
+        return mixture_json(alternatives, self.parses.weights[rows.start : rows.stop].tolist())
+
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
-        date = self.columns.column("date")[row].as_py()
-        gold = self.columns.column("gold")[row].as_py()
-        metadata = self.columns.column("metadata")[row].as_py()
+        text = self.columns.column("date")[row].as_py()
+        date = None if text is None else datetime.date.fromisoformat(text)
+        metadata = _json_members(self.columns.column("metadata")[row].as_py())
+        parses = () if self.parses is None else self.parses.parses(row)
+        if parses:
+            return ScoredDocument.of_parses(self.doc_ids[row], parses, date=date, metadata=metadata)
         return ScoredDocument(
             doc_id=self.doc_ids[row],
             mentions=self.spans(row),
             antecedents=self.antecedents(row),
-            date=None if date is None else datetime.date.fromisoformat(date),
+            date=date,
             tokens=self.tokens(row),
-            gold=None if gold is None else [None if g is None else msgspec.json.decode(g) for g in gold],
-            metadata=msgspec.json.decode(metadata) if metadata else {},
+            gold=self.gold(row),
+            metadata=metadata,
         )
 
 
-# --- to and from Python ------------------------------------------------------------------------------------
+class ParseRows:
+    """Parses of the documents of a batch.
+
+    Attributes
+    ----------
+    bounds
+        int64 (n_documents + 1,): the parses of document d are rows ``bounds[d]:bounds[d + 1]``. A document without
+        alternatives has one row.
+    weights
+        float64 (n_parses,)
+    batch
+        Every parse as a document of one parse, with the doc_id, date, and metadata of its document.
+    """
+
+    __slots__ = ("batch", "bounds", "weights")
+
+    def __init__(self, bounds: Ints, weights: Floats, batch: DocumentBatch) -> None:
+        self.bounds, self.weights, self.batch = bounds, weights, batch
+
+    @property
+    def counts(self) -> Ints:
+        """int64 (n_documents,): number of parses of each document."""
+        return np.diff(self.bounds)
+
+    @property
+    def firsts(self) -> Ints:
+        """int64 (n_documents,): row of the first parse of each document."""
+        return self.bounds[:-1]
+
+    def rows(self, document: int) -> range:
+        """Rows of the parses of a document."""
+        return range(int(self.bounds[document]), int(self.bounds[document + 1]))
+
+    def documents(self) -> Ints:
+        """int64 (n_parses,): the document of each parse."""
+        return np.repeat(np.arange(len(self.bounds) - 1), self.counts)
+
+    def take(self, documents: npt.ArrayLike) -> ParseRows | None:
+        """Parses of some documents only; None where none of these has alternatives."""
+        chosen = np.asarray(documents, np.int64)
+        counts = self.counts[chosen]
+        if not (counts > 1).any():
+            return None
+        bounds = bounds_of(counts)
+        rows = np.repeat(self.firsts[chosen] - bounds[:-1], counts) + np.arange(bounds[-1])
+        return ParseRows(bounds, self.weights[rows], self.batch.take(rows))
+
+    def parses(self, document: int) -> tuple[Parse, ...]:
+        """The alternative parses of a document; empty where there is one."""
+        rows = self.rows(document)
+        if len(rows) < 2:
+            return ()
+        return tuple(self._parse(row) for row in rows)
+
+    def _parse(self, row: int) -> Parse:
+        tokens = self.batch.tokens(row)
+        assert tokens is not None  # documents with several parses have tokens, as their check says
+        gold = self.batch.gold(row)
+        return Parse(float(self.weights[row]), tokens, self.batch.spans(row), self.batch.antecedents(row), gold)
 
 
-def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """One row as the object of a JSON line."""
-    fields: dict[str, Any] = {name: table.column(name)[row].as_py() for name in table.schema.names}
-    document: dict[str, Any] = {"version": VERSION, "doc_id": fields["doc_id"]}
-    if fields["date"] is not None:
-        document["date"] = fields["date"]
-    if fields["metadata"]:
-        document |= _members("metadata", fields["metadata"])
-    if fields["tokens"] is not None:
-        document["tokens"] = dict(fields["tokens"])
-        if fields["tokens_extra"]:
-            document["tokens"] |= _members("tokens_extra", fields["tokens_extra"])
-    spans = fields["mentions"] or {}
-    document["mentions"] = list(zip(*(spans.get(name) or [] for name in SPAN_COLUMNS), strict=False))
-    document["antecedents"] = fields["antecedents"]
-    document["scores"] = fields["scores"]
-    if fields["gold"] is not None:
-        document["gold"] = [None if g is None else _loaded(g) for g in fields["gold"]]
-    return document
+def bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
+    """Bounds (n + 1) of consecutive rows by their counts."""
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def _loaded(text: str) -> Any:
-    """Decode JSON within a column; invalid JSON, of a document rejected for it, stays text."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text
-
-
-def _members(name: str, text: str) -> dict[str, Any]:
-    content = _loaded(text)
-    return content if isinstance(content, dict) else {name: content}
-
-
-def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
-    """Turn Python documents into one batch."""
-
-    def lists(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int32)))
-        values = np.concatenate(parts) if parts else np.zeros(0)
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
-
-    distributions = [document.antecedents for document in documents]
-    mention_bounds = np.concatenate(([0], np.cumsum([d.n_mentions for d in documents], dtype=np.int32)))
-    widths = [np.diff(d.indptr) for d in distributions]
-    indptr = np.concatenate(([0], np.cumsum(np.concatenate(widths) if widths else [], dtype=np.int32)))
-
-    def nested(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-        values = pa.array(np.concatenate(parts) if parts else np.zeros(0), kind)
-        inner = pa.ListArray.from_arrays(pa.array(indptr, pa.int32()), values)
-        return pa.ListArray.from_arrays(pa.array(mention_bounds, pa.int32()), inner)
-
-    tokens = [d.tokens for d in documents]
-    missing = pa.array([t is None for t in tokens], pa.bool_())
-    words = pa.list_(pa.string())
-    strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], words) for n in STRING_COLUMNS]
-    empty = np.zeros(0, np.int32)
-    integers = [lists([empty if t is None else getattr(t, n) for t in tokens], pa.int32()) for n in INTEGER_COLUMNS]
-    columns = [
-        pa.array([d.doc_id for d in documents], pa.string()),
-        pa.array([None if d.date is None else d.date.isoformat() for d in documents], pa.string()),
-        pa.StructArray.from_arrays(
-            [lists([d.mentions[:, c] for d in documents], pa.int32()) for c in range(3)], SPAN_COLUMNS
-        ),
-        nested([d.antecedents for d in distributions], pa.int32()),
-        nested([d.scores for d in distributions], pa.float64()),
-        pa.StructArray.from_arrays([*strings, *integers], fields=list(_TOKENS), mask=missing),
-        pa.array([_json_object(t.extra if t else {}) for t in tokens], pa.string()),
-        pa.array([None if d.gold is None else gold_texts(d.gold) for d in documents], pa.list_(pa.string())),
-        pa.array([_json_object(d.metadata) for d in documents], pa.string()),
-    ]
-    table = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    return DocumentBatch("documents", table, "document", range(1, len(documents) + 1))
-
-
-def gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
-    """Entity ids as JSON texts."""
-    return [None if g is None else str(g) if isinstance(g, int) else msgspec.json.encode(g).decode() for g in gold]
-
-
-def _json_object(content: Any) -> str | None:
-    return msgspec.json.encode(dict(content)).decode() if content else None
+def _json_members(text: str | None) -> dict[str, Any]:
+    return msgspec.json.decode(text) if text else {}

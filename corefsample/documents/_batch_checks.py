@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -15,7 +16,9 @@ from corefsample._checks import shown
 from corefsample.coreference import candidate_faults
 from corefsample.documents import _faults
 from corefsample.documents._base import FIELDS, iso_date
-from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
+from corefsample.documents._batch import DocumentBatch, ParseRows
+from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
+from corefsample.documents._parses import parses_fault, weight_fault
 from corefsample.documents._rejected import Fault, missing_field
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
@@ -38,6 +41,8 @@ def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBa
     batch, faults
         The valid documents, and for each other row of the given batch the first rule that it breaks.
     """
+    if batch.parses is not None:
+        return _checked_parses(batch, batch.parses, tuple(needs))
     faults = _shape_faults(batch, tuple(needs))
     rows = [row for row in range(len(batch)) if row not in faults]
     if faults:
@@ -47,6 +52,48 @@ def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBa
         faults |= {rows[row]: Fault(reason) for row, reason in content_faults.items()}
         batch = batch.take([row for row in range(len(batch)) if row not in content_faults])
     return batch, faults
+
+
+# --- documents with several parses: each parse has to satisfy the rules of a document ------------------------
+
+_OF_DOCUMENT = ("doc_id", "date", "metadata")
+
+
+def _checked_parses(
+    batch: DocumentBatch, parses: ParseRows, needs: tuple[str, ...]
+) -> tuple[DocumentBatch, dict[int, Fault]]:
+    _, faults_of_parses = checked(parses.batch, needs)
+    faults: dict[int, Fault] = {}
+    documents, counts = parses.documents(), parses.counts
+    for row, (reason, hint) in sorted(faults_of_parses.items()):
+        d = int(documents[row])
+        is_own = counts[d] < 2 or reason.startswith(_OF_DOCUMENT)
+        faults.setdefault(d, Fault(reason if is_own else f"parses[{row - int(parses.bounds[d])}].{reason}", hint))
+    for d in np.flatnonzero((counts > 1) | (parses.weights[parses.firsts] != 1.0)).tolist():
+        fault = None if d in faults else _mixture_fault(parses, parses.rows(d))
+        if fault is not None:
+            faults[d] = Fault(fault)
+    kept = [d for d in range(len(batch)) if d not in faults]
+    has_several = bool((counts > 1).any())
+    return batch if has_several and len(kept) == len(batch) else batch.take(kept), faults
+
+
+def _mixture_fault(parses: ParseRows, rows: range) -> str | None:
+    """What is wrong with the weights or the words of the parses of one document."""
+    weights = parses.weights[rows.start : rows.stop].tolist()
+    for k, weight in enumerate(weights):
+        fault = weight_fault(weight)
+        if fault is not None:
+            return f"parses[{k}].{fault}"
+    if not parses.batch.has_tokens[rows.start : rows.stop].all():
+        k = int(np.flatnonzero(~parses.batch.has_tokens[rows.start : rows.stop])[0])
+        return f"parses[{k}].tokens is missing"
+    words, indices = parses.batch.token_words("text")
+    bounds = parses.batch.token_bounds
+    numbers = [indices[int(bounds[row]) : int(bounds[row + 1])] for row in rows]
+    if math.fsum(weights) > 0 and all(np.array_equal(each, numbers[0]) for each in numbers):
+        return None
+    return parses_fault([[words[i] for i in each.tolist()] for each in numbers], weights)
 
 
 # --- what would put the flat columns out of step: absent fields, nulls, lists of unlike length --------------

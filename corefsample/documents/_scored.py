@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from corefsample._arrays import Ints32
+from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents._base import BaseDocument
+from corefsample.documents._parses import Parse, parses_fault
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoredDocument(BaseDocument):
     """A document, its mentions, and the distribution over their antecedents.
+
+    A document with several parses is a weighted mixture of them: see `of_parses`.
 
     Attributes
     ----------
@@ -40,6 +44,9 @@ class ScoredDocument(BaseDocument):
         The annotated entity of each mention (None: not annotated), or None.
     metadata
         All other fields of the document in its file.
+    parses
+        Empty, or the alternative parses of the document. Tokens, mentions, antecedents and gold are then those of the
+        first one, which `corefsample score` makes the parse that the pipeline gives by itself.
 
     Raises
     ------
@@ -54,6 +61,7 @@ class ScoredDocument(BaseDocument):
     tokens: Tokens | None = None
     gold: Sequence[int | str | None] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    parses: tuple[Parse, ...] = ()
 
     def __post_init__(self) -> None:
         self._check_common_fields()
@@ -61,6 +69,8 @@ class ScoredDocument(BaseDocument):
         wanted, found = self.n_mentions, self.antecedents.n_mentions
         if found != wanted:
             raise ParameterError(f"must have one list per mention ({wanted}), got {found}", parameter="antecedents")
+        if self.parses:
+            self._check_parses()
         if self.gold is None:
             return
         if len(self.gold) != wanted:
@@ -69,7 +79,77 @@ class ScoredDocument(BaseDocument):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
 
+    def _check_parses(self) -> None:
+        """Raise unless the fields of the document are those of its first parse, and all parses have its words."""
+        first = self.parses[0]
+        same = self.tokens is first.tokens and self.antecedents is first.antecedents
+        if not same or not np.array_equal(self.mentions, first.mentions):
+            rule = "parses[0] must have the tokens, mentions and antecedents of the document, got others"
+            raise ParameterError(rule, hint="ScoredDocument.of_parses makes a document of parses")
+        if "parses" in self.metadata:
+            raise ParameterError("must contain no field of the document, got 'parses'", parameter="metadata")
+        fault = parses_fault([parse.tokens.text for parse in self.parses], [parse.weight for parse in self.parses])
+        if fault is not None:
+            raise ParameterError(fault)
+
+    @classmethod
+    def of_parses(
+        cls,
+        doc_id: str,
+        parses: Sequence[Parse],
+        *,
+        date: datetime.date | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """A document with alternative parses; one parse makes a document like any other.
+
+        Parameters
+        ----------
+        doc_id, date, metadata
+            As of `ScoredDocument`.
+        parses
+            At least one, all of the same words. The first gives the document's own tokens, mentions, antecedents and
+            gold; its weight may be 0.
+
+        Raises
+        ------
+        ParameterError
+            If there is no parse, no weight above 0, or a parse of other words.
+        """
+        if not parses or not all(isinstance(parse, Parse) for parse in parses):
+            raise ParameterError(f"must be at least one Parse, got {shown(parses)}", parameter="parses")
+        first, several = parses[0], tuple(parses) if len(parses) > 1 else ()
+        fields = (first.mentions, first.antecedents, date, first.tokens, first.gold, metadata or {}, several)
+        return cls(doc_id, *fields)
+
+    @property
+    def n_parses(self) -> int:
+        """Number of alternative parses: 1 for a document without any."""
+        return max(1, len(self.parses))
+
+    def with_parse(self, parse: int) -> ScoredDocument:
+        """The document with one of its alternative parses alone.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such parse.
+        """
+        if not 0 <= parse < self.n_parses:
+            raise ParameterError(
+                f"must be below the number of parses ({self.n_parses}), got {parse}", parameter="parse"
+            )
+        if not self.parses:
+            return self
+        one = self.parses[parse]
+        fields = (one.mentions, one.antecedents, self.date, one.tokens, one.gold, self.metadata)
+        return ScoredDocument(self.doc_id, *fields)
+
     def _facts(self) -> list[str]:
+        parses = [counted(len(self.parses), "parse")] if self.parses else []
+        return [*self._own_facts(), *parses]
+
+    def _own_facts(self) -> list[str]:
         candidates = counted(self.antecedents.n_candidates, "candidate antecedent")
         return [*BaseDocument._facts(self), candidates, *(["gold entities"] if self.gold is not None else [])]
 

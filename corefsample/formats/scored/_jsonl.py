@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from corefsample._checks import shown
 from corefsample.documents import (
+    MIXTURE_VERSION,
     SCHEMA,
     SPAN_COLUMNS,
     STRING_COLUMNS,
@@ -21,7 +22,9 @@ from corefsample.documents import (
     VERSION,
     DocumentBatch,
     Fault,
+    ParseRows,
     Rejected,
+    bounds_of,
     gold_texts,
     missing_field,
     to_json,
@@ -31,9 +34,10 @@ from corefsample.files import LineReader, open_output, too_long
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+_ANY = msgspec.json.Decoder(Any)
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
-    "version": msgspec.json.Decoder(Any),
+    "version": _ANY,
     "doc_id": msgspec.json.Decoder(str),
     "date": msgspec.json.Decoder(str | None),
     "mentions": msgspec.json.Decoder(list[tuple[Int32, Int32, Int32]]),
@@ -41,6 +45,16 @@ _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "scores": msgspec.json.Decoder(list[list[float]]),
     "tokens": msgspec.json.Decoder(dict[str, msgspec.Raw] | None),
     "gold": msgspec.json.Decoder(list[int | str | None] | None),
+}
+_MIXTURE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
+    **{name: _FIELDS[name] for name in ("version", "doc_id", "date")},
+    "tokens": _OBJECT,
+    "parses": msgspec.json.Decoder(list[msgspec.Raw]),
+}
+_PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
+    "weight": msgspec.json.Decoder(float),
+    "tokens": _OBJECT,
+    **{name: _FIELDS[name] for name in ("mentions", "antecedents", "scores", "gold")},
 }
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 _STRINGS = msgspec.json.Decoder(list[str])
@@ -85,9 +99,9 @@ class JsonLinesReader(LineReader):
                 rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
             n_bytes += len(line)
             if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
-                yield DocumentBatch(self.path, _table(rows), "line", places), rejected
+                yield _batch(self.path, rows, places), rejected
                 rows, places, rejected, n_bytes = [], [], [], 0
-        yield DocumentBatch(self.path, _table(rows), "line", places), rejected
+        yield _batch(self.path, rows, places), rejected
 
 
 @contextmanager
@@ -97,7 +111,8 @@ def json_lines_writer(path: str, *, gzipped: bool) -> Iterator[Callable[[Documen
 
     def write(batch: DocumentBatch) -> None:
         for row in range(len(batch)):
-            stream.write(encoder.encode(to_json(batch.table, row)) + b"\n")
+            content = to_json(batch.table, row) if batch.parses is None else batch.to_json(row)
+            stream.write(encoder.encode(content) + b"\n")
 
     with open_output(path, gzipped=gzipped) as stream:
         yield write
@@ -114,27 +129,84 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
+    version = _version(raw, doc_id)
+    if version == MIXTURE_VERSION:
+        return _decoded_mixture(line, raw, doc_id)
     _require_distinct_keys(line, raw, doc_id, known=_FIELDS)
     tokens = bytes(raw.get("tokens", b""))
-    row: dict[str, Any] = {}
-    for name, decoder in _FIELDS.items():
-        if name not in raw:
-            if name in _REQUIRED:
-                raise _missing(name, doc_id)
-            row[name] = None
-            continue
-        row[name] = _typed(name, decoder, raw.pop(name), doc_id)
-        if (name == "version" and row[name] not in (None, VERSION)) or isinstance(row.get("version"), bool):
-            raise _FaultError(f"version must be {VERSION}, got {shown(row['version'])}", doc_id)
+    row = _fields(raw, _FIELDS, _REQUIRED, doc_id)
     if row["tokens"] is not None:
         _require_distinct_keys(tokens, row["tokens"], doc_id, known=TOKEN_COLUMNS)
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
-    row["metadata"] = msgspec.json.encode(raw).decode() if raw else None
+    row["metadata"] = _metadata(line, raw)
+    return row
+
+
+def _version(raw: Mapping[str, msgspec.Raw], doc_id: str) -> int:
+    version = _typed("version", _ANY, raw["version"], doc_id) if "version" in raw else None
+    if version not in (None, VERSION, MIXTURE_VERSION) or isinstance(version, bool):
+        raise _FaultError(f"version must be {VERSION} or {MIXTURE_VERSION}, got {shown(version)}", doc_id)
+    return int(version or VERSION)
+
+
+def _fields(
+    raw: dict[str, msgspec.Raw],
+    decoders: Mapping[str, msgspec.json.Decoder[Any]],
+    required: Collection[str],
+    doc_id: str,
+    prefix: str = "",
+) -> dict[str, Any]:
+    """Take the fields of the format out of an object; those that are absent are None."""
+    row: dict[str, Any] = {}
+    for name, decoder in decoders.items():
+        if name not in raw:
+            if name in required:
+                raise _missing(f"{prefix}{name}", doc_id)
+            row[name] = None
+            continue
+        row[name] = _typed(f"{prefix}{name}", decoder, raw.pop(name), doc_id)
+    return row
+
+
+def _decoded_mixture(line: bytes, raw: dict[str, msgspec.Raw], doc_id: str) -> dict[str, Any]:
+    """Decode the members of a line of version 2 to the row of its first parse, with the rows of all as `parses`."""
+    _require_distinct_keys(line, raw, doc_id, known=(*_MIXTURE_FIELDS, "parses"))
+    tokens = bytes(raw.get("tokens", b""))
+    document = _fields(raw, _MIXTURE_FIELDS, ("doc_id", "tokens", "parses"), doc_id)
+    shared = document.pop("tokens") or {}
+    _require_distinct_keys(tokens, shared, doc_id, known=TOKEN_COLUMNS)
+    members = document.pop("parses")
+    if not members:
+        raise _FaultError("parses must have at least one parse, got none", doc_id)
+    document["metadata"] = _metadata(line, raw)
+    rows = [document | _decoded_parse(member, shared, doc_id, f"parses[{k}].") for k, member in enumerate(members)]
+    return {**rows[0], "parses": rows}
+
+
+def _decoded_parse(member: msgspec.Raw, shared: dict[str, msgspec.Raw], doc_id: str, prefix: str) -> dict[str, Any]:
+    raw = _typed(prefix.rstrip("."), _OBJECT, member, doc_id)
+    _require_distinct_keys(bytes(member), raw, doc_id, known=_PARSE_FIELDS)
+    row = _fields(raw, _PARSE_FIELDS, _PARSE_FIELDS.keys() - {"gold"}, doc_id, prefix)
+    if raw:
+        names = ", ".join(_PARSE_FIELDS)
+        raise _FaultError(
+            f"{prefix.rstrip('.')} must have the fields {names} only, got {shown(next(iter(raw)))}", doc_id
+        )
+    twice = [name for name in row["tokens"] if name in shared]
+    if twice:
+        raise _FaultError(f"{prefix}tokens.{twice[0]} must not be in tokens as well, got it in both", doc_id)
+    row["tokens"], row["tokens_extra"] = _tokens({**shared, **row["tokens"]}, doc_id, prefix)
+    return row
+
+
+def _metadata(line: bytes, raw: dict[str, msgspec.Raw]) -> str | None:
+    """Everything else in an object, as JSON."""
+    text = msgspec.json.encode(raw).decode() if raw else None
     try:
-        msgspec.json.decode(row["metadata"] or "{}")
+        msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as error:
         raise _malformed(line, error) from None
-    return row
+    return text
 
 
 def _missing(name: str, doc_id: str) -> _FaultError:
@@ -156,19 +228,20 @@ def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
     return known
 
 
-def _tokens(raw: dict[str, msgspec.Raw], doc_id: str) -> tuple[dict[str, list[Any]], str | None]:
+def _tokens(raw: dict[str, msgspec.Raw], doc_id: str, prefix: str = "") -> tuple[dict[str, list[Any]], str | None]:
     """Decode the token columns, and check that further lists are as long as the text."""
     tokens: dict[str, list[Any]] = {}
     for name in TOKEN_COLUMNS:
         if name not in raw:
-            raise _missing(f"tokens.{name}", doc_id)
+            raise _missing(f"{prefix}tokens.{name}", doc_id)
         decoder = _STRINGS if name in STRING_COLUMNS else _INTEGERS
-        tokens[name] = _typed(f"tokens.{name}", decoder, raw.pop(name), doc_id)
+        tokens[name] = _typed(f"{prefix}tokens.{name}", decoder, raw.pop(name), doc_id)
     wanted = len(tokens["text"])
     for name, value in raw.items():
-        length = len(_typed(f"tokens.{name}", _ANY_LIST, value, doc_id))
+        length = len(_typed(f"{prefix}tokens.{name}", _ANY_LIST, value, doc_id))
         if length != wanted:
-            raise _FaultError(f"tokens.{name} must be as long as tokens.text ({wanted}), got {length}", doc_id)
+            rule = f"{prefix}tokens.{name} must be as long as tokens.text ({wanted})"
+            raise _FaultError(f"{rule}, got {length}", doc_id)
     return tokens, msgspec.json.encode(raw).decode() if raw else None
 
 
@@ -211,6 +284,18 @@ def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _Fau
 
 def _start(line: bytes) -> str:
     return line[:80].decode("utf-8", "replace").strip()
+
+
+def _batch(path: str, rows: list[dict[str, Any]], places: list[int]) -> DocumentBatch:
+    """Turn decoded rows into a batch, with the parses of all documents if one has several."""
+    batch = DocumentBatch(path, _table(rows), "line", places)
+    alternatives = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
+    counts = [len(each) for each in alternatives]
+    flat = [parse for each in alternatives for parse in each]
+    if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):  # weights have yet to be checked
+        every = DocumentBatch(path, _table(flat), "line", np.repeat(places, counts).tolist())
+        batch.parses = ParseRows(bounds_of(counts), np.array([parse["weight"] for parse in flat]), every)
+    return batch
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.documents import (
     ENCODED_SCHEMA,
+    MIXTURE_VERSION,
     SCHEMA,
     STRING_COLUMNS,
     VERSION,
     DocumentBatch,
+    ParseRows,
     Rejected,
+    bounds_of,
     missing_field,
 )
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress, parquet_source, total_size
+from corefsample.formats.scored._parquet_mixtures import MIXTURE_SCHEMA, mixture_table, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
@@ -56,17 +63,22 @@ class ParquetReader(ReadProgress):
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
             raise InputError(f"file must be Parquet, got: {_one_line(error)}", place=path) from None
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
-        if version != str(VERSION).encode():
-            rule = f"schema metadata: corefsample.version must be {VERSION}"
+        if version not in (str(VERSION).encode(), str(MIXTURE_VERSION).encode()):
+            rule = f"schema metadata: corefsample.version must be {VERSION} or {MIXTURE_VERSION}"
             raise InputError(f"{rule}, got {shown(version)}", place=path)
-        for name in SCHEMA.names:
+        self._has_parses = version == str(MIXTURE_VERSION).encode()
+        required = ("doc_id", "parses") if self._has_parses else _REQUIRED
+        columns = MIXTURE_SCHEMA.names if self._has_parses else SCHEMA.names
+        for name in columns:
             count = schema.names.count(name)
             if count > 1:
                 raise InputError(f"column {name} must appear once, got it {count} times", place=path)
-            if name in _REQUIRED and not count:
+            if name in required and not count:
                 reason, hint = missing_field(name)
                 raise InputError(f"column {reason}, got {', '.join(schema.names)}", place=path, hint=hint)
-        own = {*SCHEMA.names, *(f"tokens.{field.name}" for field in SCHEMA.field("tokens").type)}
+        if self._has_parses and (fault := parses_fault(schema)) is not None:
+            raise InputError(fault, place=path)
+        own = {*columns, *(f"tokens.{field.name}" for field in SCHEMA.field("tokens").type)}
         foreign = [name for name in names if name not in own]
         if foreign:
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
@@ -124,6 +136,8 @@ class ParquetReader(ReadProgress):
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
+        if self._has_parses:
+            return self._canonical_mixtures(table, first)
         for field in SCHEMA:
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -135,6 +149,35 @@ class ParquetReader(ReadProgress):
             rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
             batch = batch.take([row for row in range(table.num_rows) if row not in faults])
             return batch.with_columns(self._cast(batch.columns)), rejected
+
+    def _canonical_mixtures(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
+        """The same for rows with a list of parses."""
+        columns, counts, weights = parse_columns(table)
+        bounds, reasons = bounds_of(counts), {}
+        for d in np.flatnonzero(counts == 0).tolist():
+            reasons[d] = "parses must have at least one parse, got none"
+        try:
+            self._cast(columns)
+        except pa.ArrowInvalid:
+            for d, start in enumerate(bounds[:-1].tolist()):
+                faults = ((k, self._misfit(columns, start + k)) for k in range(counts[d]))
+                found = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
+                if found is not None:
+                    reasons[d] = found
+        good = [d for d in range(table.num_rows) if d not in reasons]
+        rows = np.flatnonzero(np.isin(np.repeat(np.arange(table.num_rows), counts), good))
+        places = first + np.array(good, np.int64)
+        cast = self._cast(columns.take(pa.array(rows)))
+        every = DocumentBatch(self.path, cast, "row", np.repeat(places, counts[good]).tolist())
+        parses = ParseRows(bounds_of(counts[good]), weights[rows], every)
+        batch = DocumentBatch(self.path, cast.take(pa.array(parses.firsts)), "row", places.tolist())
+        batch.parses = parses  # the weights have yet to be checked
+        return batch, [self._rejected(table, d, first, reason) for d, reason in sorted(reasons.items())]
+
+    def _rejected(self, table: pa.RecordBatch, row: int, first: int, reason: str) -> Rejected:
+        content = table.slice(row, 1).to_pylist()[0]
+        doc_id = content["doc_id"] if isinstance(content["doc_id"], str) else ""
+        return Rejected(self.path, "row", first + row, doc_id, reason, json.dumps(content, default=str))
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
@@ -178,14 +221,23 @@ def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
 
 
 class ParquetWriter:
-    """Writes batches to a new Parquet file, in row groups of a few hundred documents; use as a context manager."""
+    """Writes batches to a new Parquet file, in row groups of a few hundred documents; use as a context manager.
+
+    The file has version 1, unless a document has alternative parses; then it has version 2 from its beginning.
+    """
 
     def __init__(self, path: str) -> None:
+        self._path = path
+        self._pending: list[DocumentBatch] = []
+        self._n_pending = self._pending_bytes = self._n_groups = 0
+        self._open(SCHEMA)
+
+    def _open(self, schema: pa.Schema) -> None:
         # Scores hardly repeat: a dictionary of them would cost time and save nothing.
-        strings = [f"{name}list.element" for name in _STRINGS]
-        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=strings)
-        self._pending: list[pa.RecordBatch] = []
-        self._n_pending = self._pending_bytes = 0
+        prefix = "" if schema is SCHEMA else "parses.list.element."
+        strings = [f"{prefix}{name}list.element" for name in _STRINGS]
+        self._schema = schema
+        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", use_dictionary=strings)
 
     def __enter__(self) -> Self:
         return self
@@ -198,9 +250,11 @@ class ParquetWriter:
 
     def write(self, batch: DocumentBatch) -> None:
         """Append the documents of one batch."""
-        self._pending.append(batch.table)
+        if batch.parses is not None and self._schema is SCHEMA:
+            self._begin_again()
+        self._pending.append(batch)
         self._n_pending += len(batch)
-        self._pending_bytes += batch.table.nbytes
+        self._pending_bytes += (batch if batch.parses is None else batch.parses.batch).table.nbytes
         if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * _BATCH_BYTES:
             self._flush()
 
@@ -210,8 +264,30 @@ class ParquetWriter:
 
     def _flush(self) -> None:
         if self._n_pending:
-            self._writer.write_table(pa.Table.from_batches(self._pending, SCHEMA), row_group_size=_ROW_GROUP)
+            tables = [batch.table if self._schema is SCHEMA else mixture_table(batch) for batch in self._pending]
+            self._writer.write_table(pa.Table.from_batches(tables, self._schema), row_group_size=_ROW_GROUP)
+            self._n_groups += 1
         self._pending, self._n_pending, self._pending_bytes = [], 0, 0
+
+    def _begin_again(self) -> None:
+        """Write the row groups so far again as version 2: the first documents had one parse each."""
+        self._writer.close()
+        if not self._n_groups:
+            self._open(MIXTURE_SCHEMA)
+            return
+        earlier = f"{self._path}.v1"
+        os.replace(self._path, earlier)
+        try:
+            pending, self._pending = self._pending, []
+            self._open(MIXTURE_SCHEMA)
+            for number in range(len(row_group_sizes(earlier))):
+                for batch, _ in ParquetReader(earlier, range(number, number + 1)).batches(_ROW_GROUP):
+                    self._pending.append(batch)
+                    self._n_pending = 1
+                self._flush()
+            self._pending, self._n_pending = pending, sum(map(len, pending))
+        finally:
+            os.remove(earlier)
 
     def close(self) -> None:
         """Finish the file."""

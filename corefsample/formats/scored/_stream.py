@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
+import numpy as np
+
 from corefsample._checks import choice, whole
 from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
 from corefsample.files import FileSeries, PathLike, SeenIds, input_paths, read_ahead
@@ -34,6 +36,8 @@ class DocumentStream(FileSeries):
         Largest number of documents in a batch.
     row_groups
         Of Parquet files, the row groups to read; None for all.
+    mixtures
+        Whether documents with several parses are accepted; otherwise they are rejected with a reason.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
@@ -60,6 +64,7 @@ class DocumentStream(FileSeries):
         on_rejected: Callable[[Rejected], None] | None = None,
         batch_size: int = 64,
         row_groups: range | None = None,
+        mixtures: bool = False,
         ahead: bool = False,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
@@ -67,6 +72,7 @@ class DocumentStream(FileSeries):
         self._on_rejected = on_rejected
         self._batch_size = whole("batch_size", batch_size, 1)
         self._row_groups = row_groups
+        self._mixtures = mixtures
         self._ahead = ahead
 
     def __iter__(self) -> Iterator[DocumentBatch]:
@@ -100,6 +106,10 @@ class DocumentStream(FileSeries):
         """The documents of each batch that satisfy the format, and the others."""
         for batch, rejected in reader.batches(self._batch_size):
             valid, faults = checked(batch, self._needs)
+            if valid.parses is not None and not self._mixtures:
+                several = np.flatnonzero(valid.parses.counts > 1).tolist()
+                rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
+                valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
 
     def _accepted(
@@ -121,6 +131,11 @@ class DocumentStream(FileSeries):
         return valid, {new: results[old] for new, old in enumerate(kept) if old in results}
 
 
+def _several(n_parses: int) -> Fault:
+    hint = "`corefsample score` without alternative parses writes one parse a document"
+    return Fault(f"parses must be one here: what is computed is for one parse of a document, got {n_parses}", hint)
+
+
 def _nothing(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, str]]:
     return {}, {}
 
@@ -132,6 +147,8 @@ def read_documents(
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> Iterator[ScoredDocument]:
     """Read documents one after another, in constant memory.
+
+    A document of a file of version 2 may have several `parses`; its other fields are those of the first.
 
     Parameters
     ----------
@@ -149,5 +166,5 @@ def read_documents(
     InputError
         At the call if a file is missing; at the first bad document, with its place (file, line or row, doc_id).
     """
-    stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32)
+    stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, mixtures=True)
     return (batch.document(row) for batch in stream for row in range(len(batch)))

@@ -92,6 +92,8 @@ def _require_writable_document(document: ScoredDocument, number: int) -> None:
     require_json("metadata", document.metadata, place)
     if document.tokens is not None:
         require_json("tokens.extra", document.tokens.extra, place)
+    for k, parse in enumerate(document.parses):
+        require_json(f"parses[{k}].tokens.extra", parse.tokens.extra, place)
 
 
 class QuarantineFile:
@@ -184,7 +186,7 @@ def convert(
     InputError, ParameterError, OutputError
         As `read_documents` and `write_documents`; then no file is left.
     """
-    stream = DocumentStream(inputs, on_rejected=on_rejected)
+    stream = DocumentStream(inputs, on_rejected=on_rejected, mixtures=True)
     count = 0
     with _new_documents(path, overwrite=overwrite) as write:
         for batch in stream:

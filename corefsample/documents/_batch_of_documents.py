@@ -1,0 +1,77 @@
+"""Documents as Python objects turned into a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
+from corefsample.documents._batch_schema import SCHEMA, SPAN_COLUMNS, TOKENS
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS
+
+
+def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
+    """Turn Python documents into one batch."""
+    batch = _of_first_parses(documents)
+    if any(document.parses for document in documents):
+        alternatives = [document.with_parse(k) for document in documents for k in range(document.n_parses)]
+        weights = [[parse.weight for parse in document.parses] or [1.0] for document in documents]
+        bounds = bounds_of([len(each) for each in weights])
+        batch.parses = ParseRows(bounds, np.concatenate(weights), _of_first_parses(alternatives))
+    return batch
+
+
+def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
+    """The batch without alternative parses."""
+
+    def lists(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
+        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int32)))
+        values = np.concatenate(parts) if parts else np.zeros(0)
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
+
+    distributions = [document.antecedents for document in documents]
+    mention_bounds = np.concatenate(([0], np.cumsum([d.n_mentions for d in documents], dtype=np.int32)))
+    widths = [np.diff(d.indptr) for d in distributions]
+    indptr = np.concatenate(([0], np.cumsum(np.concatenate(widths) if widths else [], dtype=np.int32)))
+
+    def nested(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
+        values = pa.array(np.concatenate(parts) if parts else np.zeros(0), kind)
+        inner = pa.ListArray.from_arrays(pa.array(indptr, pa.int32()), values)
+        return pa.ListArray.from_arrays(pa.array(mention_bounds, pa.int32()), inner)
+
+    tokens = [d.tokens for d in documents]
+    missing = pa.array([t is None for t in tokens], pa.bool_())
+    words = pa.list_(pa.string())
+    strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], words) for n in STRING_COLUMNS]
+    empty = np.zeros(0, np.int32)
+    integers = [lists([empty if t is None else getattr(t, n) for t in tokens], pa.int32()) for n in INTEGER_COLUMNS]
+    columns = [
+        pa.array([d.doc_id for d in documents], pa.string()),
+        pa.array([None if d.date is None else d.date.isoformat() for d in documents], pa.string()),
+        pa.StructArray.from_arrays(
+            [lists([d.mentions[:, c] for d in documents], pa.int32()) for c in range(3)], SPAN_COLUMNS
+        ),
+        nested([d.antecedents for d in distributions], pa.int32()),
+        nested([d.scores for d in distributions], pa.float64()),
+        pa.StructArray.from_arrays([*strings, *integers], fields=list(TOKENS), mask=missing),
+        pa.array([_json_object(t.extra if t else {}) for t in tokens], pa.string()),
+        pa.array([None if d.gold is None else gold_texts(d.gold) for d in documents], pa.list_(pa.string())),
+        pa.array([_json_object(d.metadata) for d in documents], pa.string()),
+    ]
+    table = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+    return DocumentBatch("documents", table, "document", range(1, len(documents) + 1))
+
+
+def gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
+    """Entity ids as JSON texts."""
+    return [None if g is None else str(g) if isinstance(g, int) else msgspec.json.encode(g).decode() for g in gold]
+
+
+def _json_object(content: Any) -> str | None:
+    return msgspec.json.encode(dict(content)).decode() if content else None
