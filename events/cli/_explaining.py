@@ -47,7 +47,8 @@ def explain(inputs: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
     trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
-    path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it.
+    path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each
+    document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it.
 
     \b
     Examples:
@@ -68,9 +69,24 @@ def _print_explanation(run: Explanation) -> None:
         f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
         f"{counted(run.n_documents, 'document')}{': ' * bool(outcomes)}{outcomes}."
     )
+    doc_id = ""
     for each in run.shown:
         click.echo()
-        print_pairs(_place(each), _pairs(each))
+        pairs = _pairs(each)
+        if each.doc_id != doc_id:  # the triggers of a document follow each other
+            doc_id = each.doc_id
+            pairs.append(("P(event)", _shares(each)))
+        print_pairs(_place(each), pairs)
+
+
+def _shares(each: Explained) -> str:
+    """Events of the document of a trigger."""
+    from events.jobs.explain import N_SAMPLES
+
+    if each.events is None:
+        return "none: the labels fit several schemes, which give different events"
+    shares = ", ".join(map(str, each.events)) or "0"
+    return f"{shares}, of the document in {N_SAMPLES:,} samples"
 
 
 def _place(each: Explained) -> str:

@@ -17,9 +17,9 @@ from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference import AntecedentDistribution, canonical_labels, map_clustering, sample_clusterings
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
-from events.counting import _kernels
+from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
 from events.counting._keys import EventKey, event_key, event_name
-from events.matching import NO_ACTOR, MentionMatches
+from events.matching import MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
@@ -155,28 +155,28 @@ def evaluate_rules(
     relevant = antecedents.first_mentions(last + 1)
     sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
     likeliest = np.ascontiguousarray(map_clustering(relevant)[:, None])
-    found = []
+    found: dict[int, tuple[Hits, Bytes]] = {}  # by matches: in the samples, and the events of the likeliest antecedents
     for each in matches:
         if _is_certain(each):
-            hits, instance_hits, description_hits = _certain(each, n_samples)
-            one_best = hits
-        else:
-            inputs = _KernelInputs(each)
-            hits, instance_hits, description_hits = inputs.evaluated(sampled)
-            one_best, _, _ = inputs.evaluated(likeliest)
-        found.append(
-            DocumentEvents(
-                doc_id=doc_id,
-                date=date,
-                keys=_keys(each),
-                hits=hits,
-                one_best=one_best[:, 0].astype(np.bool_),
-                matches=each,
-                instance_hits=instance_hits,
-                description_hits=description_hits,
-            )
+            certain = _certain(each, n_samples)
+            found[id(each)] = certain, certain.events
+    for group in with_common_descriptions(sampling):
+        inputs = KernelInputs(group)
+        together = zip(group, inputs.evaluated(sampled), inputs.evaluated(likeliest), strict=True)
+        found |= {id(each): (hits, one_best.events) for each, hits, one_best in together}
+    return [
+        DocumentEvents(
+            doc_id=doc_id,
+            date=date,
+            keys=_keys(each),
+            hits=hits.events,
+            one_best=one_best[:, 0].astype(np.bool_),
+            matches=each,
+            instance_hits=hits.instances,
+            description_hits=hits.descriptions,
         )
-    return found
+        for each, (hits, one_best) in ((each, found[id(each)]) for each in matches)
+    ]
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
@@ -194,8 +194,8 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    hits, _, _ = _KernelInputs(matches).evaluated(canonical_labels(labels)[:, None])
-    return tuple(key for key, hit in zip(_keys(matches), hits[:, 0], strict=True) if hit)
+    (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
+    return tuple(key for key, hit in zip(_keys(matches), hits.events[:, 0], strict=True) if hit)
 
 
 def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
@@ -207,52 +207,14 @@ def _is_certain(matches: MentionMatches) -> bool:
     return matches.possible and (not len(matches.described_mentions) or int(matches.instances.max(initial=-1)) < 0)
 
 
-def _certain(matches: MentionMatches, n_samples: int) -> tuple[Bytes, Ints, Ints]:
-    """Hits, as of `_KernelInputs.evaluated`, of an event that is true without actors in every clustering."""
+def _certain(matches: MentionMatches, n_samples: int) -> Hits:
+    """Hits, as of `KernelInputs.evaluated`, of an event that is true without actors in every clustering."""
     n_events = math.prod(map(len, matches.codes_of_roles))
     hits = np.zeros((n_events, n_samples), np.uint8)
     instance_hits = np.zeros((len(matches.instances), n_events), np.int64)
     hits[-1] = 1  # no actor is the last code of each role
     instance_hits[:, -1] = n_samples
-    return hits, instance_hits, np.zeros(len(matches.described_mentions), np.int64)
-
-
-class _KernelInputs:
-    """The arrays by which the kernel evaluates the event of one rule in one document."""
-
-    def __init__(self, matches: MentionMatches) -> None:
-        self._matches = matches
-        alphabets = matches.codes_of_roles
-        own = [tuple(code for code in codes if code != NO_ACTOR) for codes in alphabets]
-        groups = list(dict.fromkeys(own))
-        described_codes = np.full((len(groups), len(matches.described_mentions)), -1, np.int32)
-        for g, codes in enumerate(groups):
-            number = {code: c for c, code in enumerate(codes)}
-            numbers = np.array([number.get(code, -1) for code in matches.countries], np.int32)
-            described_codes[g] = numbers[matches.described_countries]
-        inner = np.array([code in matches.inner for code in matches.countries], np.bool_)
-        absent = [len(codes) if NO_ACTOR in every else -1 for codes, every in zip(own, alphabets, strict=True)]
-        self._n_events = math.prod(map(len, alphabets))
-        self._arrays = (
-            matches.described_mentions,
-            described_codes,
-            inner[matches.described_countries],
-            matches.instances,
-            np.array([groups.index(codes) for codes in own], np.int32),
-            np.array([len(every) for every in alphabets], np.int32),
-            np.array(absent, np.int32),
-        )
-
-    def evaluated(self, labels: Ints32) -> tuple[Bytes, Ints, Ints]:
-        """Hits of events, instances and descriptions; labels int32 (n_mentions, n_samples)."""
-        labels = labels.view()
-        labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-        hits = np.zeros((self._n_events, labels.shape[1]), np.uint8)
-        instance_hits = np.zeros((len(self._matches.instances), self._n_events), np.int64)
-        description_hits = np.zeros(len(self._matches.described_mentions), np.int64)
-        scratch = _kernels.Scratch.of(len(self._arrays[1]), len(labels), len(description_hits))
-        _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
-        return hits, instance_hits, description_hits
+    return Hits(hits, instance_hits, np.zeros(len(matches.described_mentions), np.int64))
 
 
 def evaluate_predicate(

@@ -5,11 +5,10 @@ Legend of dimensions and names
     t : instance (mentions that fill the roles at one trigger; m: one of them, -1 where a role is absent)
     r : label (first mention of an entity)
     g : group of roles that can have the same codes                 c : code, as a number within its group
-    e : event, c for one role, c * n + c' for two, 0 for none; n is the number of codes of the second role
+    e : event of a rule, c for one role, c * n + c' for two, 0 for none; n is the number of codes of the second role
+    q : rule; those that are evaluated together have the same descriptions
     described_codes : (g, d)  code of the description, -1 if the group cannot have it
     is_inner        : (d,)    whether that is an actor that is part of others, which then do not count
-    role_groups, role_sizes   : (roles,)  group of each role, and the number of its codes, absence included
-    role_absent               : (roles,)  the code that stands for no actor, -1 if the role requires one
 """
 
 from __future__ import annotations
@@ -23,6 +22,17 @@ from corefsample._jit import kernel, kernel_in_place
 
 NONE = -1
 SEVERAL = -2
+
+
+class Rules(NamedTuple):
+    """The rules that `evaluate` evaluates."""
+
+    first_instances: Ints32  # (q + 1,): bounds of the instances of each rule
+    first_events: Ints32  # (q + 1,): bounds of its events among the rows of hits
+    n_roles: Ints32  # (q,)
+    groups: Ints32  # (q, roles): group of each role
+    sizes: Ints32  # (q, roles): number of its codes, absence included
+    absent: Ints32  # (q, roles): the code that stands for no actor, -1 if the role requires one
 
 
 class Scratch(NamedTuple):
@@ -53,22 +63,21 @@ def evaluate(
     described_codes: Ints32,
     is_inner: Bools,
     instances: Ints32,
-    role_groups: Ints32,
-    role_sizes: Ints32,
-    role_absent: Ints32,
+    rules: Rules,
     scratch: Scratch,
     hits: Bytes,
     instance_hits: Ints,
     description_hits: Ints,
 ) -> None:
-    """Set hits[e, s] if event e is true in sample s; labels is (mentions, samples), all hits are zero at first.
+    """Set the row of hits of an event if it is true in sample s; labels is (mentions, samples), all hits 0 at first.
 
-    instance_hits[t, e] counts the samples in which instance t makes event e true; description_hits[d] those in which
-    description d belongs to an entity of an event.
+    instance_hits[t, e] counts the samples in which instance t makes event e of its rule true; description_hits[q, d]
+    those in which description d belongs to an entity of an event of rule q.
     """
     n_samples = labels.shape[1]
     n_groups, n_described = described_codes.shape
     n_instances, n_roles = instances.shape
+    first_instances, first_events, roles_of, groups, sizes, absent = rules
     code_of, of_inner, fills_role, makes_event, described_labels = scratch
     for s in range(n_samples):
         for t in range(n_instances):
@@ -90,39 +99,44 @@ def evaluate(
                     of_inner[g, r] = is_inner[d]
                 elif code_of[g, r] != c and is_inner[d] == of_inner[g, r]:
                     code_of[g, r] = SEVERAL
-        is_any = False
-        for t in range(n_instances):
-            e = 0
-            for role in range(n_roles):
-                m = instances[t, role]
-                c = NONE
-                if m != NONE:
-                    c = code_of[role_groups[role], labels[m, s]]
-                if c < 0:
-                    c = role_absent[role]
-                if c < 0:
-                    e = -1
-                    break
-                e = e * role_sizes[role] + c
-            if e >= 0:
-                hits[e, s] = 1
-                instance_hits[t, e] += 1
-                for role in range(n_roles):
+        for q in range(roles_of.shape[0]):
+            is_any = False
+            for t in range(first_instances[q], first_instances[q + 1]):
+                e = 0
+                for role in range(roles_of[q]):
                     m = instances[t, role]
+                    c = NONE
                     if m != NONE:
-                        makes_event[labels[m, s]] = True
-                        is_any = True
-        if is_any:
-            for d in range(n_described):
-                if makes_event[described_labels[d]]:
-                    description_hits[d] += 1
+                        c = code_of[groups[q, role], labels[m, s]]
+                    if c < 0:
+                        c = absent[q, role]
+                    if c < 0:
+                        e = -1
+                        break
+                    e = e * sizes[q, role] + c
+                if e >= 0:
+                    hits[first_events[q] + e, s] = 1
+                    instance_hits[t, e] += 1
+                    for role in range(roles_of[q]):
+                        m = instances[t, role]
+                        if m != NONE:
+                            makes_event[labels[m, s]] = True
+                            is_any = True
+            if is_any:
+                for d in range(n_described):
+                    if makes_event[described_labels[d]]:
+                        description_hits[q, d] += 1
+                for t in range(first_instances[q], first_instances[q + 1]):
+                    for role in range(roles_of[q]):
+                        m = instances[t, role]
+                        if m != NONE:
+                            makes_event[labels[m, s]] = False
         for t in range(n_instances):
             for role in range(n_roles):
                 m = instances[t, role]
                 if m != NONE:
                     r = labels[m, s]
                     fills_role[r] = False
-                    makes_event[r] = False
                     for g in range(n_groups):
                         code_of[g, r] = NONE
                         of_inner[g, r] = False

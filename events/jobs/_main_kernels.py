@@ -119,9 +119,10 @@ def compile_documents() -> None:
 def compile_events() -> None:
     """Compile the evaluation of events."""
     described, labels = empty(np.int32), fixed(empty(np.int32, 1))
-    tallies = empty(np.int64, 1), empty(np.int64)
-    codes, roles_of = np.zeros((1, 0), np.int32), (described, described, described)
-    given = labels, described, codes, empty(np.bool_), empty(np.int32, 1), *roles_of
+    tallies = empty(np.int64, 1), empty(np.int64, 1)
+    rows = empty(np.int32, 1)
+    rules = counting.Rules(np.zeros(1, np.int32), np.zeros(1, np.int32), described, rows, rows, rows)
+    given = labels, described, np.zeros((1, 0), np.int32), empty(np.bool_), empty(np.int32, 1), rules
     counting.evaluate(*given, counting.Scratch.of(1, 0, 0), empty(np.uint8, 1), *tallies)
 
 

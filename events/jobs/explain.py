@@ -17,12 +17,13 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.syntax import scheme_names
+from events.jobs._explained_events import N_SAMPLES, EventShare, document_events
 from events.jobs._reading import Progress
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import DocumentTrace, NamedActor, RoleTrace, TriggerTrace, check_classes, trace_document
 from events.rules import Rule, load_rules
 
-__all__ = ["ExplainOptions", "Explained", "Explanation", "run_explain", "traced"]
+__all__ = ["N_SAMPLES", "ExplainOptions", "Explained", "Explanation", "run_explain", "traced"]
 
 DEFAULT_SAMPLE = 20
 
@@ -43,7 +44,7 @@ class ExplainOptions:
         How many triggers, at least 1, drawn without regard to their outcome; None: 20, or all of the document
         `doc_id`.
     seed
-        Same seed, same triggers, whatever the order of the documents.
+        Same seed, same triggers, whatever the order of the documents; also the seed of the sampled clusterings.
     """
 
     rule: str = "attack"
@@ -77,6 +78,8 @@ class Explained:
         Offset of the first of them in the document.
     trace
         The trigger; its offsets are those of the document.
+    events
+        Events of the document with their probabilities (`events.jobs._explained_events.document_events`).
     """
 
     doc_id: str
@@ -84,6 +87,7 @@ class Explained:
     words: tuple[str, ...]
     start: int
     trace: TriggerTrace
+    events: tuple[EventShare, ...] | None = None
 
     def text(self, start: int, end: int | None = None) -> str:
         """Words of the document from one offset to another (exclusive), or the word at one."""
@@ -120,6 +124,7 @@ class Explained:
             "conditions": list(trace.conditions),
             "roles": [self._role(role) for role in trace.roles],
             "actors": [self._actor(actor) for actor in trace.actors],
+            "document_events": None if self.events is None else [each.to_json() for each in self.events],
         }
 
     def _role(self, role: RoleTrace) -> dict[str, Any]:
@@ -180,7 +185,7 @@ def run_explain(
     *,
     on_progress: Progress | None = None,
 ) -> Explanation:
-    """Trace the triggers of a rule in scored documents, and choose some to show.
+    """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
 
     Parameters
     ----------
@@ -212,13 +217,20 @@ def run_explain(
             continue
         tokens = batch.tokens(row)
         assert tokens is not None  # the stream needs them
+        events: tuple[EventShare, ...] | None = None
+        is_evaluated = False  # a document of which no trigger is chosen needs no samples
         for each in _explained(batch, row, tokens, trace):
             if lemma is not None and lemma not in each.trace.trigger.split():
                 continue
             n_triggers += 1
             outcomes[each.trace.outcome] = outcomes.get(each.trace.outcome, 0) + 1
             rank = 0 if limit is None else -_rank(options.seed, each.doc_id, each.trace.token)
-            heapq.heappush(chosen, (rank, n_triggers, each))
+            if limit is not None and len(chosen) == limit and rank < chosen[0][0]:
+                continue
+            if not is_evaluated:
+                events = document_events(batch, row, tokens, rule, lexicon, options.scheme, options.seed)
+                is_evaluated = True
+            heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if limit is not None and len(chosen) > limit:
                 heapq.heappop(chosen)
     shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))

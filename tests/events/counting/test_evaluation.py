@@ -22,12 +22,13 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from events import EventCounter
 from events.counting import (
     DocumentEvents,
-    _evaluation,
     _kernels,
     evaluate_matches,
     evaluate_predicate,
+    evaluate_rules,
     monte_carlo_errors,
 )
+from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
 from events.matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -144,18 +145,52 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
         matches.described_countries[None],
         np.zeros(len(matches.described_mentions), np.bool_),
         matches.instances,
-        np.zeros(matches.instances.shape[1], np.int32),
-        np.full(matches.instances.shape[1], len(matches.countries), np.int32),
-        np.full(matches.instances.shape[1], -1, np.int32),
+        _kernels.Rules(
+            np.array([0, len(matches.instances)], np.int32),
+            np.array([0, n_events], np.int32),
+            np.array([matches.instances.shape[1]], np.int32),
+            np.zeros((1, matches.instances.shape[1]), np.int32),
+            np.full((1, matches.instances.shape[1]), len(matches.countries), np.int32),
+            np.full((1, matches.instances.shape[1]), -1, np.int32),
+        ),
         _kernels.Scratch.of(1, n, len(matches.described_mentions)),
         hits,
         np.zeros((len(matches.instances), n_events), np.int64),
-        np.zeros(len(matches.described_mentions), np.int64),
+        np.zeros((1, len(matches.described_mentions)), np.int64),
     )
     events = case.evaluated(n_samples=1)
     assert [{names(events)[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))] == by_definition(
         case, [list(row) for row in rows]
     )
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(cases(max_mentions=6), st.data())
+def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, data: st.DataObject) -> None:
+    base, n = case.matches, len(case.described)
+    others = st.sampled_from([base.countries, (*base.countries, ""), base.countries[:1], ("",)])
+    rules = []
+    for number in range(data.draw(st.integers(1, 4))):
+        n_roles = data.draw(st.integers(0, 2))
+        instances = data.draw(st.lists(st.tuples(*[st.integers(-1, n - 1)] * n_roles), min_size=1, max_size=3))
+        rules.append(
+            replace(
+                base,
+                event=f"rule {number}",
+                instances=np.array(instances, np.int32).reshape(len(instances), n_roles),
+                triggers=np.zeros(len(instances), np.int32),
+                role_codes=tuple(data.draw(others) for _ in range(n_roles)),
+                inner=frozenset(base.countries[1:]),
+            )
+        )
+    assert len(with_common_descriptions(rules)) == 1
+    together = evaluate_rules(case.distribution, rules, "d", DAY, n_samples=7)
+    for rule, events in zip(rules, together, strict=True):
+        alone = evaluate_matches(case.distribution, rule, "d", DAY, n_samples=7)
+        assert (events.keys, events.matches) == (alone.keys, rule)
+        for name in ("hits", "one_best", "instance_hits", "description_hits"):
+            np.testing.assert_array_equal(getattr(events, name), getattr(alone, name))
 
 
 def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
@@ -357,7 +392,7 @@ def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=5)
     none = events.keys.index(("",) * n_roles)
     labels = sample_clusterings(case.distribution, n_samples=5, doc_id="d").labels.T
-    hits, instance_hits, description_hits = _evaluation._KernelInputs(matches).evaluated(labels)
+    ((hits, instance_hits, description_hits),) = KernelInputs([matches]).evaluated(labels)
     np.testing.assert_array_equal(events.hits, hits)
     np.testing.assert_array_equal(events.instance_hits, instance_hits)
     np.testing.assert_array_equal(events.description_hits, description_hits)
