@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +71,27 @@ def until(browser: WebDriver, script: str, seconds: float = 20.0) -> Any:
 
     value: Callable[[WebDriver], Any] = lambda page: page.execute_script(f"return {script}")  # noqa: E731
     return WebDriverWait(browser, seconds, poll_frequency=0.02).until(value, f"waited for {script}")
+
+
+def accessibility_faults(browser: WebDriver) -> list[list[str]]:
+    """What axe-core finds on the page: the rule, and up to three elements that break it."""
+    import axe_core_python
+
+    library = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    # As developer tools do: not by the page, whose policy allows no other scripts.
+    browser.execute_cdp_cmd("Runtime.evaluate", {"expression": library})
+    found: list[list[str]] = browser.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then((it) =>"
+        " done(it.violations.map((each) => [each.id, ...each.nodes.slice(0, 3).map((node) => node.html)])),"
+        " (error) => done([[String(error)]]))"
+    )
+    return found
+
+
+def choose_scheme(browser: WebDriver, scheme: str) -> None:
+    """Show pages in light or dark colours; "" is the browser's own choice."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}] if scheme else []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def requested(browser: WebDriver) -> list[str]:

@@ -144,15 +144,18 @@ def demo(out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
     with progress("simulating", as_json) as on_progress:
         result = run_demo(out, overwrite=overwrite, on_progress=on_progress, **options)
     if as_json:
-        coverage = {"n_uncertain": result.n_uncertain, "n_covered": result.n_covered}
+        coverage = {"n_uncertain": result.n_uncertain, "n_covered": result.n_covered, "expected": result.expected}
         print_json({"news": result.news, **coverage, **result.summary.to_json()})
         return
     click.echo(f"Simulated news: {result.news}")
+    print_text("Its countries and dates are names in a simulation, not facts.")
     _print_run(result.summary)
     click.echo()
     print_text(
         f"The simulation knows the true counts: of the {result.n_uncertain:,} counts that the posterior is uncertain "
-        f"about, {result.n_covered:,} lie in their interval."
+        f"about, {result.n_covered:,} lie in their {100 * result.level:g}% interval. By their own probabilities "
+        f"{result.expected:,.1f} were expected to: limits are whole numbers, so most intervals of small counts have a "
+        f"probability well above {100 * result.level:g}%."
     )
 
 

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import PathLike, is_url
+from corefsample.files import PathLike, is_url, write_json
 from corefsample.formats import write_documents
-from events.counting import TrueEvents
+from events.counting import TrueEvents, count_pmf
+from events.jobs._pictures import save_pictures
 from events.jobs._reading import Progress
 from events.jobs._run_folder import RunFolder
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 from events.lexicon import load_lexicon
+from events.plots import event_bands
 from events.report import can_report, write_report
 from events.rules import load_rules
 from events.simulation import simulate_documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["DemoResult", "run_demo"]
 
 _NEWS = "news.parquet"
 _RUN = "run"
+_RECORD = "run.json"
 # More events than in real news, so that a small corpus has visible bands.
 _EVENT_SHARE = 0.3
 
@@ -42,12 +51,18 @@ class DemoResult:
     n_uncertain, n_covered
         Counts of a country in a quarter that the posterior is uncertain about (sd > 0), and how many of these have
         the simulation's true count in their credible interval.
+    expected
+        How many of these are expected to: the sum of the probabilities of the intervals.
+    level
+        Of the intervals.
     """
 
     news: str
     summary: RunSummary
     n_uncertain: int
     n_covered: int
+    expected: float
+    level: float
 
 
 def run_demo(
@@ -78,6 +93,8 @@ def run_demo(
     ParameterError
         If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
+    import pandas as pd
+
     _checks.whole("n_documents", n_documents, 1)
     _checks.seed(seed)
     if not os.fspath(out):
@@ -108,16 +125,33 @@ def run_demo(
                 on_progress(done, n_documents, done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    summary = run_events(news, folder / _RUN, options, overwrite=overwrite, on_progress=on_progress)
+    run = folder / _RUN
+    summary = run_events(news, run, options, overwrite=overwrite, on_progress=on_progress, pictures=False)
+    record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
+    write_json(run / _RECORD, {**record, "simulated": True})
+    counts = pd.read_parquet(run / "counts.parquet")
+    save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
     if can_report():
-        write_report(folder / _RUN, overwrite=overwrite)
-    return DemoResult(news, summary, *_coverage(truth, folder / _RUN / "counts.parquet"))
+        write_report(run, overwrite=overwrite)
+    return DemoResult(
+        news, summary, *_coverage(truth, counts, pd.read_parquet(run / "evidence.parquet")), options.level
+    )
 
 
-def _coverage(truth: TrueEvents, counts: Path) -> tuple[int, int]:
-    """Number of counts that the posterior is uncertain about, and of those with the truth in their interval."""
-    import pandas as pd
+def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
+    """The bands with a title that says what they are."""
+    figure = event_bands(counts, names=names)
+    figure.suptitle("Simulated news: countries and dates are not facts", x=0.01, ha="left", fontsize=11)
+    return figure
 
-    table = pd.read_parquet(counts)
-    uncertain = truth.beside(table[table["sd"] > 0.0])
-    return len(uncertain), int(uncertain["covered"].sum())
+
+def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
+    """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
+    uncertain = truth.beside(counts[counts["sd"] > 0.0])
+    keys = ["country", "period"]
+    probabilities = dict(iter(evidence.groupby(keys)["probability"]))
+    expected = 0.0
+    for country, period, lower, upper in uncertain[[*keys, "lower", "upper"]].itertuples(index=False):
+        pmf = count_pmf(probabilities[country, period].to_numpy())
+        expected += float(pmf[int(lower) : int(upper) + 1].sum())
+    return len(uncertain), int(uncertain["covered"].sum()), expected

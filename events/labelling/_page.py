@@ -22,7 +22,11 @@ _OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
 LABEL_SOURCES = Sources(
     ("events.labelling", "label.html.j2"),
     (("events.pages", "base.css"), ("events.labelling", "label.css")),
-    (("events.pages", "elements.js"), *(("events.labelling", f"{name}.js") for name in _OWN)),
+    (
+        ("events.pages", "elements.js"),
+        ("events.pages", "files.js"),
+        *(("events.labelling", f"{name}.js") for name in _OWN),
+    ),
 )
 
 

@@ -50,16 +50,17 @@ def audit_bands(
     most = _checks.whole("most", most, 1)
     table = counts.assign(actor=counts["actor"].fillna(""))
     totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")
-    actors = totals["actor"].tolist()[:most]
-    figure = figure_of(fig, (7.0, 2.3 * max(1, len(actors)) + 0.8))
-    axes = figure.subplots(max(1, len(actors)), 1, squeeze=False, sharex=True).ravel()
-    if not actors:
+    totals = totals.iloc[:most]
+    figure = figure_of(fig, (7.0, 2.3 * max(1, len(totals)) + 0.8))
+    axes = figure.subplots(max(1, len(totals)), 1, squeeze=False, sharex=True).ravel()
+    if totals.empty:
         say_instead(axes[0], _NOTHING)
         return figure
-    for ax, actor in zip(axes, actors, strict=True):
-        rows = table[(table["actor"] == actor) & (table["period"] != "total")]
-        known = None if truth is None else truth[truth["actor"] == actor].set_index("period")["count"]
-        _draw(ax, rows, totals[totals["actor"] == actor].iloc[0], known)
+    for ax, (_, total) in zip(axes, totals.iterrows(), strict=True):
+        of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
+        rows = table[of_target & (table["period"] != "total")]
+        known = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
+        _draw(ax, rows, total, known)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)

@@ -48,11 +48,11 @@ class AuditContent:
     labels: dict[str, str]
     targets: list[dict[str, Any]]
     actors: tuple[str, ...]
-    events: tuple[str, ...]
     n_labels: int
     n_documents: int
     level: float
     assumption: str
+    events: tuple[str, ...] = ()
 
     def row_label(self, doc_id: str, actor: str) -> str:
         """What the label of a document says about one actor: yes, no, unsure, or "" without a label.
@@ -116,11 +116,11 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         labels,
         [_target(counts, event, actor, names) for event, actor in keys],
         tuple(actor for actor in totals["actor"] if actor),
-        events if len(events) > 1 else (),
         len(labels),
         int(totals["n_docs"].iloc[0]),
         float(totals["level"].iloc[0]),
         assumption,
+        events if len(events) > 1 else (),
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["audited_chart", "band_chart", "chart_library"]
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
+_OTHER = "#007A59"  # a darker bluish green, for a second actor
 
 
 @functools.cache
@@ -19,8 +20,8 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     """Vega specification of one country's band: interval, posterior mean, one best, and a cursor on one period.
 
     The data set ``counts`` has one row per period: i, middle (milliseconds since 1970, UTC), mean, lower, upper,
-    one_best. Signals: ``cursor``, the marked i (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends
-    of the scales. The page sets all of them.
+    one_best; ``other``, of the large chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i
+    (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends of the scales. The page sets all of them.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     counts = alt.Chart(alt.NamedData("counts"))
     marked = counts.transform_filter("datum.i === cursor")
     # No aria here, because the page describes its charts in words.
-    layers = alt.layer(
+    other = alt.Chart(alt.NamedData("other"))
+    layers = [
         counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
         counts.mark_line(aria=False, color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2]).encode(x, y("one_best")),
         counts.mark_line(aria=False, color=_BAND, strokeWidth=1.4 if small else 2).encode(x, y("mean")),
@@ -42,8 +44,12 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
             x, y("one_best"), shape=alt.value("diamond")
         ),
         marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(x, y("mean")),
-    )
-    return _vega(layers, parameters, small=small)
+    ]
+    if not small:
+        band = other.mark_area(aria=False, color=_OTHER, opacity=0.22).encode(x, y("lower"), alt.Y2("upper"))
+        line = other.mark_line(aria=False, color=_OTHER, strokeWidth=2, strokeDash=[8, 2]).encode(x, y("mean"))
+        layers += [band, line]
+    return _vega(alt.layer(*layers), parameters, small=small)
 
 
 @functools.cache

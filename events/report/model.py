@@ -329,6 +329,12 @@ def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: 
         report.counts["audit"] = content.targets
     others = other_documents(table, run.record, {} if content is None else content.labels, n_others)
     report.counts["others"] = others.content
+    if not report.counts["periods"] and len(table):
+        # A run without events has no counts, but its documents have periods.
+        calendar = Calendar(str(run.record["arguments"]["period"]))
+        numbers = calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
+        n_docs = np.bincount(numbers - numbers.min())
+        report.counts["periods"] = _period_rows(calendar, numbers.min() + np.arange(len(n_docs)), n_docs.tolist())
     return dataclasses.replace(report, others=others, audit=content)
 
 
@@ -361,11 +367,17 @@ def _periods(run: FinishedRun) -> list[list[Any]]:
         return []
     first = run.counts[run.counts["country"] == run.counts["country"].iloc[0]]
     calendar = Calendar(str(run.record["arguments"]["period"]))
-    starts = np.asarray(first["period_start"], dtype="datetime64[D]")
-    numbers = calendar.numbers(starts)
-    ends = calendar.index(numbers + 1).start_time.to_numpy().astype("datetime64[D]")
-    days: list[Ints] = [each.astype(np.int64) for each in (starts, ends)]
-    columns = (first["period"].tolist(), (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), first["n_docs"].tolist())
+    numbers = calendar.numbers(np.asarray(first["period_start"], dtype="datetime64[D]"))
+    return _period_rows(calendar, numbers, first["n_docs"].tolist())
+
+
+def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[list[Any]]:
+    days = [
+        calendar.index(each).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
+        for each in (numbers, numbers + 1)
+    ]
+    labels = [period.label for period in calendar.periods(numbers)]
+    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs)
     return [list(row) for row in zip(*columns, strict=True)]
 
 

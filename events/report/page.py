@@ -19,11 +19,18 @@ __all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_rep
 
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "jinja2", "vl_convert")
-_OWN = ("page", "texts", "bands", "audited", "others", "listing", "reader", "main")
+_OWN = (
+    *("page", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
+    *("address", "main"),
+)
 SOURCES = Sources(
     ("events.report", "page.html.j2"),
     (("events.pages", "base.css"), ("events.report", "report.css")),
-    (("events.pages", "elements.js"), *(("events.report", f"{name}.js") for name in _OWN)),
+    (
+        ("events.pages", "elements.js"),
+        ("events.pages", "files.js"),
+        *(("events.report", f"{name}.js") for name in _OWN),
+    ),
 )
 
 
@@ -170,7 +177,8 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
 def _title(report: Report) -> str:
     first, last = report.record["summary"]["periods"]
     name = str(report.record["rule"]["name"]).replace("_", " ")
-    return f"Events: {name}, {first} to {last}"
+    kind = "Events in simulated news" if report.record.get("simulated") is True else "Events"
+    return f"{kind}: {name}, {first} to {last}"
 
 
 def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

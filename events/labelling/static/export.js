@@ -1,21 +1,18 @@
 // The sheet with its labels as CSV, which `corefsample audit estimate` reads.
 
-import { byId, element } from "../../pages/static/elements.js";
+import { byId } from "../../pages/static/elements.js";
+import { csvText, fileWord, saveText } from "../../pages/static/files.js";
 import { progress } from "./progress.js";
 import { contentOf, documents, nDocuments, sheet } from "./sheet.js";
 
-const BYTE_ORDER_MARK = "\ufeff"; // spreadsheets read the file as UTF-8 because of it
-
 export const exported = { isComplete: true };
 
-const quoted = (value) => (/[",\r\n]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-
 function fileName() {
-  const name = progress.labeller.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+  const name = fileWord(progress.labeller);
   return name && name !== "resolved" ? sheet.file.replace(/\.csv$/, `-${name}.csv`) : sheet.file;
 }
 
-async function csv() {
+async function sheetRows() {
   const rows = [sheet.columns];
   for (let i = 0; i < nDocuments; i++) {
     const { text } = await contentOf(i);
@@ -26,18 +23,13 @@ async function csv() {
       labeller: progress.labeller,
       note: progress.notes[i],
     };
-    rows.push(sheet.columns.map((name) => String(own[name] ?? documents[name][i])));
+    rows.push(sheet.columns.map((name) => own[name] ?? documents[name][i]));
   }
-  return BYTE_ORDER_MARK + rows.map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
+  return rows;
 }
 
 export async function exportSheet() {
-  const address = URL.createObjectURL(new Blob([await csv()], { type: "text/csv" }));
-  const link = element("a", { href: address, download: fileName() });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  saveText(csvText(await sheetRows()), fileName(), "text/csv");
   exported.isComplete = true;
   byId("status").textContent = `Exported as ${fileName()}.`;
 }

@@ -1,7 +1,7 @@
 // Audited counts beside those of the model, of one target.
 
 import { byId, element, plain, whole } from "../../pages/static/elements.js";
-import { drawChart } from "./bands.js";
+import { drawChart } from "./charts.js";
 import { counts, periods, specifications } from "./page.js";
 
 const timesOf = new Map(periods.map(([label, start, end]) => [label, (start + end) / 2]));
@@ -48,7 +48,7 @@ async function drawAudited(target) {
   const rows = auditedRows(target);
   const { top, bottom } = scaleOfAudited(rows);
   if (auditedView) await auditedView.data("counts", rows).signal("top", top).signal("bottom", bottom).runAsync();
-  else auditedView = await drawChart(byId("audited-chart"), specifications.audited, rows, { top, bottom });
+  else auditedView = await drawChart(byId("audited-chart"), specifications.audited, { counts: rows }, { top, bottom });
 }
 
 export async function startAudited() {

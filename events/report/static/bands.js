@@ -1,122 +1,162 @@
-// The charts: a large one of the chosen country, and a small one of each country.
+// The large chart: the counts of the chosen actor, and of another beside it.
 
 import { byId, element, plain, whole } from "../../pages/static/elements.js";
+import { csvText, fileWord, save, saveText } from "../../pages/static/files.js";
+import { remember } from "./address.js";
+import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
+import { greaterBounds } from "./differences.js";
 import { choosePeriod, drawList, drawScopes } from "./listing.js";
-import { choice, counts, countries, described, periods, range, specifications } from "./page.js";
+import { boundsText, choice, counts, countries, described, evidence, periods, range, specifications } from "./page.js";
+import { closeReader } from "./reader.js";
 
-const DRAWN_AHEAD = "600px";
-
-function bandRows(country) {
-  return periods.map(([, start, end], i) => ({
-    i,
-    middle: (start + end) / 2,
-    mean: country.mean[i],
-    lower: country.lower[i],
-    upper: country.upper[i],
-    one_best: country.oneBest[i],
-  }));
-}
-
-// The scale ends at 1 or above, so that a mean of .01 does not look like a war.
-function scaleOf(country) {
-  const highest = Math.max(1, ...country.mean, ...country.upper, ...country.oneBest);
-  return { top: 1.05 * highest, bottom: Math.min(0, ...country.lower) };
-}
-
-export async function drawChart(frame, specification, rows, { top, bottom }) {
-  const signals = { cursor: -1, first: periods[0][1], last: periods[periods.length - 1][2], top, bottom };
-  const withData = {
-    ...specification,
-    data: specification.data.map((set) => (set.name === "counts" ? { ...set, values: rows } : set)),
-    signals: specification.signals.map((set) => (set.name in signals ? { ...set, value: signals[set.name] } : set)),
-  };
-  // ast: expressions are interpreted, so that no script is made from text.
-  const options = { mode: "vega", ast: true, renderer: "svg", actions: false, tooltip: false, hover: false, defaultStyle: false };
-  const { view } = await vegaEmbed(frame, withData, options);
-  frame.querySelector("svg")?.setAttribute("focusable", "false");
-  return view;
-}
-
-// The period under the pointer, or -1.
-function periodAt(view, event) {
-  const left = view.container().getBoundingClientRect().left + view.padding().left + view.origin()[0];
-  const time = +view.scale("x").invert(event.clientX - left);
-  return periods.findIndex(([, start, end]) => time >= start && time < end);
-}
-
-function mark(view, i) {
-  if (view && view.signal("cursor") !== i) view.signal("cursor", i).runAsync();
-}
-
-// --- the large chart ---
+const PICTURE_WIDTH = 900;
 
 export const bandFrame = byId("band");
 const drawing = element("div", { class: "drawing", "aria-hidden": "true" });
 let bandView = null;
 let pointed = 0; // the period that arrow keys change
 
+const chosen = () => [choice.country, choice.other].filter((c) => c >= 0).map((c) => countries[c]);
+const both = () => chosen().map(({ name }) => name);
+const bandTables = () => {
+  const [first, second] = chosen().map(bandRows);
+  return { counts: first, other: second ?? [] };
+};
+
+// The count of a period; with a second actor, that one's too, and the probability that the first has more.
+function periodText(i) {
+  const [country, other] = chosen();
+  if (!other) return described(country, i);
+  const more = boundsText(greaterBounds(choice.country, choice.other, i));
+  return (
+    `${described(country, i)}; ${other.name}: mean ${plain(other.mean[i])}, interval ${range(other, i)}; ` +
+    `P(${country.name} > ${other.name}) = ${more}`
+  );
+}
+
 function show(i) {
-  const country = countries[choice.country];
   mark(bandView, i);
-  byId("readout").textContent = i < 0 ? "\u00a0" : described(country, i);
+  byId("readout").textContent = i < 0 ? "\u00a0" : periodText(i);
 }
 
 export function point(i) {
   pointed = Math.max(0, Math.min(periods.length - 1, i));
   bandFrame.setAttribute("aria-valuenow", pointed);
-  bandFrame.setAttribute("aria-valuetext", described(countries[choice.country], pointed));
+  bandFrame.setAttribute("aria-valuetext", periodText(pointed));
   show(pointed);
 }
 
 export async function drawBand() {
-  const country = countries[choice.country];
-  byId("chart-country").textContent = country.name;
+  const [country, other] = chosen();
+  byId("chart-country").textContent = both().join(" and ");
   byId("country").value = choice.country;
-  bandFrame.setAttribute("aria-label", `${country.name}, period`);
+  byId("other").value = choice.other;
+  byId("other-key").hidden = byId("other-help").hidden = !other;
+  byId("other-name").textContent = other?.name ?? "";
+  bandFrame.setAttribute("aria-label", `${both().join(" and ")}, period`);
   point(choice.period >= 0 ? choice.period : highestPeriod(country));
   if (byId("band-table-frame").open) drawTable();
-  if (bandView) {
-    const { top, bottom } = scaleOf(country);
-    await bandView.data("counts", bandRows(country)).signal("top", top).signal("bottom", bottom).runAsync();
+  const scale = scaleOf(...chosen());
+  const tables = bandTables();
+  if (!bandView) {
+    bandView = await drawChart(drawing, specifications.large, tables, scale);
+    point(pointed);
     return;
   }
-  bandView = await drawChart(drawing, specifications.large, bandRows(country), scaleOf(country));
-  point(pointed);
+  await bandView.data("counts", tables.counts).data("other", tables.other).signal("top", scale.top).signal("bottom", scale.bottom).runAsync();
 }
 
-function highestPeriod(country) {
+export function highestPeriod(country) {
   return country.mean.indexOf(Math.max(...country.mean));
 }
 
+// --- the table, and files ---
+
 export function drawTable() {
-  const country = countries[choice.country];
+  const [country, other] = chosen();
   const titles = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
+  if (other) titles.push(`Mean, ${other.name}`, `Interval, ${other.name}`, `P(${country.name} > ${other.name})`);
   const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
   const rows = periods.map(([label, , , n], i) => {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => choosePeriod(i));
     const cells = [whole(n), plain(country.mean[i]), String(country.error[i]), plain(country.sd[i]), range(country, i), whole(country.oneBest[i])];
+    if (other) cells.push(plain(other.mean[i]), range(other, i), boundsText(greaterBounds(choice.country, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
   });
-  const caption = element("caption", {}, `Documents with an event: ${country.name}. A period lists its documents.`);
+  const caption = element("caption", {}, `Documents with an event: ${both().join(" and ")}. A period lists its documents.`);
   byId("band-table").replaceChildren(
     element("table", {}, caption, element("thead", {}, head), element("tbody", {}, ...rows)),
   );
 }
 
-function chooseCountry(c) {
+function countRows() {
+  const columns = ["mean", "lower", "upper", "sd", "error", "oneBest"];
+  const titles = ["actor", "period", "period_start", "n_docs", "mean", "lower", "upper", "sd", "mean_mc_se", "one_best", "level"];
+  const [country, other] = chosen();
+  if (other) titles.push("p_greater_lower", "p_greater_upper");
+  const rows = chosen().flatMap((each) => periods.map(([label, start, , n], i) => {
+    const day = new Date(start).toISOString().slice(0, 10);
+    const bounds = () => greaterBounds(choice.country, choice.other, i).map((p) => Number(p.toFixed(6)));
+    const more = !other ? [] : each === country ? bounds() : ["", ""];
+    return [each.code, label, day, n, ...columns.map((name) => each[name][i]), counts.level, ...more];
+  }));
+  return [titles, ...rows];
+}
+
+const fileName = (ending) => `counts-${chosen().map(({ code }) => fileWord(code)).join("-")}.${ending}`;
+
+// The chart with a title on white, as a view of its own that is not shown.
+async function pictureView() {
+  const [country, other] = chosen();
+  const title = { text: `${document.title}: ${country.name}${other ? ` (blue), ${other.name} (green)` : ""}`, anchor: "start" };
+  const subtitle = `Posterior mean and ${100 * counts.level}% credible interval of documents with the event; dashed orange: one best`;
+  const frame = element("div", { class: "hidden-drawing", "aria-hidden": "true" });
+  document.body.append(frame);
+  const specification = { ...specifications.large, background: "#fff", title: { ...title, subtitle } };
+  const view = await drawChart(frame, specification, bandTables(), scaleOf(...chosen()));
+  await view.width(PICTURE_WIDTH).runAsync();
+  return { view, end: () => (view.finalize(), frame.remove()) };
+}
+
+async function savePicture(kind) {
+  const { view, end } = await pictureView();
+  if (kind === "svg") saveText(await view.toSVG(), fileName("svg"), "image/svg+xml");
+  else {
+    const canvas = await view.toCanvas(2);
+    save(await new Promise((resolve) => canvas.toBlob(resolve, "image/png")), fileName("png"));
+  }
+  end();
+}
+
+// --- choices ---
+
+export function chooseCountry(c) {
   choice.country = c;
   choice.period = -1;
+  if (choice.other === c) choice.other = -1;
   if (choice.scope === "period") choice.scope = "country";
+  if (choice.row >= 0 && evidence.country[choice.row] !== c) closeReader();
   drawBand();
   drawScopes();
   drawList();
+  remember();
+}
+
+function chooseOther(c) {
+  choice.other = c === choice.country ? -1 : c;
+  drawBand();
+  remember();
 }
 
 export function listenToBand() {
   bandFrame.append(drawing);
   byId("band-table-frame").addEventListener("toggle", drawTable);
   byId("country").addEventListener("change", (event) => chooseCountry(Number(event.target.value)));
+  byId("other").addEventListener("change", (event) => chooseOther(Number(event.target.value)));
+  byId("save-csv").addEventListener("click", () => saveText(csvText(countRows()), fileName("csv"), "text/csv"));
+  byId("save-png").addEventListener("click", () => savePicture("png"));
+  byId("save-svg").addEventListener("click", () => savePicture("svg"));
   drawing.addEventListener("pointermove", (event) => {
     const i = bandView ? periodAt(bandView, event) : -1;
     if (i >= 0) show(i);
@@ -137,62 +177,4 @@ export function listenToBand() {
     else return;
     event.preventDefault();
   });
-}
-
-// --- the small ones: drawn when they come near the window, and the others when the browser is idle ---
-
-const waiting = new Set();
-
-async function drawPanel(button) {
-  if (!waiting.delete(button)) return;
-  const country = countries[Number(button.dataset.country)];
-  const frame = button.querySelector(".panel-band");
-  const view = await drawChart(frame, specifications.small, bandRows(country), scaleOf(country));
-  button.title = described(country, highestPeriod(country));
-  button.addEventListener("pointermove", (event) => {
-    const i = periodAt(view, event);
-    mark(view, i);
-    tip(i < 0 ? "" : described(country, i), event);
-  });
-  button.addEventListener("pointerleave", () => {
-    mark(view, -1);
-    tip("");
-  });
-}
-
-function tip(text, event) {
-  const box = byId("tip");
-  box.hidden = !text;
-  box.textContent = text;
-  if (!text) return;
-  const left = Math.min(event.clientX + 12, document.documentElement.clientWidth - box.offsetWidth - 8);
-  box.style.left = `${Math.max(8, left)}px`;
-  box.style.top = `${event.clientY + 18}px`;
-}
-
-async function drawWaiting() {
-  for (const button of [...waiting]) await drawPanel(button);
-  performance.mark("panels-drawn");
-  document.documentElement.dataset.panels = "drawn";
-}
-
-export function listenToPanels() {
-  const near = new IntersectionObserver(
-    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
-      near.unobserve(entry.target);
-      drawPanel(entry.target);
-    }),
-    { rootMargin: DRAWN_AHEAD },
-  );
-  for (const button of document.querySelectorAll(".panel")) {
-    waiting.add(button);
-    near.observe(button);
-    button.addEventListener("click", () => {
-      chooseCountry(Number(button.dataset.country));
-      byId("chart").scrollIntoView();
-      bandFrame.focus({ preventScroll: true });
-    });
-  }
-  const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
-  whenIdle(() => drawWaiting());
 }

@@ -1,14 +1,17 @@
 // The list of documents: the most uncertain of all actors, those of one actor, or those of one period.
 
 import { byId, element, plural, probability, whole } from "../../pages/static/elements.js";
+import { csvText, saveText } from "../../pages/static/files.js";
+import { remember } from "./address.js";
 import { bandFrame, point } from "./bands.js";
 import { choice, countries, documents, evidence, labelled, periods, rowsOf } from "./page.js";
-import { openDocument } from "./reader.js";
-import { hasText } from "./texts.js";
+import { closeReader, openDocument } from "./reader.js";
+import { hasText, plainText } from "./texts.js";
 
 const AT_ONCE = 50;
 let listed = []; // rows of evidence
 let shown = 0;
+let searches = 0;
 
 // How far P is from the label; documents without a yes or no come last.
 const misjudged = (row) => ({ yes: 1 - evidence.probability[row], no: evidence.probability[row] })[labelled(row)] ?? -1;
@@ -22,7 +25,7 @@ const orders = {
 
 function scopes() {
   const country = countries[choice.country].name;
-  const rows = [["all", "the most uncertain of all actors"], ["country", `${country}: the most uncertain`]];
+  const rows = [["all", "all actors"], ["country", country]];
   if (choice.period >= 0) rows.push(["period", `${country}, ${periods[choice.period][0]}`]);
   return rows;
 }
@@ -42,30 +45,62 @@ export function choosePeriod(i) {
   choice.period = i;
   choice.scope = "period";
   choice.order = "high";
+  const open = choice.row;
+  if (open >= 0 && (evidence.country[open] !== choice.country || evidence.period[open] !== i)) closeReader();
   point(i);
   drawScopes();
   drawList();
+  remember();
   byId("documents").scrollIntoView();
   (byId("list").querySelector("button") ?? byId("scope")).focus({ preventScroll: true });
 }
 
+const ORDERED = {
+  half: "the most uncertain documents",
+  high: "the likeliest documents",
+  label: "documents whose P is furthest from the label",
+  date: "documents by date",
+};
+
 function heading() {
   const country = countries[choice.country].name;
-  if (choice.scope === "period") return `${country}, ${periods[choice.period][0]}`;
-  return choice.scope === "country" ? `${country}: the most uncertain documents` : "The most uncertain documents";
+  const ordered = ORDERED[choice.order];
+  if (choice.scope === "all") return ordered[0].toUpperCase() + ordered.slice(1);
+  return `${country}${choice.scope === "period" ? `, ${periods[choice.period][0]}` : ""}: ${ordered}`;
 }
 
-export function drawList() {
-  listed = rowsInScope().sort(orders[choice.order]);
+// Words are searched in ids, dates and texts, which are unpacked for that.
+async function hasWords(row, words) {
+  const d = evidence.document[row];
+  const text = hasText(row) ? await plainText(row) : "";
+  const all = `${documents.id[d]}\n${documents.date[d]}\n${text}`.toLowerCase();
+  return words.every((word) => all.includes(word));
+}
+
+export async function drawList() {
+  const search = ++searches;
+  const rows = rowsInScope().sort(orders[choice.order]);
+  const words = choice.words.toLowerCase().split(/\s+/).filter((word) => word);
+  if (!words.length) {
+    drawRows(rows);
+    return;
+  }
+  const isFound = await Promise.all(rows.map((row) => hasWords(row, words)));
+  if (search === searches) drawRows(rows.filter((_, k) => isFound[k]));
+}
+
+function drawRows(rows) {
+  listed = rows;
   shown = 0;
   byId("order").value = choice.order;
   byId("documents-heading").textContent = heading();
   byId("list").replaceChildren();
   byId("list").scrollTop = 0;
   drawMore();
+  const found = choice.words.trim() ? ` and “${choice.words.trim()}”` : "";
   const size = choice.scope === "all"
-    ? `${plural(listed.length, "pair", "pairs")} of a document and an actor with P(event) above 0`
-    : `${plural(listed.length, "document", "documents")} with P(event) above 0`;
+    ? `${plural(listed.length, "pair", "pairs")} of a document and an actor with P(event) above 0${found}`
+    : `${plural(listed.length, "document", "documents")} with P(event) above 0${found}`;
   const texts = listed.filter(hasText).length;
   byId("status").textContent = texts < listed.length ? `${size}; this page has the text of ${whole(texts)}.` : `${size}.`;
 }
@@ -101,6 +136,18 @@ function item(row) {
   return element("li", {}, button);
 }
 
+// The list as a table in which labels and notes can be filled in.
+async function listRows() {
+  const rows = [["doc_id", "date", "actor", "period", "probability", "one_best", "text", "label", "note"]];
+  for (const row of listed) {
+    const d = evidence.document[row];
+    const text = hasText(row) ? await plainText(row) : "";
+    const about = [documents.id[d], documents.date[d], countries[evidence.country[row]].code, periods[evidence.period[row]][0]];
+    rows.push([...about, evidence.probability[row], evidence.oneBest[row], text, labelled(row), ""]);
+  }
+  return rows;
+}
+
 // The list is one stop for the tab key; arrow keys move inside.
 function makeRoving() {
   const buttons = items();
@@ -124,11 +171,19 @@ export function listenToList() {
     choice.scope = event.target.value;
     choice.order = choice.scope === "period" ? "high" : "half";
     drawList();
+    remember();
   });
   byId("order").addEventListener("change", (event) => {
     choice.order = event.target.value;
     drawList();
+    remember();
   });
+  byId("find").addEventListener("input", (event) => {
+    choice.words = event.target.value;
+    drawList();
+    remember(false);
+  });
+  byId("save-list").addEventListener("click", async () => saveText(csvText(await listRows()), "documents.csv", "text/csv"));
   byId("more").addEventListener("click", () => {
     const before = items().length;
     drawMore();

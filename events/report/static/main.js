@@ -1,15 +1,19 @@
 // Start: draw the large chart and the list first, then the small charts.
 
+import { listenToAddress, restore } from "./address.js";
 import { startAudited } from "./audited.js";
-import { drawBand, drawTable, listenToBand, listenToPanels } from "./bands.js";
-import { drawList, drawScopes, listenToList } from "./listing.js";
+import { drawTable, listenToBand } from "./bands.js";
+import { listenToList } from "./listing.js";
 import { startOthers } from "./others.js";
+import { countries } from "./page.js";
+import { listenToPanels } from "./panels.js";
 import { listenToReader } from "./reader.js";
 
 const closedDetails = [];
+const hasEvents = countries.length > 0;
 
 addEventListener("beforeprint", () => {
-  drawTable();
+  if (hasEvents) drawTable();
   for (const part of document.querySelectorAll("details:not([open])")) {
     part.open = true;
     closedDetails.push(part);
@@ -17,15 +21,16 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => closedDetails.splice(0).forEach((part) => (part.open = false)));
 
-listenToBand();
-listenToList();
-listenToReader();
-drawScopes();
-drawList();
-drawBand().then(() => {
+async function startCounts() {
+  listenToBand();
+  listenToList();
+  listenToReader();
+  listenToAddress();
+  await restore();
   performance.mark("band-drawn");
   document.documentElement.dataset.band = "drawn";
   listenToPanels();
-  return startAudited();
-});
+}
+
+(hasEvents ? startCounts() : Promise.resolve()).then(startAudited);
 startOthers();

@@ -1,14 +1,14 @@
 // Documents without evidence: browsed by what was found in them, and searched.
 
 import { byId, element, markedText, packedContents, plural, whole } from "../../pages/static/elements.js";
-import { counts } from "./page.js";
+import { choice, counts, periods } from "./page.js";
 
 const OTHERS_AT_ONCE = 50;
 const { others } = counts;
 const piecesOf = others ? packedContents("others", others.perPart) : null;
 let found = []; // numbers of documents
 let drawnOthers = 0;
-let searches = 0;
+let otherSearches = 0;
 
 const kindName = (kind) => byId("kind").querySelector(`option[value="${kind}"]`).dataset.name;
 
@@ -19,13 +19,15 @@ async function matches(number, words) {
 }
 
 async function drawOthers() {
-  const search = ++searches;
+  const search = ++otherSearches;
   const kind = byId("kind").value;
   const words = byId("search").value.toLowerCase().split(/\s+/).filter((word) => word);
-  const inKind = others.id.map((_, number) => number).filter((number) =>
+  const [, start, end] = periods[byId("other-period").value] ?? ["", -Infinity, Infinity];
+  const inPeriod = (number) => Date.parse(others.date[number]) >= start && Date.parse(others.date[number]) < end;
+  const inKind = others.id.map((_, number) => number).filter(inPeriod).filter((number) =>
     kind === "all" || (kind === "labelled" ? others.label[number] !== "" : others.kind[number] === Number(kind)));
   const isFound = await Promise.all(inKind.map((number) => matches(number, words)));
-  if (search !== searches) return; // another search has begun
+  if (search !== otherSearches) return; // another search has begun
   found = inKind.filter((_, k) => isFound[k]);
   drawnOthers = 0;
   byId("other-list").replaceChildren();
@@ -64,6 +66,13 @@ function otherItem(number) {
 
 export function startOthers() {
   if (!others) return;
+  byId("other-period").addEventListener("change", drawOthers);
+  byId("zero")?.addEventListener("click", () => {
+    byId("other-period").value = String(choice.period);
+    drawOthers();
+    byId("others").scrollIntoView();
+    byId("kind").focus({ preventScroll: true });
+  });
   byId("kind").addEventListener("change", drawOthers);
   byId("search").addEventListener("input", drawOthers);
   byId("more-others").addEventListener("click", () => {

@@ -1,13 +1,13 @@
 // Shared by the other modules: data, descriptions, and the current choice of the user.
 
-import { jsonOf, plain, plural, whole } from "../../pages/static/elements.js";
+import { jsonOf, plain, plural, probability, whole } from "../../pages/static/elements.js";
 
 export const counts = jsonOf("counts");
 export const specifications = jsonOf("charts");
 export const { periods, countries, documents, evidence } = counts;
 
-// Indices of country, period and evidence row (-1: none), and scope and order of the list.
-export const choice = { country: 0, period: -1, scope: "all", order: "half", row: -1 };
+// Indices of country, of the one beside it, of period and of evidence row (-1: none); scope, order and words of the list.
+export const choice = { country: 0, other: -1, period: -1, scope: "all", order: "half", words: "", row: -1 };
 
 export function range(country, i) {
   return `${plain(country.lower[i])} to ${plain(country.upper[i])}`;
@@ -20,6 +20,12 @@ export function described(country, i) {
     `${label}: mean ${plain(country.mean[i])}, ${100 * counts.level}% interval ${range(country, i)}, ` +
     `one best ${whole(country.oneBest[i])}, of ${plural(n, "document", "documents")}`
   );
+}
+
+// Bounds of a probability, as one number where they round to one.
+export function boundsText([low, high]) {
+  const [first, last] = [probability(low), probability(high)];
+  return first === last ? first : `${first} to ${last}`;
 }
 
 // The label of a row of evidence: yes, no, unsure, or "" without one.

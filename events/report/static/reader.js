@@ -1,6 +1,7 @@
 // One document: its text with mentions, and the likeliest antecedents of each.
 
 import { byId, digits, element, plural } from "../../pages/static/elements.js";
+import { remember } from "./address.js";
 import { focusItem, items } from "./listing.js";
 import { choice, countries, documents, evidence, labelled } from "./page.js";
 import { textOf } from "./texts.js";
@@ -23,7 +24,15 @@ function words(content, start, end, most = 14) {
 
 const sentenceOf = (content, token) => content.sentences.findLastIndex((start) => start <= token);
 
-export async function openDocument(row) {
+export function closeReader() {
+  choice.row = -1;
+  reading = null;
+  byId("reader").hidden = true;
+  for (const button of items()) button.removeAttribute("aria-current");
+}
+
+// Open a document; `isNew`: chosen here, not in the address, so that it is kept there and shown.
+export async function openDocument(row, isNew = true) {
   choice.row = row;
   let content;
   try {
@@ -44,10 +53,13 @@ export async function openDocument(row) {
   drawFacts();
   drawText();
   showMention(reading.event.instances[0]?.[1][0] ?? -1);
-  byId("reader-heading").focus({ preventScroll: true });
+  if (isNew) {
+    remember();
+    byId("reader-heading").focus({ preventScroll: true });
+  }
   const first = byId("text").querySelector("mark.trigger");
   if (first) byId("text").scrollTop = first.closest("p").offsetTop - 80;
-  if (byId("reader").getBoundingClientRect().top > innerHeight * 0.7 || innerWidth < 900) byId("reader").scrollIntoView();
+  if (isNew && (byId("reader").getBoundingClientRect().top > innerHeight * 0.7 || innerWidth < 900)) byId("reader").scrollIntoView();
 }
 
 // A mention's words, as a button that moves to it in the text.

@@ -6,4 +6,6 @@ import { documents, evidence } from "./page.js";
 const textNumber = packedContents("texts", documents.perPart);
 
 export const hasText = (row) => documents.text[evidence.document[row]] >= 0;
+// The words of a document as one text.
+export const plainText = async (row) => (await textOf(row)).tokens.join("").trim();
 export const textOf = (row) => textNumber(documents.text[evidence.document[row]]);

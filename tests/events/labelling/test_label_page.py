@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import chromium, missing, requested, resize, until
+from chromium import accessibility_faults, choose_scheme, chromium, missing, requested, resize, until
 from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
 
@@ -423,6 +424,19 @@ def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: A
     )
     assert unnamed == []
     assert labeller.browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
+def test_the_automated_checks_of_accessibility_pass(labeller: Labeller, plan: AuditPlan, scheme: str) -> None:
+    choose_scheme(labeller.browser, scheme)
+    try:
+        labeller.open(write_page(labeller.folder, plan))
+        labeller.press("n", "h")
+        assert accessibility_faults(labeller.browser) == []
+    finally:
+        choose_scheme(labeller.browser, "")
 
 
 @pytest.fixture

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
-import urllib.parse
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from chromium import chromium, missing, requested, resize, until
+from chromium import missing, requested, resize, until
 from page_documents import HOSTILE_ABOUT, HOSTILE_CODE, HOSTILE_ID, HOSTILE_NAME, HOSTILE_TITLE, HOSTILE_WORDS
+from report_pages import (
+    ALL_DRAWN,
+    DRAWN,
+    all_of,
+    choose,
+    choose_country,
+    focused,
+    listed,
+    one,
+    open_document,
+    press,
+    text,
+)
 
 from corefsample import ScoredDocument, read_documents
 from events.report import write_report
@@ -22,60 +33,6 @@ if TYPE_CHECKING:
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-
-DRAWN = "document.documentElement.dataset.band === 'drawn'"
-ALL_DRAWN = "document.documentElement.dataset.panels === 'drawn'"
-
-
-@pytest.fixture(scope="module")
-def page(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("page") / "page with #, 'é'.html"
-    return Path(write_report(run, out, title=HOSTILE_TITLE).out)
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[WebDriver]:
-    with chromium() as browser:
-        alerts = "window.alerts = []; window.alert = (text) => window.alerts.push(text);"
-        browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alerts})
-        yield browser
-
-
-@pytest.fixture
-def browser(session: WebDriver, page: Path) -> Iterator[WebDriver]:
-    """The page, just opened; whatever a test does, there are no messages, no requests and no foreign scripts."""
-    resize(session, 1280, 900)
-    session.get("about:blank")
-    requested(session), session.get_log("browser")
-    session.get(page.as_uri())
-    until(session, DRAWN)
-    yield session
-    assert session.get_log("browser") == []
-    assert {urllib.parse.unquote(address) for address in requested(session)} <= {urllib.parse.unquote(page.as_uri())}
-    assert session.execute_script("return window.alerts") == []
-
-
-def all_of(browser: WebDriver, selector: str) -> list[Any]:
-    return browser.find_elements("css selector", selector)
-
-
-def one(browser: WebDriver, selector: str) -> Any:
-    return browser.find_element("css selector", selector)
-
-
-def text(browser: WebDriver, selector: str) -> str:
-    return str(browser.execute_script("return document.querySelector(arguments[0]).textContent", selector))
-
-
-def press(browser: WebDriver, *keys: str) -> None:
-    from selenium.webdriver import ActionChains
-
-    ActionChains(browser).send_keys(*keys).perform()
-
-
-def focused(browser: WebDriver) -> str:
-    """Id, or class, of the element that has the focus."""
-    return str(browser.execute_script("const it = document.activeElement; return it.id || it.className"))
 
 
 def at_period(browser: WebDriver, run: Path, label: str, *, click: bool) -> None:
@@ -96,31 +53,6 @@ def at_period(browser: WebDriver, run: Path, label: str, *, click: bool) -> None
     middle = frame.rect["x"] + frame.rect["width"] / 2
     chain = ActionChains(browser).move_to_element_with_offset(frame, round(x - middle), 10)
     (chain.click() if click else chain).perform()
-
-
-def choose(browser: WebDriver, selector: str, value: str) -> None:
-    from selenium.webdriver.support.select import Select
-
-    Select(one(browser, selector)).select_by_value(value)
-
-
-def choose_country(browser: WebDriver, code: str) -> None:
-    countries = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).countries")
-    choose(browser, "#country", str([country["code"] for country in countries].index(code)))
-
-
-def listed(browser: WebDriver) -> list[str]:
-    return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .item .name")]
-
-
-def open_document(browser: WebDriver, doc_id: str) -> None:
-    while True:
-        found = [button for button in all_of(browser, "#list .item") if doc_id in button.get_attribute("textContent")]
-        if found:
-            break
-        one(browser, "#more").click()
-    found[0].click()
-    until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(doc_id)}")
 
 
 def evidence(run: Path) -> pd.DataFrame:
@@ -190,7 +122,7 @@ def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: WebDri
     assert listed(browser) == rows["doc_id"].tolist()
     shown = [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .p")]
     assert shown == [f"P {p + 1e-9:.2f}" for p in rows["probability"]]
-    assert text(browser, "#documents-heading").endswith(f", {label}")
+    assert text(browser, "#documents-heading").endswith(f", {label}: the likeliest documents")
     assert text(browser, "#status").startswith(f"{len(rows)} document")
     assert focused(browser) == "item"
 
@@ -306,7 +238,7 @@ def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: WebDriver
     press(browser, Keys.ARROW_RIGHT)
     assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[1]}: mean ")
     press(browser, Keys.ENTER)
-    assert text(browser, "#documents-heading").endswith(f", {labels[1]}")
+    assert text(browser, "#documents-heading").endswith(f", {labels[1]}: the likeliest documents")
     assert focused(browser) == "item"
     first, second = listed(browser)[:2]
     press(browser, Keys.ARROW_DOWN, Keys.ENTER)
@@ -365,7 +297,7 @@ def test_a_chart_has_a_table_with_the_same_values(browser: WebDriver, run: Path)
         assert int(line[6]) == row["one_best"]
     assert "Iraq" in text(browser, "#band-table caption")
     all_of(browser, "#band-table button")[0].click()
-    assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}"
+    assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}: the likeliest documents"
 
 
 def test_all_controls_have_a_name(browser: WebDriver, run: Path) -> None:

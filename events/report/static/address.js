@@ -1,0 +1,68 @@
+// The state of the page is in its address, after #: Back works, and a link shows what its sender saw.
+
+import { byId } from "../../pages/static/elements.js";
+import { drawBand } from "./bands.js";
+import { drawList, drawScopes } from "./listing.js";
+import { choice, countries, documents, evidence, periods } from "./page.js";
+import { closeReader, openDocument } from "./reader.js";
+
+const SCOPES = ["all", "country", "period"];
+const ORDERS = () => [...byId("order").options].map(({ value }) => value);
+
+function addressOf() {
+  const fields = new URLSearchParams();
+  const set = (name, value, usual) => value !== usual && fields.set(name, value);
+  set("actor", countries[choice.country].code, countries[0].code);
+  set("beside", choice.other < 0 ? "" : countries[choice.other].code, "");
+  set("period", choice.period < 0 ? "" : periods[choice.period][0], "");
+  set("show", choice.scope, "all");
+  set("order", choice.order, "half");
+  set("find", choice.words, "");
+  if (choice.row >= 0) {
+    fields.set("document", documents.id[evidence.document[choice.row]]);
+    set("of", countries[evidence.country[choice.row]].code, countries[choice.country].code);
+  }
+  return `#${fields}`;
+}
+
+// Keep the state; `isNew` adds a step to which Back returns.
+export function remember(isNew = true) {
+  const address = addressOf();
+  if (address === (location.hash || "#")) return;
+  history[isNew ? "pushState" : "replaceState"](null, "", address);
+}
+
+// Read the state from the address; what it names and this page has not is left out.
+function readAddress() {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const countryOf = (code) => countries.findIndex((country) => country.code === code);
+  choice.country = Math.max(0, countryOf(fields.get("actor")));
+  choice.other = countryOf(fields.get("beside"));
+  choice.period = periods.findIndex(([label]) => label === fields.get("period"));
+  choice.scope = SCOPES.includes(fields.get("show")) ? fields.get("show") : "all";
+  if (choice.scope === "period" && choice.period < 0) choice.scope = "country";
+  choice.order = ORDERS().includes(fields.get("order")) ? fields.get("order") : "half";
+  choice.words = fields.get("find") ?? "";
+  const d = documents.id.indexOf(fields.get("document"));
+  const country = fields.has("of") ? countryOf(fields.get("of")) : choice.country;
+  return d < 0 ? -1 : evidence.document.findIndex((each, row) => each === d && evidence.country[row] === country);
+}
+
+// Whether the address is a state, not the name of a part of the page.
+const isState = () => location.hash.length < 2 || location.hash.includes("=");
+
+// Draw everything as the address says, and return when the chart is drawn.
+export async function restore() {
+  const row = isState() ? readAddress() : -1;
+  byId("find").value = choice.words;
+  drawScopes();
+  const drawn = drawBand();
+  await drawList();
+  if (row >= 0) await openDocument(row, false);
+  else closeReader();
+  await drawn;
+}
+
+export function listenToAddress() {
+  addEventListener("popstate", () => isState() && restore());
+}

@@ -1,0 +1,62 @@
+"""A person at a report in a browser: what tests of its page share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from chromium import until
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+DRAWN = "document.documentElement.dataset.band === 'drawn'"
+ALL_DRAWN = "document.documentElement.dataset.panels === 'drawn'"
+
+
+def all_of(browser: WebDriver, selector: str) -> list[Any]:
+    return browser.find_elements("css selector", selector)
+
+
+def one(browser: WebDriver, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def text(browser: WebDriver, selector: str) -> str:
+    return str(browser.execute_script("return document.querySelector(arguments[0]).textContent", selector))
+
+
+def press(browser: WebDriver, *keys: str) -> None:
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def focused(browser: WebDriver) -> str:
+    """Id, or class, of the element that has the focus."""
+    return str(browser.execute_script("const it = document.activeElement; return it.id || it.className"))
+
+
+def choose(browser: WebDriver, selector: str, value: str) -> None:
+    from selenium.webdriver.support.select import Select
+
+    Select(one(browser, selector)).select_by_value(value)
+
+
+def choose_country(browser: WebDriver, code: str) -> None:
+    countries = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).countries")
+    choose(browser, "#country", str([country["code"] for country in countries].index(code)))
+
+
+def listed(browser: WebDriver) -> list[str]:
+    return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .item .name")]
+
+
+def open_document(browser: WebDriver, doc_id: str) -> None:
+    while True:
+        found = [button for button in all_of(browser, "#list .item") if doc_id in button.get_attribute("textContent")]
+        if found:
+            break
+        one(browser, "#more").click()
+    found[0].click()
+    until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(doc_id)}")
