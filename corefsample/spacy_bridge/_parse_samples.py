@@ -183,13 +183,14 @@ class _LastLayer:
     """The layer from hidden units to scores of transitions, and the groups of transitions valid in the same states."""
 
     def __init__(self, step_model: Any, moves: Any) -> None:
-        from thinc.api import to_numpy
+        from thinc import api
 
+        as_array: Any = api.to_numpy  # from a graphics processor, too
         self.n_moves = int(moves.n_moves)
         if step_model.vec2scores is None:  # the hidden units are the scores
             weights, bias = np.eye(self.n_moves, dtype=np.float32), np.zeros(self.n_moves, np.float32)
         else:
-            weights, bias = (to_numpy(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+            weights, bias = (as_array(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
         groups: dict[str, list[int]] = {}
         for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
             kind, _, label = moves.get_class_name(move).partition("-")
