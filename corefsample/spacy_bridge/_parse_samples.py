@@ -55,8 +55,8 @@ def parse_samples(
     nlp
         Pipeline with a parser of spaCy's factory "parser" or "beam_parser".
     doc
-        A Doc of the pipeline, parsed or not; it is not changed. Its words, spaces, user data and, if it has them,
-        its sentences are used. Everything else is predicted again.
+        A Doc of the pipeline, parsed or not; it is not changed. Its words, norms, spaces, user data and, if it has
+        them, its sentences are used. Everything else is predicted again.
     n_samples
         At least 1.
     temperature
@@ -132,6 +132,9 @@ class _TransitionParser:
 
         words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
         new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
+        for token, given in zip(new, doc, strict=True):
+            if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
+                token.norm_ = given.norm_
         for component in self._before:
             new = component(new)
         if keep and len(new):
