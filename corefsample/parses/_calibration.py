@@ -77,7 +77,7 @@ class ParseCalibration:
     Attributes
     ----------
     properties
-        One for each property that some parse has.
+        One for each property with at least ten pairs.
     """
 
     properties: tuple[PropertyCalibration, ...]
@@ -131,7 +131,7 @@ def calibrate_parses(
 ) -> ParseCalibration:
     """Measure the calibration of each property over documents.
 
-    Probabilities below 0.01 are left out: with few samples they are those that no sample has, of which there are very
+    A property with fewer than ten pairs is left out. Probabilities below 0.01 are left out: with few samples they are those that no sample has, of which there are very
     many. The bins are ten of equal width, as most arcs are nearly certain.
 
     Parameters
@@ -148,7 +148,7 @@ def calibrate_parses(
     Raises
     ------
     InputError
-        If there is no pair.
+        If no property has ten pairs.
     """
     _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.whole("n_resamples", n_resamples, 2)
@@ -159,7 +159,7 @@ def calibrate_parses(
         q, y = (np.concatenate([getattr(each, field) for _, each in pairs]) for field in ("q", "y"))
         document = np.concatenate([np.full(len(each.q), d) for d, each in pairs])
         kept = q >= LEAST
-        if not kept.any():
+        if np.count_nonzero(kept) < N_BINS:
             continue
         blocks = block_bin_pairs(q[kept], y[kept], document[kept], n_bins=N_BINS, strategy="uniform")
         several = blocks.n_blocks > 1
@@ -177,5 +177,5 @@ def calibrate_parses(
             )
         )
     if not results:
-        raise InputError("parses must have at least one word, got none")
+        raise InputError(f"parses must have at least {N_BINS} arcs or roles, got fewer")
     return ParseCalibration(tuple(results))

@@ -77,9 +77,9 @@ def test_bad_shapes_raise_one_line() -> None:
         arcs_from_supar(np.zeros((2, 4, 4)), n_words=3)
     with pytest.raises(ParameterError, match=r"s_rel must be square"):
         arcs_from_supar(np.zeros((4, 4)), np.zeros((3, 3, 2)), n_words=3)
+    table = np.zeros((4, 4))
+    table[1, 2] = np.nan
     with pytest.raises(ParameterError, match=r"scores\[1\]\[2\] must be finite or a mask, got nan"):
-        table = np.zeros((4, 4))
-        table[1, 2] = np.nan
         arcs_from_stanza(table, 3)
     with pytest.raises(ParameterError, match="lengths must be from 1 to 4 and add up to 5"):
         arcs_from_spacy_experimental(np.zeros((5, 4)), [2, 2])

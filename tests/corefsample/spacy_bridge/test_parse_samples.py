@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +175,7 @@ def test_sentences_are_kept_unless_they_are_sampled(nlp: Language) -> None:
 
 
 def test_given_sentences_are_kept(nlp: Language) -> None:
-    words = "They left early she said".split()
+    words = ["They", "left", "early", "she", "said"]
     doc = Doc(nlp.vocab, words=words, sent_starts=[True, False, False, True, False])
     assert all(starts(sample) == [0, 3] for sample in parse_samples(nlp, doc, 30, temperature=2.0))
 
@@ -198,14 +198,14 @@ def test_later_components_give_what_they_would_give_each_parse(nlp: Language) ->
 
 
 @pytest.fixture
-def with_component() -> Iterator[Callable[[str], Language]]:
+def with_component() -> Callable[[str], Language]:
     nlp = loaded(EN_GUM_UD)
 
     def add(name: str) -> Language:
         nlp.add_pipe(name)
         return nlp
 
-    yield add
+    return add
 
 
 @Language.component("depth_in_user_data")
@@ -231,7 +231,7 @@ def test_an_empty_doc_has_empty_parses(nlp: Language) -> None:
 
 def test_bad_parameters_raise_one_line(small: Language) -> None:
     doc = small.make_doc("they saw us")
-    with pytest.raises(ParameterError, match="nlp must have a transition parser .* got the components none"):
+    with pytest.raises(ParameterError, match=r"nlp must have a transition parser .* got the components none"):
         parse_samples(spacy.blank("en"), doc, 1)
     with pytest.raises(ParameterError, match="doc must be a spaCy Doc, got str"):
         parse_samples(small, "they saw us", 1)  # type: ignore[arg-type]
