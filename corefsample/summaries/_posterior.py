@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints
 from corefsample.coreference import (
     AntecedentDistribution,
     ClusteringSamples,
