@@ -131,3 +131,10 @@ def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ParameterError(f"must be one of {', '.join(allowed)}, got {value!r}", parameter=name)
     return value
+
+
+def instance(name: str, value: object, kind: type, hint: str | None = None) -> None:
+    """Raise unless a value is of a class; the hint says how to get one."""
+    if not isinstance(value, kind):
+        rule = f"must be {kind.__name__}, got {type(value).__name__}"
+        raise ParameterError(rule, parameter=name, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -299,12 +300,15 @@ def _is_whole(value: object) -> bool:
 def require_distribution(value: object) -> None:
     """Raise unless given an AntecedentDistribution (a document is often passed by mistake)."""
     if not isinstance(value, AntecedentDistribution):
-        is_document = isinstance(getattr(value, "antecedents", None), AntecedentDistribution)
-        raise ParameterError(
-            f"must be an AntecedentDistribution, got {type(value).__name__}",
-            parameter="antecedents",
-            hint="pass document.antecedents" if is_document else None,
-        )
+        hint = None
+        if isinstance(getattr(value, "antecedents", None), AntecedentDistribution):
+            hint = "pass document.antecedents"
+        elif isinstance(value, (list, tuple)):
+            hint = "AntecedentDistribution.from_lists(antecedents, scores) makes one"
+        elif isinstance(value, (str, os.PathLike)):
+            hint = "read_documents(path) reads documents, whose antecedents are one"
+        rule = f"must be an AntecedentDistribution, got {type(value).__name__}"
+        raise ParameterError(rule, parameter="antecedents", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

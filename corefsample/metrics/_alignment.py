@@ -59,7 +59,10 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
             return np.unique(array, return_inverse=True)[1].astype(np.int64)
         labels = array.tolist()
     if not isinstance(labels, Sequence) or isinstance(labels, (str, bytes)):
-        raise ParameterError(f"must have one entity per mention, got {_checks.shown(labels)}", parameter=name)
+        hint = "the document has no gold entities" if labels is None else None
+        hint = "pass document.gold" if hasattr(labels, "gold") else hint
+        rule = f"must have one entity per mention, got {_checks.shown(labels)}"
+        raise ParameterError(rule, parameter=name, hint=hint)
     numbers: dict[Any, int] = {None: _NO_ENTITY}
     for i, label in enumerate(labels):
         if label is not None and (isinstance(label, bool) or not isinstance(label, (int, str, np.integer))):

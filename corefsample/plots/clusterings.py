@@ -43,10 +43,13 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
     Raises
     ------
     ParameterError
-        If `most_labels` is below 1.
+        If `links` is something else, such as a document, or `most_labels` is below 1.
     """
     from matplotlib.patches import Rectangle
 
+    from corefsample.summaries import DocumentLinks
+
+    _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     n = links.n_mentions
     ticks = range(0, n, max(1, -(-n // _checks.whole("most_labels", most_labels, 1))))
     side = min(9.0, 3.2 + 0.16 * min(n, most_labels))
@@ -93,6 +96,10 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     """
     from matplotlib.ticker import MaxNLocator
 
+    from corefsample.summaries import EntityCountPosterior
+
+    hint = "corefsample.summaries.entity_count_posterior(document) makes one"
+    _checks.instance("posterior", posterior, EntityCountPosterior, hint)
     ax = axes_of(ax, (6.4, 3.4), legible(title or posterior.doc_id, 60))
     # Both marks can have the same place: the smaller one is inside the larger, open one.
     marks = [] if posterior.gold_count is None else [("by gold", posterior.gold_count, "D", "white", "black", 12)]

@@ -53,10 +53,13 @@ def link_network(
     Raises
     ------
     ParameterError
-        If `floor` or `most_labels` lies outside its range.
+        If `links` is something else, such as a document, or `floor` or `most_labels` lies outside its range.
     """
     from matplotlib.collections import LineCollection
 
+    from corefsample.summaries import DocumentLinks
+
+    _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     floor = _checks.probability("floor", floor, above_zero=True)
     most_labels = _checks.whole("most_labels", most_labels, 1)
     ax = axes_of(ax, (7.2, 6.0), legible(links.doc_id, 60))

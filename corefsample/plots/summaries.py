@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from corefsample import _checks
 from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = ""
     matplotlib.axes.Axes
         The given or the new one.
     """
+    from corefsample.summaries import CoreCurve
+
+    _checks.instance("curve", curve, CoreCurve, "corefsample.summaries.core_curve(document.antecedents) makes one")
     ax = axes_of(ax, (5.0, 3.4), title)
     ax.step(curve.thresholds, curve.n_mentions, where="post", color=COLOURS[0], label="mentions")
     ax.step(
@@ -62,6 +66,10 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
     matplotlib.axes.Axes
         The given or the new one.
     """
+    from corefsample.summaries import ThresholdCurve
+
+    hint = "corefsample.summaries.threshold_curve(document.antecedents) makes one"
+    _checks.instance("curve", curve, ThresholdCurve, hint)
     ax = axes_of(ax, (4.6, 4.2), title)
     for m, metric in enumerate(curve.metrics):
         precision, recall = curve.expected[:, m, 0], curve.expected[:, m, 1]

@@ -86,7 +86,10 @@ def cluster_probability(
     """
     require_distribution(antecedents)
     max_steps = _checks.whole("max_steps", max_steps, 0)
-    members = np.sort(_checks.integers("mentions", np.array(list(mentions), np.int64)))
+    if not isinstance(mentions, Iterable):
+        raise ParameterError(f"must be a list of mentions, got {_checks.shown(mentions)}", parameter="mentions")
+    given = [*mentions]
+    members = np.sort(_checks.integers("mentions", np.asarray(given) if given else np.empty(0, np.int64)))
     _require_set(members, antecedents.n_mentions)
     exactly = _exactly(antecedents, members)
     named = tuple(members.tolist())

@@ -195,8 +195,8 @@ def core_curve(
     ParameterError
         If there is no threshold, or one is outside (0, 1].
     """
-    if len(thresholds) == 0:
-        raise ParameterError("must have at least one threshold, got none", parameter="thresholds")
+    if np.ndim(thresholds) != 1 or len(thresholds) == 0:
+        raise ParameterError(f"must be a list of numbers, got {_checks.shown(thresholds)}", parameter="thresholds")
     for t, threshold in enumerate(thresholds):
         _checks.probability(f"thresholds[{t}]", threshold, above_zero=True)
     n_starts = _checks.whole("n_starts", n_starts, 1)

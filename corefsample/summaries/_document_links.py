@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.coreference import link_marginals, map_clustering
+from corefsample.coreference import AntecedentDistribution, link_marginals, map_clustering
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated, gold_codes
 from corefsample.summaries._point_estimate import point_estimate
@@ -120,7 +120,7 @@ def document_links(
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or gold is missing and `by` is "gold".
+        If it is no document, an option breaks its rule, or gold is missing and `by` is "gold".
 
     Examples
     --------
@@ -130,6 +130,7 @@ def document_links(
     >>> document_links(ScoredDocument("d", spans, antecedents)).mentions.tolist()
     [0, 2, 1]
     """
+    require_document(document)
     _checks.choice("by", by, ENTITY_SOURCES)
     _checks.whole("smallest", smallest, 1)
     labels = _entities(document, by, unannotated)
@@ -144,6 +145,12 @@ def document_links(
     )
     marginals = link_marginals(document.antecedents)[np.ix_(order, order)]
     return DocumentLinks(document.doc_id, by, order.astype(np.int32), texts, entities.astype(np.int64), marginals)
+
+
+def require_document(value: object) -> None:
+    """Raise unless given a scored document (its distribution is often passed by mistake)."""
+    has_distribution = isinstance(value, AntecedentDistribution)
+    _checks.instance("document", value, ScoredDocument, "pass the document itself" if has_distribution else None)
 
 
 def _entities(document: ScoredDocument, by: EntitySource, unannotated: Unannotated) -> npt.NDArray[np.integer[Any]]:

@@ -11,6 +11,7 @@ from corefsample._arrays import Floats
 from corefsample.coreference import entity_count_pmf, map_clustering
 from corefsample.documents import ScoredDocument
 from corefsample.links import Unannotated, gold_codes
+from corefsample.summaries._document_links import require_document
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,7 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     Raises
     ------
     ParameterError
-        If `unannotated` is neither of the two.
+        If it is no document, or `unannotated` is neither of the two.
 
     Examples
     --------
@@ -86,6 +87,7 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     >>> posterior.pmf.tolist(), posterior.mean, posterior.map_count
     ([0.0, 0.5, 0.5], 1.5, 2)
     """
+    require_document(document)
     new = document.antecedents.new_probs
     gold_count = None
     if document.gold is not None:

@@ -141,9 +141,7 @@ def cut_tree(merges: Ints, heights: Floats, highest: float, labels: Ints32) -> N
 
 
 @kernel
-def sum_over_cells(
-    members: Ints, indptr: Ints, sampled: Sampled, x_log_x: Floats, scores: bool, sums: Floats
-) -> None:
+def sum_over_cells(members: Ints, indptr: Ints, sampled: Sampled, x_log_x: Floats, scores: bool, sums: Floats) -> None:
     """Sums over the cells of some clusters with each sample: float64 (N_SUMS, n_samples).
 
     JOINT: c log c of each cell's size c; PAIRS: pairs within cells; CELLS: their number; if `scores`, numerators of B3

@@ -33,8 +33,8 @@ class Matching(NamedTuple):
     @classmethod
     def of(cls, n: int, n_samples: int) -> Matching:
         """Room for the matchings of n mentions."""
-        integers = [np.empty((n, n_samples), np.int32) for _ in range(3)]
-        return cls(*integers, np.empty((n, n_samples), np.bool_), np.empty(n_samples))
+        partner, shared, rooms = (np.empty((n, n_samples), np.int32) for _ in range(3))
+        return cls(partner, shared, rooms, np.empty((n, n_samples), np.bool_), np.empty(n_samples))
 
 
 @kernel
@@ -85,7 +85,7 @@ def match_greedily(labels: Ints, sizes: Ints, sampled: Sampled, matching: Matchi
 
 @inner_kernel
 def gain_of(k: int, s: int, c: int, size: int, room: int, r: int, matching: Matching) -> float:
-    """Change of a sample's weight where a mention of its cluster r joins cluster k, which has `size` mentions, c in r."""
+    """Change of a sample's weight where a mention of its cluster r joins cluster k of `size` mentions, c in r."""
     partner, shared = matching.partner[k, s], matching.shared[k, s]
     before, after = 0.0, 0.0
     if partner >= 0:

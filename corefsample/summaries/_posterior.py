@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints
 from corefsample.coreference import (
     AntecedentDistribution,
     ClusteringSamples,
@@ -22,7 +23,7 @@ from corefsample.coreference import (
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 
-Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer]
+Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +179,7 @@ def posterior_from(
     n_samples, seed, doc_id
         As for `sample_clusterings`.
     """
-    if isinstance(posterior, (ClusteringSamples, np.ndarray)):
+    if isinstance(posterior, (ClusteringSamples, np.ndarray, list, tuple)):
         if samples is not None:
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
         return Posterior(None, clustering_samples("posterior", posterior))
@@ -196,9 +197,15 @@ def posterior_from(
 def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
     """Return samples, of a two-dimensional array of labels too, or raise."""
     if not isinstance(samples, ClusteringSamples):
-        array = np.asarray(samples)
+        rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
+        if isinstance(samples, AntecedentDistribution):
+            hint = "corefsample.sample_clusterings(distribution) draws samples"
+            raise ParameterError(f"{rule}, got a distribution", parameter=name, hint=hint)
+        try:
+            array = np.asarray(samples)
+        except ValueError:
+            raise ParameterError(f"{rule}, got rows of different lengths", parameter=name) from None
         if array.ndim != 2 or array.dtype.kind not in "iu":
-            rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
             raise ParameterError(f"{rule}, got {array.ndim} dimensions of {array.dtype}", parameter=name)
         rows = np.empty(array.shape[::-1], np.int32)
         for s in range(array.shape[0]):

@@ -32,8 +32,10 @@ def merged_and_split(source: Posterior, labels: Ints, loss: Loss, split_cost: fl
     for a in list(tried.clusters):
         members = tried.clusters[a]
         if members.shape[0] >= 4:  # moves of one mention find the splits of smaller clusters
-            side = _two_sides(source.marginals[np.ix_(members, members)])
-            tried.accept_if_better([a], [members[side], members[~side]])
+            marginals = source.marginals[np.ix_(members, members)]
+            if marginals.min() < 1.0:
+                side = _two_sides(marginals)
+                tried.accept_if_better([a], [members[side], members[~side]])
     return tried.labels if tried.n_accepted else None
 
 

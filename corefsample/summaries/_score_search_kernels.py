@@ -184,9 +184,7 @@ def shift(sign: int, code: int, i: int, place: Place, totals: Totals, sampled: S
 
 
 @inner_kernel
-def find_candidates(
-    i: int, labels: Ints, sampled: Sampled, m: Ints32, slot: Ints, names: Ints, shares: Ints
-) -> int:
+def find_candidates(i: int, labels: Ints, sampled: Sampled, m: Ints32, slot: Ints, names: Ints, shares: Ints) -> int:
     """List the clusters that some sample links with mention i, its own first; return their number.
 
     names[c] is cluster c of the list, m[c] its overlaps, and shares[c] their sum. slot must be -1, and is again.
@@ -210,9 +208,7 @@ def find_candidates(
 
 
 @kernel
-def sample_sweep(
-    code: int, sampled: Sampled, x_log_x: Floats, totals: Totals, labels: Ints, sizes: Ints
-) -> int:
+def sample_sweep(code: int, sampled: Sampled, x_log_x: Floats, totals: Totals, labels: Ints, sizes: Ints) -> int:
     """Move each mention to where the mean loss over the samples is least; return the moves.
 
     Candidates are the mention's own cluster, one of its own, and of those that the samples link with it at least

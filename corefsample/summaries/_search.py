@@ -45,7 +45,9 @@ def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) ->
     best, least = start, mean_loss(source, start, loss, split_cost) if loss == "conll" else np.inf
     for _ in range(_MOST_ROUNDS):
         _sweep(sweep, labels, np.bincount(labels, minlength=n))
-        changed = None if loss == "binder" else merged_and_split(source, labels, loss, split_cost)  # its sweep does both
+        changed = (
+            None if loss == "binder" else merged_and_split(source, labels, loss, split_cost)
+        )  # its sweep does both
         if loss == "conll":
             current = canonical_labels(labels if changed is None else changed)
             value = mean_loss(source, current, loss, split_cost)

@@ -119,8 +119,8 @@ def threshold_curve(
     """
     _checks.choice("by", by, BY)
     for name, values in (("thresholds", thresholds), ("metrics", metrics)):
-        if len(values) == 0:
-            raise ParameterError("must have at least one entry, got none", parameter=name)
+        if np.ndim(values) != 1 or len(values) == 0:
+            raise ParameterError(f"must be a list of at least one, got {_checks.shown(values)}", parameter=name)
     cuts = tuple(_checks.probability(f"thresholds[{t}]", cut) for t, cut in enumerate(thresholds))
     for m, metric in enumerate(metrics):
         _checks.choice(f"metrics[{m}]", metric, EXPECTED_METRICS)

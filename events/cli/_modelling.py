@@ -169,7 +169,7 @@ def _print_training(run: TrainingRun) -> None:
             *("date_format", "date_column", "text_column", "id_column", "number_articles", "title_column"),
             *("headline", "paragraphs", "fix_text"),
         ),
-        "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields"),
+        "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields", "clusters"),
         "Processes": ("jobs", "workers", "scheduler"),
     },
 )
@@ -205,6 +205,12 @@ def _print_training(run: TrainingRun) -> None:
     help="Those of the file, or those found in the parse.  [default: annotated; for news: parse]",
 )
 @click.option("--min-prob", type=BELOW_1, default=1e-4, help="Candidates below this probability are left out.")
+@click.option(
+    "--clusters",
+    metavar="NAME",
+    help="Also write one clustering of each document, in CorefUD: map, sample, or the estimate under a loss: binder, "
+    "vi, vi-bound, nvi, ari, muc, b3, lea, conll.",
+)
 @scheme_option
 @entity_fields_option
 @output_options
@@ -233,6 +239,7 @@ def score(
       corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
       corefsample score texts --pipeline NAME --fix-text --out scored.parquet
       corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
+      corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
     """
     from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
@@ -282,8 +289,12 @@ def _print_scoring(run: ScoringRun) -> None:
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
         for reason in run.reasons:
             click.echo(f"  {reason}")
+    if run.left_out:
+        print_text(f"Mentions that the file of clusters lacks: {mention_counts(run.left_out)}.")
     rate = tally.n_documents / run.seconds if run.seconds else 0.0
     click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")
+    if run.clusters is not None:
+        click.echo(f"Clusters {run.clusters}")
 
 
 def _print_text_faults(texts: TextTally) -> None:

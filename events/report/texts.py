@@ -6,6 +6,7 @@ A part is some documents as JSON, deflated, in base64; the browser unpacks a par
 tokens    words, each with a blank before it if the text has one
 sentences first token of each sentence
 mentions  start, end, entity of each mention in one flat list; entity 0 is a mention alone
+estimate  entity of each mention in the estimate with the smallest Binder loss, numbered in the same way
 links     for each mention: antecedent, probability, ..., the likeliest first; probabilities in thousandths
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
@@ -27,6 +28,7 @@ from corefsample.coreference import AntecedentDistribution, map_clustering
 from corefsample.documents import DocumentBatch, ScoredDocument
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
+from corefsample.summaries import point_estimate
 from events.pages import packed
 from events.texts import spaced
 
@@ -99,6 +101,7 @@ class DocumentTexts:
             raise InputError("tokens are missing", place=place)
         spans = document.mentions[:, :2].tolist()
         entities = _entities(map_clustering(antecedents).tolist())
+        estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
         events = {}
         for country, text in places:
             try:
@@ -109,6 +112,7 @@ class DocumentTexts:
             "tokens": spaced(tokens),
             "sentences": [start for start, _ in tokens.sentences().values()],
             "mentions": [n for span, entity in zip(spans, entities, strict=True) for n in (*span, entity)],
+            "estimate": _entities(estimate.labels.tolist()),
             "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
             "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
             "best": [_best(antecedents, i) for i in range(document.n_mentions)],

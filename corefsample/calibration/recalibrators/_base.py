@@ -154,7 +154,11 @@ def _restored_model(content: Mapping[str, Any]) -> FittedModel:
 
 
 class Recalibrator(FittedModel, ABC):
-    """A function that recalibrates predictions, fitted to prediction-label pairs."""
+    """A function that recalibrates predictions, fitted to prediction-label pairs.
+
+    For scikit-learn it is a regressor and a transformer of one feature: it works in pipelines, `GridSearchCV` and
+    `cross_val_score`.
+    """
 
     def fit(
         self,
@@ -169,7 +173,7 @@ class Recalibrator(FittedModel, ABC):
         Parameters
         ----------
         q
-            (n,) in [0, 1]: predictions.
+            (n,) or (n, 1) in [0, 1]: predictions.
         y
             (n,): labels, 0 or 1.
         sample_weight
@@ -189,19 +193,59 @@ class Recalibrator(FittedModel, ABC):
         ParameterError
             If there is no pair, if lengths differ, or if a value or a parameter breaks its rule.
         """
-        self._fit(checked_pairs(q, y, sample_weight, documents))
+        self._fit(checked_pairs(_one_column(q), y, sample_weight, documents))
         return self
 
     def predict(self, q: npt.ArrayLike) -> Floats:
-        """Recalibrate predictions (n,) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
+        """Recalibrate predictions (n,) or (n, 1) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
         self._require_fit()
-        return self._predict(predictions("q", q))
+        return self._predict(predictions("q", _one_column(q)))
+
+    def transform(self, q: npt.ArrayLike) -> Floats:
+        """Recalibrate predictions as `predict` does, in the shape given: (n,), or the (n, 1) of a pipeline's step."""
+        return self.predict(q).reshape(np.shape(q))
+
+    def fit_transform(
+        self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **options: Any
+    ) -> Floats:
+        """Fit to pairs, and recalibrate their predictions."""
+        return self.fit(q, y, sample_weight, **options).transform(q)
+
+    def score(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Minus the Brier score of the recalibrated predictions: in [-1, 0], larger is better."""
+        self._require_fit()
+        pairs = checked_pairs(_one_column(q), y, sample_weight)
+        return -float(np.average((self._predict(pairs.q) - pairs.y) ** 2, weights=pairs.weights))
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of a fit, which is 1."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
+        return 1
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn, which alone calls this, has to know of the model."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
+            regressor_tags=RegressorTags(poor_score=True),
+            input_tags=InputTags(one_d_array=True, two_d_array=False),
+        )
 
     @abstractmethod
     def _fit(self, pairs: Pairs) -> None: ...
 
     @abstractmethod
     def _predict(self, q: Floats) -> Floats: ...
+
+
+def _one_column(q: npt.ArrayLike) -> npt.ArrayLike:
+    """Predictions (n,), of a table (n, 1) too; other shapes are left for the check that rejects them."""
+    return np.ravel(q) if np.ndim(q) == 2 and np.shape(q)[1] == 1 else q
 
 
 def fixed(values: npt.ArrayLike) -> Floats:

@@ -9,10 +9,12 @@ from corefsample import _checks
 from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
 from corefsample.syntax import scheme_names
+from events.jobs.convert import CLUSTERINGS
 from events.jobs.scoring._parsing import PARAGRAPHS
 from events.news import require_repair
 
 MENTIONS = ("annotated", "parse")
+CLUSTERS = tuple(name for name in CLUSTERINGS if name != "gold")
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
@@ -48,6 +50,9 @@ class ScoreOptions:
         Format of the dates in tables of news, for `datetime.datetime.strptime`; None: ISO dates.
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
+    clusters
+        Clustering of each document to write as well, in CorefUD: "map", "sample", or a loss of
+        `corefsample.summaries.point_estimate`, such as "binder". None: scores only.
     jobs
         Number of processes, at least 1; None: one for each processor for text, 1 otherwise. Results do not depend on
         it.
@@ -70,6 +75,7 @@ class ScoreOptions:
     title_column: str = "title"
     date_format: str | None = None
     entity_fields: str | None = None
+    clusters: str | None = None
     jobs: int | None = None
     on_error: str = "stop"
 
@@ -81,6 +87,8 @@ class ScoreOptions:
             _checks.choice("mentions", self.mentions, MENTIONS)
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
+        if self.clusters is not None:
+            _checks.choice("clusters", self.clusters, CLUSTERS)
         if self.jobs is not None:
             _checks.whole("jobs", self.jobs, 1)
         if self.fix_text:

@@ -11,12 +11,13 @@ from typing import Any
 
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, remove_file, require_suffix, write_json
+from corefsample.files import PathLike, remove_file, require_free, require_suffix, write_json
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from events.jobs import ANNOTATED, DocumentInputs, checksums, compiled_meanwhile, free_outputs, run_record
 from events.jobs._cluster import require_dask
+from events.jobs.convert import ConvertOptions, run_convert
 from events.jobs.scoring._engines import Engine
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
@@ -48,6 +49,9 @@ class ScoringRun:
         Number of bad documents, and the messages of the first three.
     skipped
         Mentions of annotated corpora that are in no document, counted by reason.
+    clusters, left_out
+        The file of the clustering that `ScoreOptions.clusters` chose, or None; and the mentions that it lacks, as
+        brackets cannot represent them, counted by reason.
     jobs
         Number of processes; None: those of an existing scheduler.
     seconds
@@ -62,6 +66,8 @@ class ScoringRun:
     n_quarantined: int
     reasons: tuple[str, ...]
     skipped: dict[str, int]
+    clusters: str | None
+    left_out: dict[str, int]
     jobs: int | None
     seconds: float
 
@@ -97,7 +103,8 @@ def run_score(
         (with `ScoreOptions.pipeline`). Annotated entities, dates and metadata are kept.
     out
         New file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with .scoring.json added,
-        and bad documents, if any, to the name with .quarantine.jsonl added.
+        and bad documents, if any, to the name with .quarantine.jsonl added. The clustering that `ScoreOptions.clusters`
+        chooses, such as binder, is written to the name with its ending replaced by .binder.conllu.
     options
         How to score.
     resume
@@ -131,6 +138,9 @@ def run_score(
     path = os.fspath(out)
     require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
+    clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
+    if clusters is not None:
+        require_free(clusters, overwrite=overwrite)
     documents = DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
@@ -154,6 +164,10 @@ def run_score(
             )
             remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert([*parts.paths()], path, overwrite=overwrite)
+        left_out: dict[str, int] = {}
+        if clusters is not None:
+            chosen = ConvertOptions(clustering=options.clusters, on_unwritable="skip")
+            left_out = dict(run_convert(path, clusters, chosen, overwrite=overwrite).left_out)
         run = ScoringRun(
             out=path,
             record=record,
@@ -163,6 +177,8 @@ def run_score(
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
             skipped=dict(documents.skipped),
+            clusters=clusters,
+            left_out=left_out,
             jobs=None if scheduler is not None else workers or engine.jobs,
             seconds=round(time.time() - started, 3),
         )
@@ -173,6 +189,11 @@ def run_score(
         )
         write_json(record, content)
     return run
+
+
+def _clusters_path(path: str, clusters: str) -> str:
+    suffix = next(suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if path.endswith(suffix))
+    return f"{path.removesuffix(suffix)}.{clusters}.conllu"
 
 
 def _engine(options: ScoreOptions, workers: int | None, scheduler: str | None) -> Engine:

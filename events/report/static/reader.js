@@ -11,9 +11,11 @@ const SHOWN_AT_FIRST = 4; // mentions that make an event
 let reading = null; // {content, row, event, spans}
 let pinned = -1; // the mention that a click or Enter keeps in view
 
+const isEstimate = () => byId("entities").value === "estimate";
+const entityOf = (content, i) => (isEstimate() ? content.estimate[i] : content.mentions[3 * i + 2]);
 const mentionOf = (content, i) => {
-  const [start, end, entity] = content.mentions.slice(3 * i, 3 * i + 3);
-  return { i, start, end, entity };
+  const [start, end] = content.mentions.slice(3 * i, 3 * i + 2);
+  return { i, start, end, entity: entityOf(content, i) };
 };
 const mentionCount = (content) => content.mentions.length / 3;
 
@@ -206,12 +208,13 @@ function showMention(i) {
   rows.sort((a, b) => b[0] - a[0]);
   const rest = 1000 - rows.reduce((sum, [p]) => sum + p, 0);
   if (rest >= 5) rows.push([rest, row(rest, element("span", {}, "all others"), false)]);
-  if (entity) spans.forEach((several, k) => content.mentions[3 * k + 2] === entity && several.forEach((span) => span.classList.add("same")));
+  if (entity) spans.forEach((several, k) => entityOf(content, k) === entity && several.forEach((span) => span.classList.add("same")));
   spans.get(i)?.forEach((span) => span.classList.add("chosen"));
-  const size = content.mentions.filter((value, n) => n % 3 === 2 && value === entity).length;
+  const size = content.estimate.filter((_, k) => entityOf(content, k) === entity).length;
+  const clustering = isEstimate() ? "the Binder estimate" : "the single best resolution";
   byId("mention-body").replaceChildren(
     element("p", { class: "quoted", dir: "auto" }, `“${words(content, start, end)}”`),
-    element("p", {}, entity ? `Entity ${entity}, ${plural(size, "mention", "mentions")} in the single best resolution. Likeliest antecedents:` : "Alone in the single best resolution. Likeliest antecedents:"),
+    element("p", {}, entity ? `Entity ${entity}, ${plural(size, "mention", "mentions")} in ${clustering}. Likeliest antecedents:` : `Alone in ${clustering}. Likeliest antecedents:`),
     element("ul", { class: "antecedents" }, ...rows.map(([, item]) => item)),
   );
 }
@@ -236,6 +239,12 @@ const mentionUnder = (target) => {
 export function listenToReader() {
   const text = byId("text");
   byId("only-events").addEventListener("change", (event) => text.classList.toggle("only-events", event.target.checked));
+  byId("entities").addEventListener("change", () => {
+    if (!reading) return;
+    drawFacts();
+    drawText();
+    showMention(pinned >= 0 ? pinned : reading.event.instances[0]?.[1][0] ?? -1);
+  });
   text.addEventListener("pointerover", (event) => {
     const i = mentionUnder(event.target);
     if (pinned < 0 && i >= 0) showMention(i);

@@ -269,7 +269,7 @@ def test_bad_input_is_named() -> None:
         threshold_curve(samples, thresholds=[0.5, -1])
     with pytest.raises(ParameterError, match="must be one of pairs"):
         threshold_curve(samples, metrics=["rand"])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="at least one entry"):
+    with pytest.raises(ParameterError, match="a list of at least one"):
         threshold_curve(samples, thresholds=[])
     with pytest.raises(ParameterError, match="mentions must have at least one mention"):
         cluster_probability(distribution, [])

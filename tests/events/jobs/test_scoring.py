@@ -19,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import called, refused
@@ -27,9 +28,11 @@ from references import scoring as sr
 
 import events.jobs.scoring._job as job
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
+from corefsample.coreference import canonical_labels, map_clustering
 from corefsample.documents import AnnotatedDocument
 from corefsample.errors import CorefsampleError
 from corefsample.mention_ranking import AntecedentModel, load_model
+from corefsample.summaries import point_estimate
 from corefsample.syntax import mentions_from_parse
 from events.jobs import DocumentInputs, named_kind
 from events.jobs.scoring import ScoreOptions, load_recalibration, run_score
@@ -160,6 +163,29 @@ def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: Antecedent
     for found, document in zip(read_documents(tmp_path / "s.jsonl"), read_corefud(corpus), strict=True):
         expected = model.score_document(document).antecedents.scores / 2.0 - 0.5
         assert found.antecedents.scores.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["map", "binder"])
+def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, model_path: Path, name: str) -> None:
+    run = run_score(corpus, tmp_path / "s.jsonl.gz", ScoreOptions(model=str(model_path), clusters=name))
+    assert run.clusters == str(tmp_path / f"s.{name}.conllu")
+    assert run.left_out == {}
+    for scored, written in zip(read_documents(run.out), read_corefud(run.clusters), strict=True):
+        wanted = map_clustering(scored.antecedents)
+        if name == "binder":
+            wanted = point_estimate(scored.antecedents, loss="binder").labels
+        assert written.mentions[:, :2].tolist() == scored.mentions[:, :2].tolist()
+        codes = np.unique(np.array(written.entities, str), return_inverse=True)[1]
+        assert canonical_labels(codes).tolist() == wanted.tolist()
+
+
+def test_clusters_are_refused_before_scoring(tmp_path: Path, corpus: Path, model_path: Path) -> None:
+    with pytest.raises(ParameterError, match="clusters must be one of map, sample, binder"):
+        ScoreOptions(clusters="rand")
+    (tmp_path / "s.vi.conllu").write_text("mine")
+    with pytest.raises(CorefsampleError, match="must not exist"):
+        run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path), clusters="vi"))
+    assert not (tmp_path / "s.jsonl").exists()
 
 
 def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 import pytest
 from chromium import missing, requested, resize, until
@@ -25,7 +26,8 @@ from report_pages import (
     text,
 )
 
-from corefsample import ScoredDocument, read_documents
+from corefsample import ScoredDocument, map_clustering, read_documents
+from corefsample.summaries import point_estimate
 from events.report import write_report
 
 if TYPE_CHECKING:
@@ -205,6 +207,26 @@ def test_only_sentences_of_the_event_can_be_shown(browser: WebDriver, run: Path)
     one(browser, "#only-events").click()
     shown = [each for each in all_of(browser, "#text .sentence") if each.is_displayed()]
     assert 0 < len(shown) == len(all_of(browser, "#text .of-event")) < len(all_of(browser, "#text .sentence"))
+
+
+def test_entities_of_the_binder_estimate_can_be_shown(browser: WebDriver, run: Path) -> None:
+    for document in read_documents(run / "documents.parquet"):
+        usual, estimate = (
+            map_clustering(document.antecedents),
+            point_estimate(document.antecedents, loss="binder").labels,
+        )
+        if n_numbered(usual) != n_numbered(estimate):
+            break
+    open_document(browser, document.doc_id)
+    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(usual)
+    choose(browser, "#entities", "estimate")
+    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(estimate)
+    assert "the Binder estimate" in text(browser, "#mention-body")
+
+
+def n_numbered(labels: np.ndarray) -> int:
+    """Entities of several mentions, which have numbers in the text."""
+    return int((np.bincount(labels) > 1).sum())
 
 
 def test_a_small_band_chooses_its_country(browser: WebDriver) -> None:

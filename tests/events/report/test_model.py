@@ -21,7 +21,9 @@ from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
 from references import events as er
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
+from corefsample.coreference import canonical_labels
 from corefsample.documents import Tokens
+from corefsample.summaries import point_estimate
 from events.counting import evaluate_matches, evidence_rows
 from events.lexicon import load_lexicon
 from events.matching import match_document
@@ -156,8 +158,21 @@ def test_a_text_has_the_document_and_its_likeliest_antecedents(run: Path) -> Non
 
 def test_entities_are_numbered_in_the_order_of_the_text(run: Path) -> None:
     for content in texts(run).values():
-        numbers = [number for number in dict.fromkeys(content["mentions"][2::3]) if number]
-        assert numbers == list(range(1, len(numbers) + 1))
+        for entities in (content["mentions"][2::3], content["estimate"]):
+            numbers = [number for number in dict.fromkeys(entities) if number]
+            assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_text_has_the_entities_of_the_binder_estimate(run: Path) -> None:
+    contents = texts(run)
+    differing = 0
+    for document in read_documents(run / "documents.parquet"):
+        content = contents[document.doc_id]
+        labels = point_estimate(document.antecedents, loss="binder").labels
+        names = [-i - 1 if entity == 0 else entity for i, entity in enumerate(content["estimate"])]
+        assert canonical_labels(names).tolist() == labels.tolist()
+        differing += content["estimate"] != content["mentions"][2::3]
+    assert differing
 
 
 def test_events_have_the_places_of_the_evidence(run: Path) -> None:
