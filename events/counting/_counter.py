@@ -12,11 +12,13 @@ import numpy as np
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.recalibration import UncertainRecalibration, Uncertainty
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
 from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
 from events.counting._periods import Calendar
+from events.counting._recalibrated import CountedRecalibration
 from events.counting._rule_examples import check_examples
 from events.counting._tables import COUNTRY
 from events.counting._tally import CountTally
@@ -47,6 +49,11 @@ class EventCounter:
         Sampled clusterings per document, at least 1.
     seed
         In [0, 2**64).
+    recalibration
+        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; None: as scored.
+        Not with a predicate.
+    uncertainty
+        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
 
     Raises
     ------
@@ -74,6 +81,8 @@ class EventCounter:
         period: str = "quarter",
         n_samples: int = 1000,
         seed: int = 0,
+        recalibration: UncertainRecalibration | None = None,
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
             raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
@@ -81,7 +90,12 @@ class EventCounter:
             raise ParameterError(
                 f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
             )
+        if predicate is not None and recalibration is not None:
+            raise ParameterError("cannot be combined with a recalibration", parameter="predicate")
         self.seed = _checks.seed(seed)
+        self._recalibrated = None
+        if recalibration is not None:
+            self._recalibrated = CountedRecalibration.of(recalibration, uncertainty, self.seed)
         self.calendar = Calendar(period)
         self.tally = CountTally(n_samples)
         self._predicate = predicate
@@ -127,7 +141,18 @@ class EventCounter:
         matches = self._matcher.match(document, date)
         if not matches.possible:
             return None
-        return evaluate_matches(document.antecedents, matches, document.doc_id, date, **sampling)
+        kinds = None
+        if self._recalibrated is not None and document.tokens is not None:
+            kinds = self._recalibrated.kinds(document.tokens, document.mentions)
+        return evaluate_matches(
+            document.antecedents,
+            matches,
+            document.doc_id,
+            date,
+            recalibrated=self._recalibrated,
+            kinds=kinds,
+            **sampling,
+        )
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -157,6 +182,7 @@ class EventCounter:
             known=self._codes,
             event=self._event,
             columns=self._columns,
+            uncertainty=None if self._recalibrated is None else self._recalibrated.uncertainty,
         )
 
     def evidence(self) -> pd.DataFrame:
