@@ -22,6 +22,7 @@ from corefsample.recalibration._model import Recalibration, document_kinds, no_m
 
 # The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
 _FURTHEST = np.array([float(np.log(1e3)), 50.0])
+_LONGEST = np.array([1.0, 3.0])  # a step in both
 _STEPS = 60
 
 
@@ -187,6 +188,7 @@ def minimum(
     for step_number in range(_STEPS):
         value, slope, curvature = _penalised(here, weights, precision, point)
         step = newton_step(slope, curvature, damping)
+        step /= max(1.0, float((np.abs(step[[LOG_TEMPERATURE, NEW_BIAS]]) / _LONGEST).max()))
         expected = -float(slope @ step + step @ curvature @ step / 2)
         if expected <= tolerance * max(abs(value), 1e-300):
             return point, here

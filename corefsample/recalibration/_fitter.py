@@ -28,7 +28,7 @@ _LOG_TEMPERATURES = float(np.log(1e3))
 _BIASES = 50.0
 # Least curvature of the mean loss: real documents have about 0.06, losses without a minimum less than 1e-8.
 _LEAST_CURVATURE = 1e-6
-_PRIOR_FOLDS = 10  # of documents without domains, to choose the prior of offsets by kind
+_PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
 
 Form = Literal["global", "kinds"]
 FORMS: tuple[Form, ...] = ("global", "kinds")
@@ -54,9 +54,9 @@ class RecalibrationFitter:
     form
         "global": a temperature and a NEW bias. "kinds": offsets by kind of mention and of antecedent too, which need
         tokens. They have a normal prior around 0; its standard deviation is the one with the lowest loss on documents
-        that were left out, domain by domain if there are domains.
+        that were left out, in ten folds.
     domains
-        Domain of each document by doc_id, such as its genre, for the form "kinds"; None: unknown.
+        Domain of each document by doc_id, such as its genre, for `domain_effect`; None: unknown.
 
     Raises
     ------
@@ -85,8 +85,7 @@ class RecalibrationFitter:
 
     def _kind_search(self) -> KindSearch:
         self._losses = losses = differentiable(self._losses, self.gold)
-        groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0) if self._domains is None else self._domains
-        return KindSearch(losses, groups, self._unit())
+        return KindSearch(losses, self._folds(min(_PRIOR_FOLDS, self.n_documents), 0), self._unit())
 
     def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:
         for doc_id in self.gold.doc_ids:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from events.jobs.recalibrate import RecalibrationRun
 
 
+form_option = click.option(
+    "--form",
+    type=click.Choice(["global", "kinds"]),
+    default="global",
+    help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
+)
 folder_option = click.option(
     "--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"
 )
@@ -111,10 +117,32 @@ def _print_calibration(run: CalibrationRun) -> None:
     "calibrate-queries",
     cls=Command,
     short_help="Measure the intervals of counts against gold entities.",
-    sections={"Measuring": ("scheme", "unannotated", "seed")},
+    sections={"Measuring": ("form", "recalibration", "uncertainty", "by", "role", "scheme", "unannotated", "seed")},
 )
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
+@form_option
+@click.option(
+    "--recalibration", metavar="FILE", help="Measure this record of `corefsample recalibrate`, fitted elsewhere."
+)
+@click.option(
+    "--uncertainty",
+    type=click.Choice(["none", "fit", "domain"]),
+    help="Uncertainty of --recalibration that the intervals include.  [default: all that it has]",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    default=("genre",),
+    metavar="FIELD",
+    help="Field of the documents by which P is compared with the truth; may be repeated.",
+)
+@click.option(
+    "--role",
+    type=click.Choice(["subject", "object", "passive_subject", "passive_agent"]),
+    default="subject",
+    help="Role of the pronoun at the verb.",
+)
 @scheme_option
 @unannotated_option
 @seed_option("Same seed, same folds and samples.")
@@ -162,6 +190,8 @@ def _print_queries(report: QueryReport) -> None:
         name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
         click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))
     click.echo("uncertain: the interval includes the uncertainty of the recalibration itself.")
+    for name, reason in study.failures.items():
+        print_text(f"{name}: not fitted. {reason}.")
     if report.out is not None:
         pictures = {"Coverage": "query_coverage.png", "Curves": "query_reliability.png"}
         print_files(report.out, {**pictures, "Table": "query_coverage.csv"})
@@ -170,7 +200,9 @@ def _print_queries(report: QueryReport) -> None:
 @click.command(
     cls=Command,
     short_help="Correct scores by a fit to documents with gold.",
-    sections={"Fitting": ("n_folds", "n_samples", "n_boot", "missing", "unannotated", "scheme", "seed")},
+    sections={
+        "Fitting": ("form", "domains", "n_folds", "n_samples", "n_boot", "missing", "unannotated", "scheme", "seed")
+    },
 )
 @click.argument("gold")
 @click.argument("apply")
@@ -180,6 +212,13 @@ def _print_queries(report: QueryReport) -> None:
     type=click.Choice(["queries", "queries-log", "links", "links-log", "likelihood"]),
     default="queries",
     help="What to fit: entity queries, pairs of mentions, or antecedents; -log for the log score, else Brier's.",
+)
+@form_option
+@click.option(
+    "--domains",
+    metavar="FIELD",
+    help="Field that names each document's kind of text, for --form kinds: the fit then knows how much kinds of text "
+    "differ.  [default: genre, where all have it]",
 )
 @click.option("--folds", "n_folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validated scores.")
 @click.option("--samples", "n_samples", type=click.IntRange(min=2), default=1000, help="Clusterings per document.")
@@ -202,7 +241,7 @@ def _print_queries(report: QueryReport) -> None:
 @seed_option("Same seed, same fit.")
 @output_options
 def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Correct probabilities: fit a temperature and a NEW bias to documents with gold, and apply them to others.
+    """Correct probabilities: fit a recalibration to documents with gold, and apply it to others.
 
     GOLD and APPLY are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; they
     may be the same. The documents of APPLY are written to --out with their new scores, and a record of the fit to a
@@ -226,6 +265,14 @@ def _print_recalibration(run: RecalibrationRun) -> None:
         f"Fitted to {summary['objective']}: temperature {summary['temperature']:.4f} (se "
         f"{summary['temperature_se']:.4f}), NEW bias {summary['new_bias']:.4f} (se {summary['new_bias_se']:.4f})."
     )
+    if run.fit.prior_sd is not None:
+        print_text(f"Offsets by kind of link have a prior of standard deviation {run.fit.prior_sd:g}.")
+    if run.domain_effect is not None:
+        effect = run.domain_effect
+        print_text(
+            f"Between {effect.n_domains} domains the NEW bias has a standard deviation of {effect.new_bias:.2f}, "
+            f"offsets of links one of {effect.link_offsets:.2f}."
+        )
     if run.applied != run.fit.recalibration:
         print_text(
             f"Shrunk: temperature {run.applied.temperature:.4f} and NEW bias {run.applied.new_bias:.4f} were applied."

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     cls=Command,
     short_help="Count documents with an event, by actor and period.",
     sections={
-        "Counting": ("n_samples", "level", "interval", "seed", "lexicon", "scheme"),
+        "Counting": ("n_samples", "level", "interval", "recalibration", "uncertainty", "seed", "lexicon", "scheme"),
         "Partitions and processes": ("threads", "workers", "scheduler", "partition_size", "restart"),
     },
 )
@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     type=click.Choice(["quantile", "hdi", "normal"]),
     default="quantile",
     help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
+)
+@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
+@click.option(
+    "--uncertainty",
+    type=click.Choice(["none", "fit", "domain"]),
+    help="Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text.  "
+    "[default: all that the record has]",
 )
 @seed_option("Same seed, same samples.")
 @click.option(

@@ -30,11 +30,13 @@ from ._poisson_binomial import compare_counts as compare_counts
 from ._poisson_binomial import count_pmf as count_pmf
 from ._poisson_binomial import hdi_interval as hdi_interval
 from ._poisson_binomial import quantile_interval as quantile_interval
+from ._recalibrated import CountedRecalibration as CountedRecalibration
 from ._rule_examples import check_examples as check_examples
 from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS
 from ._tables import COUNT_COLUMNS as COUNT_COLUMNS
 from ._tables import arrow_schema as arrow_schema
 from ._tables import count_columns as count_columns
+from ._tables import recalibrated_columns as recalibrated_columns
 from ._tables import role_columns as role_columns
 from ._tables import row_names as row_names
 from ._tally import MOST_PERIODS as MOST_PERIODS

@@ -131,7 +131,7 @@ def read_count_posterior(
     Raises
     ------
     InputError
-        If one of the files is missing in the folder.
+        If one of the files is missing in the folder, or documents share the uncertainty of a recalibration.
     ParameterError
         If the table of counts has no such row.
     """
@@ -159,6 +159,9 @@ def read_count_posterior(
         names = ", ".join(chosen["event"])
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     row = chosen.to_dict("records")[0]
+    if row.get("uncertainty", "none") != "none":
+        rule = "must be of scores without an uncertain recalibration, because its evidence has no joint distribution"
+        raise InputError(f"{rule}, got uncertainty {row['uncertainty']!r}", place=os.fspath(run))
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
     evidence = pd.read_parquet(paths["evidence"], columns=["probability"], filters=same)

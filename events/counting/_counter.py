@@ -12,11 +12,13 @@ import numpy as np
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.recalibration import UncertainRecalibration, Uncertainty
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_predicate, evaluate_rules
 from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
 from events.counting._periods import Calendar
+from events.counting._recalibrated import CountedRecalibration
 from events.counting._rule_examples import check_examples
 from events.counting._tables import COUNTRY, count_columns
 from events.counting._tally import CountTally
@@ -48,6 +50,11 @@ class EventCounter:
         Sampled clusterings per document, at least 1.
     seed
         In [0, 2**64).
+    recalibration
+        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; None: as scored.
+        Not with a predicate.
+    uncertainty
+        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
 
     Raises
     ------
@@ -87,6 +94,8 @@ class EventCounter:
         period: str = "quarter",
         n_samples: int = 1000,
         seed: int = 0,
+        recalibration: UncertainRecalibration | None = None,
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
             raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
@@ -94,7 +103,12 @@ class EventCounter:
             raise ParameterError(
                 f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
             )
+        if predicate is not None and recalibration is not None:
+            raise ParameterError("cannot be combined with a recalibration", parameter="predicate")
         self.seed = _checks.seed(seed)
+        self._recalibrated = None
+        if recalibration is not None:
+            self._recalibrated = CountedRecalibration.of(recalibration, uncertainty, self.seed)
         self.calendar = Calendar(period)
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._predicate = predicate
@@ -160,7 +174,20 @@ class EventCounter:
         if self._predicate is not None:
             return [evaluate_predicate(document, self._predicate, **sampling)]
         matches = [each for each in self._matcher.match(document, date) if each.possible]
-        return evaluate_rules(document.antecedents, matches, document.doc_id, date, **sampling) if matches else []
+        if not matches:
+            return []
+        kinds = None
+        if self._recalibrated is not None and document.tokens is not None:
+            kinds = self._recalibrated.kinds(document.tokens, document.mentions)
+        return evaluate_rules(
+            document.antecedents,
+            matches,
+            document.doc_id,
+            date,
+            recalibrated=self._recalibrated,
+            kinds=kinds,
+            **sampling,
+        )
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -208,6 +235,7 @@ class EventCounter:
             known=self._codes,
             event=event,
             columns=self._columns[event],
+            uncertainty=None if self._recalibrated is None else self._recalibrated.uncertainty,
         )
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:

@@ -19,8 +19,22 @@ from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar, Period
-from events.counting._poisson_binomial import compare_counts, count_pmf, hdi_interval, quantile_interval
-from events.counting._tables import COMPARISON_COLUMNS, COUNTRY, count_columns, pandas_types, role_values
+from events.counting._poisson_binomial import (
+    compare_counts,
+    compare_samples,
+    count_pmf,
+    hdi_interval,
+    quantile_interval,
+)
+from events.counting._recalibrated import N_DRAWS
+from events.counting._tables import (
+    COMPARISON_COLUMNS,
+    COUNTRY,
+    count_columns,
+    pandas_types,
+    recalibrated_columns,
+    role_values,
+)
 from events.counting._tally import Cell, CountTally
 
 if TYPE_CHECKING:
@@ -58,6 +72,10 @@ class EventCounts:
         Name of the rule.
     columns
         Columns of its roles in tables.
+    uncertainty
+        Of the recalibration while counting: "none", "fit" or "domain"; None: the scores as they are. With "fit" and
+        "domain" the samples of all documents share draws of the recalibration: documents are not independent, so
+        distributions are those of the counts by sample.
 
     Raises
     ------
@@ -72,6 +90,7 @@ class EventCounts:
     known: frozenset[str] = frozenset()
     event: str = "event"
     columns: tuple[str, ...] = COUNTRY
+    uncertainty: str | None = None
 
     def __post_init__(self) -> None:
         _checks.probability("level", self.level, below_one=True, above_zero=True)
@@ -130,8 +149,10 @@ class EventCounts:
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
+            "uncertainty": self.uncertainty,
         }
         types = count_columns(self.columns)
+        types = types if self.uncertainty is None else recalibrated_columns(types)
         table = pd.DataFrame(columns, index=range(len(keys) * len(periods)), columns=list(types))
         return table.astype(pandas_types(types))
 
@@ -148,13 +169,33 @@ class EventCounts:
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
+            **({} if self.uncertainty is None else {"uncertainty": self.uncertainty}),
         }
 
     def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int]:
         """The values of `_OF_CELLS`."""
         lower, upper = self._ends(cell)
-        errors = math.sqrt(cell.variance_of_mean), math.sqrt(cell.variance)
-        return cell.mean, *errors, lower, upper, cell.one_best
+        sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
+        return cell.mean, self._mean_error(cell), sd, lower, upper, cell.one_best
+
+    @property
+    def _is_shared(self) -> bool:
+        """Whether documents share draws of a recalibration."""
+        return self.uncertainty in ("fit", "domain")
+
+    def _mean_error(self, cell: Cell) -> float:
+        """Monte Carlo standard error of a mean; with shared draws by the means of the draws, which differ more."""
+        error = math.sqrt(cell.variance_of_mean)
+        n_draws = min(N_DRAWS, self.tally.n_samples)
+        if not self._is_shared or n_draws < 2:
+            return error
+        means = [part.mean() for part in np.array_split(cell.by_sample, n_draws)]
+        return max(error, float(np.std(means, ddof=1)) / math.sqrt(n_draws))
+
+    def _pmf(self, cell: Cell) -> Floats:
+        if not self._is_shared:
+            return count_pmf(cell.probabilities)
+        return np.asarray(np.bincount(cell.by_sample) / self.tally.n_samples)
 
     def _ends(self, cell: Cell) -> tuple[float, float]:
         if self.interval == "normal":
@@ -166,7 +207,7 @@ class EventCounts:
         if not cell.hits:  # most cells of a long table: the count is 0
             return 0, 0
         interval = hdi_interval if self.interval == "hdi" else quantile_interval
-        return interval(count_pmf(cell.probabilities), self.level)
+        return interval(self._pmf(cell), self.level)
 
     def periods(self) -> list[Period]:
         """Every period from the first with a document to the last."""
@@ -198,7 +239,7 @@ class EventCounts:
             If the country is unknown, or the period is not between the first and the last.
         """
         key = self.key(country)
-        return count_pmf(self.tally.cell(key, self.period(period).number).probabilities)
+        return self._pmf(self.tally.cell(key, self.period(period).number))
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
         """Compare the counts of two actors in each period, by each document's joint distribution of both events.
@@ -224,6 +265,10 @@ class EventCounts:
             raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
         rows = []
         for period in self.periods():
-            result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
+            if self._is_shared:
+                both = [self.tally.cell(key, period.number).by_sample for key in keys]
+                result = compare_samples(both[0] - both[1], self.level)
+            else:
+                result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
             rows.append((self.event, period.label, period.start, *names, *dataclasses.astuple(result), self.level))
         return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)

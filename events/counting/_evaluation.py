@@ -19,6 +19,7 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
 from events.counting._keys import EventKey, event_key, event_name
+from events.counting._recalibrated import CountedRecalibration, clustering_labels
 from events.matching import MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
@@ -115,6 +116,8 @@ def evaluate_matches(
     *,
     n_samples: int = 1000,
     seed: int = 0,
+    recalibrated: CountedRecalibration | None = None,
+    kinds: Bytes | None = None,
 ) -> DocumentEvents:
     """Sample clusterings of a document and evaluate the event of a rule in each.
 
@@ -134,8 +137,12 @@ def evaluate_matches(
         At least 1.
     seed
         In [0, 2**64).
+    recalibrated, kinds
+        A recalibration whose draws share the samples, and the kinds of the document's mentions; None: the scores as
+        they are.
     """
-    return evaluate_rules(antecedents, [matches], doc_id, date, n_samples=n_samples, seed=seed)[0]
+    options = {"n_samples": n_samples, "seed": seed, "recalibrated": recalibrated, "kinds": kinds}
+    return evaluate_rules(antecedents, [matches], doc_id, date, **options)[0]  # type: ignore[arg-type]
 
 
 def evaluate_rules(
@@ -146,15 +153,20 @@ def evaluate_rules(
     *,
     n_samples: int = 1000,
     seed: int = 0,
+    recalibrated: CountedRecalibration | None = None,
+    kinds: Bytes | None = None,
 ) -> list[DocumentEvents]:
-    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does."""
+    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does.
+
+    With a recalibration the samples are divided among its draws; `kinds` are the kinds of the document's mentions.
+    """
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
     sampling = [each for each in matches if not _is_certain(each)]
     parts = [part for each in sampling for part in (each.described_mentions, each.instances)]
     last = max((int(part.max(initial=-1)) for part in parts), default=-1)
     relevant = antecedents.first_mentions(last + 1)
-    sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
-    likeliest = np.ascontiguousarray(map_clustering(relevant)[:, None])
+    sampled, best = clustering_labels(relevant, recalibrated, kinds, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    likeliest = np.ascontiguousarray(best[:, None])
     found: dict[int, tuple[Hits, Bytes]] = {}  # by matches: in the samples, and the events of the likeliest antecedents
     for each in matches:
         if _is_certain(each):

@@ -145,6 +145,30 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     )
 
 
+def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare two counts by their difference in each sample.
+
+    Parameters
+    ----------
+    differences
+        int (n_samples,): the first count minus the second.
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    found = _checks.integers("differences", differences)
+    least = int(found.min())
+    pmf = np.bincount(found - least) / found.shape[0]
+    lower, upper = quantile_interval(pmf, level)
+    return Comparison(
+        greater=float(np.mean(found > 0)),
+        equal=float(np.mean(found == 0)),
+        less=float(np.mean(found < 0)),
+        mean_difference=float(found.mean()),
+        lower=lower + least,
+        upper=upper + least,
+    )
+
+
 def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
     probs = _checks.floats("pmf", pmf)
     total = float(probs.sum())

@@ -38,6 +38,11 @@ def count_columns(roles: Sequence[str]) -> dict[str, str]:
     return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES}
 
 
+def recalibrated_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """Columns of a table of counts that were recalibrated: `uncertainty` is none, fit or domain."""
+    return {**columns, "uncertainty": "str"}
+
+
 COUNT_COLUMNS = count_columns(COUNTRY)
 COMPARISON_COLUMNS = [
     "event",

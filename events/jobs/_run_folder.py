@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from corefsample.documents import DocumentBatch
 from corefsample.formats.scored import ParquetWriter, abandon
-from events.counting import arrow_schema, count_columns, evidence_schema
+from events.counting import arrow_schema, count_columns, evidence_schema, recalibrated_columns
 from events.jobs._output_folder import OutputFolder
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ class RunFolder(OutputFolder):
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""
         counts.to_csv(self.file("counts.csv"), index=False)
-        schema = arrow_schema(count_columns(self.roles))
+        columns = count_columns(self.roles)
+        schema = arrow_schema(recalibrated_columns(columns) if "uncertainty" in counts else columns)
         pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), self.file("counts.parquet"))
         if comparison is not None:
             comparison.to_csv(self.file("comparisons.csv"), index=False)

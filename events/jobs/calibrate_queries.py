@@ -16,16 +16,18 @@ from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
+from corefsample.recalibration import UNCERTAINTIES, Recalibration, Uncertainty, read_recalibration
 from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, GoldDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
-from events.queries import N_BINS, OBJECTIVES, QueryStudy, study_queries
+from events.queries import N_BINS, OBJECTIVES, QueryStudy, links_by_kind, study_queries
 
 __all__ = ["QUERY_FILES", "QueryReport", "QueryReportFolder", "QueryReportOptions", "run_query_report", "write_study"]
 
-_TABLES = [f"query_{name}.csv" for name in ("scores", "reliability", "coverage", "intervals", "recalibrations")]
+_NAMES = ("scores", "reliability", "coverage", "intervals", "recalibrations", "groups", "overdispersion", "link_kinds")
+_TABLES = [f"query_{name}.csv" for name in _NAMES]
 QUERY_FILES = frozenset([*_TABLES, "query_pairs.parquet", *picture_files("query_reliability", "query_coverage")])
 
 
@@ -45,17 +47,30 @@ class QueryReportOptions(FitOptions):
     objectives
         Recalibrations to compare, out of likelihood, links, links-log, queries, queries-log.
     n_boot
-        Refits on bootstrapped documents, 0 for none.
+        Refits on bootstrapped documents, or draws of the recalibration; 0 for none.
+    recalibration
+        Record of `corefsample recalibrate` to measure instead of the objectives, or None.
+    uncertainty
+        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
+    by
+        Fields of the documents by which to compare P with the truth.
     """
 
     objectives: tuple[str, ...] = ("likelihood", "links", "links-log", "queries")
     n_boot: int = 100
+    recalibration: str | None = None
+    uncertainty: Uncertainty | None = None
+    by: tuple[str, ...] = ("genre",)
 
     def __post_init__(self) -> None:
         FitOptions.__post_init__(self)
         for objective in self.objectives:
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 0)
+        if self.uncertainty is not None:
+            _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
+            if self.recalibration is None:
+                raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +109,7 @@ class QueryReport:
             "scores": json_rows(study.scores()),
             "recalibrations": json_rows(study.recalibrations()),
             "coverage": json_rows(study.coverage()),
+            "failures": dict(study.failures),
         }
 
 
@@ -156,6 +172,7 @@ def run_query_report(
         )
         if folder is not None:
             write_study(study, folder.file, pictures=pictures)
+            _write_link_kinds(study, documents, options, folder.file("query_link_kinds.csv"))
             arguments = {**dataclasses.asdict(options), "out": report.out}
             inputs_read = checksums(gold.stream.paths)
             folder.finish_record(run_record(arguments, inputs_read, started, summary=report.to_json()))
@@ -163,7 +180,11 @@ def run_query_report(
 
 
 def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReportOptions) -> QueryStudy:
-    chosen = {name: value for name, value in dataclasses.asdict(options).items() if name != "on_error"}
+    chosen: dict[str, Any] = dataclasses.asdict(options)
+    del chosen["on_error"]
+    chosen["domains"] = options.domains_of(documents, place)
+    if options.recalibration is not None:
+        chosen["recalibration"] = read_recalibration(options.recalibration)
     try:
         study = study_queries(documents, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files
@@ -172,6 +193,23 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReport
         rule = f"gold must make at least {N_BINS} pairs of query and document"
         raise InputError(f"{rule}, got {study.table.n_pairs}", place=place)
     return study
+
+
+def _write_link_kinds(
+    study: QueryStudy, documents: Sequence[ScoredDocument], options: QueryReportOptions, path: Path
+) -> None:
+    """Write the table of links by kinds of mentions, of each variant."""
+    import pandas as pd
+
+    parts = []
+    by_id = {document.doc_id: document for document in documents}
+    used = [by_id[doc_id] for doc_id in study.table.doc_ids]
+    for variant in study.variants:
+        changes = variant.recalibrations or (Recalibration(),) * len(used)
+        part = links_by_kind(used, changes, unannotated=options.unannotated)
+        part.insert(0, "variant", variant.name)
+        parts.append(part)
+    pd.concat(parts, ignore_index=True).to_csv(path, index=False)
 
 
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
@@ -194,6 +232,9 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     coverage = study.coverage(intervals)
     coverage.to_csv(file("query_coverage.csv"), index=False)
     intervals.to_csv(file("query_intervals.csv"), index=False)
+    groups, overdispersion = study.misfit()
+    groups.to_csv(file("query_groups.csv"), index=False)
+    overdispersion.to_csv(file("query_overdispersion.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
     frames = [curve.to_frame().assign(variant=name) for name, curve in curves.items()]
     reliability = pd.concat(frames, ignore_index=True)

@@ -20,10 +20,12 @@ from corefsample.formats import DocumentStream, quarantine_file, write_documents
 from corefsample.formats.scored import SUFFIXES
 from corefsample.recalibration import (
     CrossFit,
+    DomainEffect,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
     RecalibrationFitter,
+    UncertainRecalibration,
 )
 from events.jobs._fit_options import FitOptions
 from events.jobs._reading import GoldDocuments, Progress, streamed
@@ -58,6 +60,9 @@ class RecalibrateOptions(FitOptions):
         FitOptions.__post_init__(self)
         _checks.choice("objective", self.objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 2)
+        if self.form == "kinds" and self.shrink:
+            rule = "is for the form 'global', because offsets by kind have a prior already"
+            raise ParameterError(f"{rule}, got 'kinds'", parameter="shrink")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +81,8 @@ class RecalibrationRun:
         Refits on bootstrapped documents.
     applied
         The recalibration of the written documents: the fit, or the fit shrunk.
+    domain_effect
+        How much it differs between domains, or None if they are not known.
     n_without_gold
         Documents of the gold inputs that have no gold, and were left out.
     n_written
@@ -94,6 +101,7 @@ class RecalibrationRun:
     cross_fit: CrossFit
     draws: RecalibrationDraws
     applied: Recalibration
+    domain_effect: DomainEffect | None
     n_without_gold: int
     n_written: int
     n_also_fitted: int
@@ -106,10 +114,13 @@ class RecalibrationRun:
         return {
             **plain_fields(self),
             "objective": self.fit.objective,
+            "form": self.fit.form,
+            "prior_sd": self.fit.prior_sd,
             **self.fit.recalibration.to_json(),
             "temperature_se": float(draws.temperature.std(ddof=1)),
             "new_bias_se": float(draws.new_bias.std(ddof=1)),
             "applied": self.applied.to_json(),
+            "domain_effect": None if self.domain_effect is None else dataclasses.asdict(self.domain_effect),
             "n_folds": held_out.n_folds,
             "score_before": held_out.score_before,
             "score_after": held_out.score_after,
@@ -128,7 +139,7 @@ def run_recalibrate(
     overwrite: bool = False,
     on_progress: Progress | None = None,
 ) -> RecalibrationRun:
-    """Fit a temperature and a NEW bias to documents with gold, and write other documents with recalibrated scores.
+    """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
 
     Parameters
     ----------
@@ -174,13 +185,14 @@ def run_recalibrate(
             on_progress=on_progress,
         )
         apply_paths = DocumentStream(apply_names).paths  # so that a missing file raises before the fit
-        fitter, fit = _fitted(gold_documents, options)
+        fitter, fit, effect = _fitted(gold_documents, options)
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_boot, seed=options.seed)
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
         inputs = [{"part": "gold", **row} for row in checksums(gold_documents.stream.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
-        stream = DocumentStream(apply_paths, on_rejected=on_rejected)
+        needs = () if applied.offsets is None else ("tokens",)
+        stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
         recalibrated = _Recalibrated(stream, applied, frozenset(fitter.gold.doc_ids), record, on_progress)
         n_written = write_documents(recalibrated, path, overwrite=overwrite)
         run = RecalibrationRun(
@@ -190,6 +202,7 @@ def run_recalibrate(
             cross_fit=cross_fit,
             draws=draws,
             applied=applied,
+            domain_effect=effect,
             n_without_gold=gold_documents.n_without_gold + fit.gold.n_without_gold,
             n_written=n_written,
             n_also_fitted=recalibrated.n_also_fitted,
@@ -200,24 +213,32 @@ def run_recalibrate(
             {**dataclasses.asdict(options), "out": path},
             inputs,
             started,
-            recalibration=applied.to_json(),
             summary=run.to_json(),
             folds=[each.to_json() for each in cross_fit.recalibrations],
-            draws={"temperature": draws.temperature.tolist(), "new_bias": draws.new_bias.tolist()},
+            **UncertainRecalibration(applied, draws, effect).to_json(),
         )
         write_json(record, content)
     return run
 
 
-def _fitted(gold: GoldDocuments, options: RecalibrateOptions) -> tuple[RecalibrationFitter, RecalibrationFit]:
+def _fitted(
+    gold: GoldDocuments, options: RecalibrateOptions
+) -> tuple[RecalibrationFitter, RecalibrationFit, DomainEffect | None]:
     documents = gold.required("the fit")
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
     objective = named_objective(options.objective, {name: getattr(options, name) for name in names})
+    domains = options.domains_of(documents, gold.place)
     try:
         fitter = RecalibrationFitter(
-            documents, objective=objective, missing=options.missing, unannotated=options.unannotated
+            documents,
+            objective=objective,
+            missing=options.missing,
+            unannotated=options.unannotated,
+            form=options.form,
+            domains=domains,
         )
-        return fitter, fitter.fit()
+        fit = fitter.fit()
+        return fitter, fit, None if domains is None else fitter.domain_effect()
     except ParameterError as error:  # the options are valid, so the fault is in the files
         raise error.as_input_error(gold.place) from None
 

@@ -3,6 +3,9 @@ from ._counts import SIZES as SIZES
 from ._counts import count_coverage as count_coverage
 from ._counts import count_intervals as count_intervals
 from ._counts import mixture_pmf as mixture_pmf
+from ._groups import group_misfit as group_misfit
+from ._groups import links_by_kind as links_by_kind
+from ._groups import null_truths as null_truths
 from ._queries import MENTION_TYPES as MENTION_TYPES
 from ._queries import ROLES as ROLES
 from ._queries import DocumentQueries as DocumentQueries

@@ -139,18 +139,31 @@ class DocumentQueries:
             Parameters in the order of `Recalibration.vector`.
         """
         changed = recalibration.apply(self.antecedents, self.kinds)
-        samples = sample_clusterings(
-            changed, n_samples=n_samples, seed=seed, doc_id=self.doc_id, first_sample=first_sample
-        )
-        labels = np.ascontiguousarray(samples.labels.T)
-        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), n_samples), np.uint8)
-        _kernels.query_samples(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, holds)
+        labels, holds = self._sampled(changed, n_samples, seed, first_sample)
         slopes = np.zeros((len(recalibration.vector()), n_samples))
         scaled = self.antecedents.scores / recalibration.temperature
         arrays = (changed.indptr, changed.antecedents, changed.probs, scaled, self.kinds)
         _kernels.sample_slopes(labels, *arrays, slopes)
         centred = slopes - slopes.mean(axis=1, keepdims=True)
         return np.asarray(holds.reshape(-1, n_samples) @ centred.T).reshape(*holds.shape[:2], -1) / n_samples
+
+    def truths(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Bools:
+        """Truth of the document's queries in each sample: bool (n_samples, n_queries), verb by verb."""
+        changed = recalibration.apply(self.antecedents, self.kinds)
+        holds = self._sampled(changed, n_samples, seed, first_sample)[1][:, self.present_types]
+        return holds.reshape(-1, n_samples).T.astype(np.bool_)
+
+    def _sampled(
+        self, antecedents: AntecedentDistribution, n_samples: int, seed: int, first_sample: int
+    ) -> tuple[Ints32, Bytes]:
+        """Labels (n_mentions, n_samples), and whether each query holds (n_verbs, n_types, n_samples)."""
+        samples = sample_clusterings(
+            antecedents, n_samples=n_samples, seed=seed, doc_id=self.doc_id, first_sample=first_sample
+        )
+        labels = np.ascontiguousarray(samples.labels.T)
+        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), n_samples), np.uint8)
+        _kernels.query_samples(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, holds)
+        return labels, holds
 
     def true_in(self, labels: npt.ArrayLike) -> Bools:
         """Which queries are true in one clustering: bool (n_verbs, n_types).

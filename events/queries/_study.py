@@ -6,8 +6,8 @@ without it, so the results of a recalibration are those for documents outside it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +17,17 @@ from corefsample._log import log_step
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration import CrossFit, Recalibration, RecalibrationFitter
+from corefsample.recalibration import (
+    CrossFit,
+    Form,
+    NoMinimumError,
+    Recalibration,
+    RecalibrationFitter,
+    UncertainRecalibration,
+    Uncertainty,
+)
 from events.queries._counts import LEVELS, SIZES, count_coverage, count_intervals
+from events.queries._groups import group_misfit, null_truths
 from events.queries._score import QueryScore, named_objective
 from events.queries._table import QueryTable
 
@@ -32,6 +41,8 @@ GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
 _DRAW_SAMPLES = 200  # per draw of a recalibration; their noise averages out over the draws
 N_BINS = 20
 _NONE = Recalibration()
+_NULL_DRAWS, _NULL_FIRST = 200, 10**7  # clusterings under the null, and the index of their first sample
+RECALIBRATED = "recalibrated"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -43,7 +54,7 @@ class QueryVariant:
     name
         "as scored", or the objective.
     fit
-        The cross-validated recalibration; None for "as scored".
+        The cross-validated recalibration; None for "as scored", and for one that was fitted elsewhere.
     probabilities
         float64 (n_pairs,): P by the recalibration fitted without the document.
     draws
@@ -54,6 +65,7 @@ class QueryVariant:
     fit: CrossFit | None
     probabilities: Floats
     draws: Floats | None
+    recalibrations: tuple[Recalibration, ...] = ()  # of each document with queries
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,6 +86,12 @@ class QueryStudy:
         Documents without gold, which are not used.
     n_left_out
         Mentions without a gold entity that would otherwise decide a query.
+    failures
+        Objectives that have no minimum on some part of the documents, with the error; they have no variant.
+    fields
+        Values of documents' fields by doc_id, for tables by group.
+    seed
+        Of the samples.
     """
 
     table: QueryTable
@@ -83,6 +101,9 @@ class QueryStudy:
     sizes: tuple[int, ...]
     n_without_gold: int
     n_left_out: int
+    failures: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    seed: int = 0
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.variants)
@@ -133,6 +154,29 @@ class QueryStudy:
                 }
             )
         return pd.DataFrame(rows)
+
+    def misfit(self, *, n_draws: int = _NULL_DRAWS) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """P against truth by type of mention, verb and fields of documents, and overdispersion between groups.
+
+        Returns
+        -------
+        tuple of pandas.DataFrame
+            The tables of `events.queries.group_misfit` with the column variant first.
+        """
+        import pandas as pd
+
+        named = self.table.to_frame()
+        groups = {name: named[name].tolist() for name in ("mention_type", "verb")}
+        for name, values in self.fields.items():
+            groups[name] = [values.get(doc_id, "") for doc_id in named["doc_id"]]
+        tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = [], []
+        for each in self.variants:
+            used = each.recalibrations or (_NONE,) * len(self.table.documents)
+            null = null_truths(self.table, used, n_draws=n_draws, seed=self.seed, first_sample=_NULL_FIRST)
+            for table, part in zip(tables, group_misfit(self.table, each.probabilities, null, groups), strict=True):
+                part.insert(0, "variant", each.name)
+                table.append(part)
+        return pd.concat(tables[0], ignore_index=True), pd.concat(tables[1], ignore_index=True)
 
     def intervals(self) -> pd.DataFrame:
         """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""
@@ -228,6 +272,11 @@ def study_queries(
     scheme: str | None = None,
     unannotated: Unannotated = "skip",
     missing: str = "skip",
+    form: Form = "global",
+    domains: Mapping[str, str] | None = None,
+    recalibration: UncertainRecalibration | None = None,
+    uncertainty: Uncertainty | None = None,
+    by: Sequence[str] = (),
 ) -> QueryStudy:
     """Evaluate the queries of a corpus, before and after cross-validated recalibration by each objective.
 
@@ -249,8 +298,14 @@ def study_queries(
         As in `events.queries.count_intervals` and `count_coverage`.
     role, scheme
         As in `events.queries.match_queries`.
-    unannotated, missing
+    unannotated, missing, form, domains
         As in `corefsample.recalibration.RecalibrationFitter`.
+    recalibration
+        A recalibration that was fitted elsewhere, to measure instead of the objectives.
+    uncertainty
+        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
+    by
+        Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
 
     Raises
     ------
@@ -273,9 +328,18 @@ def study_queries(
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
     variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
+    if recalibration is not None:
+        variants.append(_elsewhere(recalibration, uncertainty, table, n_samples, n_boot, seed))
+        objective_of = {}
+    fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
+    failures: dict[str, str] = {}
     for name, objective in objective_of.items():
-        fitter = RecalibrationFitter(with_gold, objective=objective, missing=missing, unannotated=unannotated)
-        fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
+        try:
+            fitter = RecalibrationFitter(with_gold, objective=objective, **fitting)
+            fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
+        except NoMinimumError as error:  # the other objectives may have one
+            failures[name] = str(error)
+            continue
         variants.append(_variant(name, fit, table, n_samples, seed))
     return QueryStudy(
         table=table,
@@ -285,7 +349,32 @@ def study_queries(
         sizes=tuple(sizes),
         n_without_gold=len(all_documents) - len(with_gold),
         n_left_out=sum(queries.n_left_out for queries in matched),
+        failures=failures,
+        fields={name: {d.doc_id: str(d.metadata[name]) for d in with_gold if name in d.metadata} for name in by},
+        seed=seed,
     )
+
+
+def _elsewhere(
+    recalibration: UncertainRecalibration,
+    uncertainty: Uncertainty | None,
+    table: QueryTable,
+    n_samples: int,
+    n_draws: int,
+    seed: int,
+) -> QueryVariant:
+    """Probabilities under a recalibration that was fitted to other documents."""
+    chosen = recalibration.widest if uncertainty is None else uncertainty
+    draws = []
+    changes = recalibration.sampled(chosen, n_draws, seed=seed) if n_draws and chosen != "none" else ()
+    for draw, change in enumerate(changes):
+        log_step("queries with draw %d of %d", draw + 1, n_draws)
+        first = n_samples + draw * _DRAW_SAMPLES
+        draws.append(table.probabilities(change, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    fit = recalibration.recalibration
+    probabilities = table.probabilities(fit, n_samples=n_samples, seed=seed)
+    everywhere = (fit,) * len(table.documents)
+    return QueryVariant(RECALIBRATED, None, probabilities, np.stack(draws) if draws else None, everywhere)
 
 
 def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: int) -> QueryVariant:
@@ -299,5 +388,6 @@ def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: 
         refits = [fit.draws[fold][draw] for fold in folds]
         first = n_samples + draw * _DRAW_SAMPLES
         draws.append(table.probabilities(refits, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
-    probabilities = table.probabilities([fit.recalibrations[fold] for fold in folds], n_samples=n_samples, seed=seed)
-    return QueryVariant(name, fit, probabilities, np.stack(draws) if draws else None)
+    each = tuple(fit.recalibrations[fold] for fold in folds)
+    probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
+    return QueryVariant(name, fit, probabilities, np.stack(draws) if draws else None, each)

@@ -24,7 +24,15 @@ from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import FolderCopy, PathLike, read_ahead
 from corefsample.formats import DocumentStream
-from events.counting import MOST_PERIODS, Calendar, CountTally, EventCounts, count_columns, event_name
+from events.counting import (
+    MOST_PERIODS,
+    Calendar,
+    CountTally,
+    EventCounts,
+    count_columns,
+    event_name,
+    recalibrated_columns,
+)
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
@@ -224,11 +232,14 @@ def _written(
     for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
         run.add_rows(rows)
     codes = frozenset(lexicon.codes)
+    recalibrated = options.recalibrated()
+    uncertainty = None if recalibrated is None else recalibrated.uncertainty
+    shown = options.level, options.interval, codes
     several = [
-        EventCounts(tallies[rule.name], calendar, options.level, options.interval, codes, rule.name, rule.columns)
-        for rule in rules
+        EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
     ]
-    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(count_columns(run.roles)))
+    columns = count_columns(run.roles) if uncertainty is None else recalibrated_columns(count_columns(run.roles))
+    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(columns))
     table = table.fillna(dict.fromkeys(run.roles, ""))
     comparisons = [
         counts.compare(*compared)

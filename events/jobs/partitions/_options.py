@@ -9,8 +9,9 @@ from typing import Any
 from corefsample import _checks
 from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
+from corefsample.recalibration import UNCERTAINTIES, Uncertainty, read_recalibration
 from corefsample.syntax import scheme_names
-from events.counting import INTERVALS, Interval
+from events.counting import INTERVALS, CountedRecalibration, Interval
 
 __all__ = ["EventsOptions", "RunSummary"]
 
@@ -43,6 +44,10 @@ class EventsOptions:
         Of the sampler, at least 1; None: one per processor. Results do not depend on it.
     on_error
         "stop" at the first invalid document, or "quarantine" it and continue.
+    recalibration
+        Record of `corefsample recalibrate` that is applied to the scores, or None.
+    uncertainty
+        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that the record has.
     partition_size
         Documents of a partition of a Parquet file, about: a partition has whole row groups. Results do not depend on
         it.
@@ -60,6 +65,8 @@ class EventsOptions:
     compare: tuple[str, str] | None = None
     threads: int | None = None
     on_error: str = "stop"
+    recalibration: str | None = None
+    uncertainty: Uncertainty | None = None
     partition_size: int = 5000
 
     def __post_init__(self) -> None:
@@ -74,12 +81,30 @@ class EventsOptions:
         _checks.choice("on_error", self.on_error, ON_ERROR)
         _checks.seed(self.seed)
         _checks.whole("partition_size", self.partition_size, 1)
+        if self.uncertainty is not None:
+            _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
+            if self.recalibration is None:
+                raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
         if self.threads is not None:
             _checks.whole("threads", self.threads, 1)
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, scheme_names())
         if self.compare is not None and self.compare[0] == self.compare[1]:
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
+
+    def recalibrated(self) -> CountedRecalibration | None:
+        """The recalibration, read from its record.
+
+        Raises
+        ------
+        InputError
+            If the file is no such record.
+        ParameterError
+            If the record lacks the uncertainty that is asked for.
+        """
+        if self.recalibration is None:
+            return None
+        return CountedRecalibration.of(read_recalibration(self.recalibration), self.uncertainty, self.seed)
 
     @property
     def rules(self) -> tuple[str, ...]:

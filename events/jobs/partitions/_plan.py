@@ -13,7 +13,7 @@ from typing import Any
 
 import corefsample
 from corefsample.errors import ParameterHint
-from corefsample.files import absolute, file_version, input_paths, is_file, open_binary
+from corefsample.files import absolute, file_version, input_paths, is_file, open_binary, sha256
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
@@ -127,8 +127,8 @@ class RunPlan:
         What to count.
     inputs, partitions
         Files in the order given, and their partitions.
-    rule_sha256, lexicon_sha256
-        Checksums of the rule and the lexicon.
+    rule_sha256, lexicon_sha256, recalibration_sha256
+        Checksums of the rule, the lexicon, and the record of the recalibration (None without one).
     corefsample, versions
         Version of this library, and of others.
     """
@@ -140,6 +140,7 @@ class RunPlan:
     lexicon_sha256: str
     corefsample: str
     versions: dict[str, str]
+    recalibration_sha256: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields as JSON values."""
@@ -165,7 +166,8 @@ class RunPlan:
     def digest(self) -> str:
         """SHA-256 of everything on which the results of a partition depend, the inputs apart."""
         options = {name: value for name, value in _options(self).items() if name not in _FREE_OPTIONS}
-        content = [FORMAT, options, self.rule_sha256, self.lexicon_sha256, self.corefsample]
+        checksums = [self.rule_sha256, self.lexicon_sha256, self.recalibration_sha256]
+        content = [FORMAT, options, *checksums, self.corefsample]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def input_of(self, partition: Partition) -> InputFile:
@@ -199,6 +201,7 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
         lexicon_sha256=_checksum(options.lexicon, "data"),
         corefsample=corefsample.__version__,
         versions={name: metadata.version(name) for name in _LIBRARIES},
+        recalibration_sha256=None if options.recalibration is None else sha256(options.recalibration),
     )
     return with_partitions(plan, files)
 
@@ -291,6 +294,7 @@ def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
             found.append(Change(what, rule, parameter=name))
     files = (
         ("rule", earlier.rule_sha256, plan.rule_sha256, plan.options.rule),
+        ("recalibration", earlier.recalibration_sha256, plan.recalibration_sha256, plan.options.recalibration),
         ("lexicon", earlier.lexicon_sha256, plan.lexicon_sha256, plan.options.lexicon),
     )
     for name, was, is_now, path in files:

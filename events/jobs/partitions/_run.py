@@ -22,6 +22,7 @@ from corefsample.files import PathLike, id_digest, sha256
 from corefsample.formats import DocumentStream
 from events.counting import (
     Calendar,
+    CountedRecalibration,
     CountTally,
     DocumentEvents,
     EvidenceRow,
@@ -129,7 +130,8 @@ def _computed(
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
     schema = evidence_schema(run_columns(rules))
     compared = {event_key(name) for name in options.compare or ()}
-    by_sample = options.interval == "normal"
+    recalibrated = options.recalibrated()
+    by_sample = options.interval == "normal" or recalibrated is not None
     sums = _Sums(
         {rule.name: CountTally(options.n_samples, by_sample=by_sample, compared=compared) for rule in rules},
         {rule.name: rule.columns for rule in rules},
@@ -152,7 +154,8 @@ def _computed(
         needs_digest = is_first and file.path != STANDARD_INPUT and file.tag is None
         digest = background.submit(sha256, file.place) if needs_digest else None
         screen = Screen(rules, lexicon, options.scheme)
-        _count(documents, screen, sums, options, store.excluded(partition), threads or processors(), on_progress)
+        sampler = _Sampler(options.n_samples, options.seed, recalibrated)
+        _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
     sums.evidence.finish()
@@ -293,11 +296,42 @@ class _Quarantine:
         self._stream.flush()  # so that a full disk is reported at its document
 
 
+@dataclass(frozen=True, slots=True)
+class _Sampler:
+    """Samples clusterings of documents and evaluates the rules in them."""
+
+    n_samples: int
+    seed: int
+    recalibrated: CountedRecalibration | None
+
+    def evaluated(self, batch: DocumentBatch, row: int, matches: tuple[MentionMatches, ...]) -> list[DocumentEvents]:
+        """Events of one document of a batch, by rule."""
+        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
+        try:
+            kinds = None
+            tokens = batch.tokens(row) if self.recalibrated is not None else None
+            if self.recalibrated is not None and tokens is not None:
+                kinds = self.recalibrated.kinds(tokens, batch.spans(row))
+            return evaluate_rules(
+                batch.antecedents(row),
+                matches,
+                doc_id,
+                date,
+                n_samples=self.n_samples,
+                seed=self.seed,
+                recalibrated=self.recalibrated,
+                kinds=kinds,
+            )
+        except Exception as error:
+            error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
+            raise
+
+
 def _count(
     documents: DocumentStream,
     screen: Screen,
     sums: _Sums,
-    options: Any,
+    sampler: _Sampler,
     excluded: frozenset[int],
     threads: int,
     on_progress: OnProgress | None,
@@ -309,15 +343,6 @@ def _count(
         batch, periods, found, futures = sampled.popleft()
         sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
-    def evaluated(batch: DocumentBatch, row: int, matches: tuple[MentionMatches, ...]) -> list[DocumentEvents]:
-        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
-        sampling = {"n_samples": options.n_samples, "seed": options.seed}
-        try:
-            return evaluate_rules(batch.antecedents(row), matches, doc_id, date, **sampling)
-        except Exception as error:
-            error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
-            raise
-
     def inspect(batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, str | Fault]]:
         matches, reasons = screen.match(batch)
         repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
@@ -327,7 +352,7 @@ def _count(
         try:
             for batch, matches in documents.inspected(inspect):
                 periods = sums.add_documents(batch)
-                futures = {row: pool.submit(evaluated, batch, row, each) for row, each in matches.items()}
+                futures = {row: pool.submit(sampler.evaluated, batch, row, each) for row, each in matches.items()}
                 sampled.append((batch, periods, screen.found(batch), futures))
                 if len(sampled) > _AHEAD:
                     add_oldest()

@@ -268,7 +268,7 @@ def test_only_the_mentions_that_matter_are_sampled(monkeypatch: pytest.MonkeyPat
         calls.append(antecedents.n_mentions)
         return sample_clusterings(antecedents, **options)
 
-    monkeypatch.setattr("events.counting._evaluation.sample_clusterings", spy)
+    monkeypatch.setattr("events.counting._recalibrated.sample_clusterings", spy)
     Case(SIX, [{"AAA"}, *[set()] * 5], [(2,)]).evaluated(n_samples=4)
     assert calls == [3]
 

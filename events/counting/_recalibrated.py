@@ -1,0 +1,72 @@
+"""Recalibration while counting: clusterings under draws of an uncertain recalibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from corefsample._arrays import Bytes, Ints32
+from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
+from corefsample.documents import Tokens
+from corefsample.mention_ranking.features import mention_kinds
+from corefsample.recalibration import Recalibration, UncertainRecalibration, Uncertainty, mixture_labels
+
+N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRecalibration:
+    """What documents are recalibrated with while they are counted.
+
+    Attributes
+    ----------
+    recalibration
+        The fit, for the likeliest antecedents.
+    draws
+        Recalibrations of the samples, in order: see `mixture_labels`.
+    uncertainty
+        "none", "fit" or "domain".
+    """
+
+    recalibration: Recalibration
+    draws: tuple[Recalibration, ...]
+    uncertainty: Uncertainty
+
+    @classmethod
+    def of(cls, uncertain: UncertainRecalibration, uncertainty: Uncertainty | None, seed: int) -> Self:
+        """Draw from a recalibration; by default with all the uncertainty that it has."""
+        chosen = uncertain.widest if uncertainty is None else uncertainty
+        return cls(uncertain.recalibration, uncertain.sampled(chosen, N_DRAWS, seed=seed), chosen)
+
+    def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
+        """Kinds of mentions, if a draw needs them."""
+        needed = any(each.offsets is not None for each in (self.recalibration, *self.draws))
+        return mention_kinds(tokens, mentions) if needed else None
+
+
+def clustering_labels(
+    antecedents: AntecedentDistribution,
+    recalibrated: CountedRecalibration | None,
+    kinds: Bytes | None,
+    *,
+    n_samples: int,
+    seed: int,
+    doc_id: str,
+) -> tuple[Ints32, Ints32]:
+    """Sampled clusterings, and the one of the likeliest antecedents: int32 (n_mentions, n_samples) and (n_mentions,).
+
+    Parameters
+    ----------
+    antecedents
+        Of the document's first mentions.
+    recalibrated, kinds
+        The recalibration and the kinds of all mentions, or None to leave the scores as they are.
+    n_samples, seed, doc_id
+        As for `corefsample.coreference.sample_clusterings`.
+    """
+    if recalibrated is None:
+        samples = sample_clusterings(antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id)
+        return samples.labels.T, map_clustering(antecedents)
+    own = None if kinds is None else kinds[: antecedents.n_mentions]
+    labels = mixture_labels(recalibrated.draws, antecedents, own, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    return labels, map_clustering(recalibrated.recalibration.apply(antecedents, own))
