@@ -24,6 +24,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
 VERSION = 1
+_WIDE = 4096  # bytes of a document that is copied faster as a slice than with others
 
 
 def _tokens(strings: pa.DataType) -> pa.StructType:
@@ -167,7 +168,7 @@ class DocumentBatch:
         """Return a batch of these documents only."""
         chosen = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in chosen]
-        return DocumentBatch(self.source, self.columns.take(pa.array(chosen)), self.unit, places)
+        return DocumentBatch(self.source, _rows_of(self.columns, chosen), self.unit, places)
 
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
@@ -224,6 +225,18 @@ class DocumentBatch:
             gold=None if gold is None else [None if g is None else msgspec.json.decode(g) for g in gold],
             metadata=msgspec.json.decode(metadata) if metadata else {},
         )
+
+
+def _rows_of(table: pa.RecordBatch, rows: Ints) -> pa.RecordBatch:
+    """Copies of some rows of a table, in the order given."""
+    starts = np.flatnonzero(np.diff(rows, prepend=rows[:1]) != 1)  # of runs of consecutive rows
+    # Arrow takes the values of nested lists one by one, but copies those of several slices together; one alone would
+    # be no copy, and keep the whole table in memory.
+    if len(starts) < 2 or table.nbytes < _WIDE * table.num_rows:
+        return table.take(pa.array(rows))
+    slices = [table.slice(int(rows[i]), j - i) for i, j in zip(starts, [*starts[1:], len(rows)], strict=True)]
+    (joined,) = pa.Table.from_batches(slices).combine_chunks().to_batches()
+    return joined
 
 
 # --- to and from Python ------------------------------------------------------------------------------------
