@@ -219,7 +219,7 @@ def some_documents(n: int) -> list[ScoredDocument]:
 
 
 @pytest.mark.parametrize("wide", [0, 2**40], ids=["as slices", "row by row"])
-@pytest.mark.parametrize("rows", [[], [3], [0, 1, 2], [0, 3, 4, 7], [5, 1, 2, 0], [7, 6], [2, 2], list(range(8))], ids=str)
+@pytest.mark.parametrize("rows", [[], [3], [0, 1, 2], [5, 0, 3, 4], [7, 6], [2, 2], list(range(8))], ids=str)
 def test_rows_of_a_batch_are_copied_in_the_order_given(
     rows: list[int], wide: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
