@@ -26,6 +26,9 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
 
+_WIDE = 4096  # bytes of a document that is copied faster as a slice than with others
+
+
 class DocumentBatch:
     """Documents as columns; flat arrays are computed at first use and kept.
 
@@ -142,7 +145,7 @@ class DocumentBatch:
         chosen = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in chosen]
         parses = None if self.parses is None else self.parses.take(chosen)
-        return DocumentBatch(self.source, self.columns.take(pa.array(chosen)), self.unit, places, parses)
+        return DocumentBatch(self.source, _rows_of(self.columns, chosen), self.unit, places, parses)
 
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
@@ -280,6 +283,18 @@ class ParseRows:
         assert tokens is not None  # documents with several parses have tokens, as their check says
         gold = self.batch.gold(row)
         return Parse(float(self.weights[row]), tokens, self.batch.spans(row), self.batch.antecedents(row), gold)
+
+
+def _rows_of(table: pa.RecordBatch, rows: Ints) -> pa.RecordBatch:
+    """Copies of some rows of a table, in the order given."""
+    starts = np.flatnonzero(np.diff(rows, prepend=rows[:1]) != 1)  # of runs of consecutive rows
+    # Arrow takes the values of nested lists one by one, but copies those of several slices together; one alone would
+    # be no copy, and keep the whole table in memory.
+    if len(starts) < 2 or table.nbytes < _WIDE * table.num_rows:
+        return table.take(pa.array(rows))
+    slices = [table.slice(int(rows[i]), j - i) for i, j in zip(starts, [*starts[1:], len(rows)], strict=True)]
+    (joined,) = pa.Table.from_batches(slices).combine_chunks().to_batches()
+    return joined
 
 
 def bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:

@@ -198,3 +198,43 @@ def test_a_rejected_document_is_an_error_with_place_and_hint() -> None:
     assert rejected.message() == "a.jsonl: line 3: doc_id 'd': tokens is missing"
     assert dataclasses.replace(rejected, doc_id="", unit="member x", number=None).error().place == "a.jsonl: member x"
     assert list(rejected.to_json()) == ["source", "place", "doc_id", "reason", "document"]
+
+
+def some_documents(n: int) -> list[ScoredDocument]:
+    """Documents of different sizes, of which some have no tokens, date or entities."""
+    return [
+        ScoredDocument(
+            doc_id=f"d{i}",
+            mentions=[(m, m + 1, m) for m in range(i)],
+            antecedents=AntecedentDistribution.from_lists(
+                [list(range(m)) for m in range(i)], [[0.5 * k - i for k in range(m)] for m in range(i)]
+            ),
+            date=datetime.date(1999 + i, 1, 1) if i % 3 else None,
+            tokens=Tokens([f"w{t}-{i}" for t in range(i)], *[["x"] * i] * 3, [-1] * i, [0] * i) if i % 4 else None,
+            gold=[f"e{m % 2}" for m in range(i)] if i % 2 else None,
+            metadata={"n": i},
+        )
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize("wide", [0, 2**40], ids=["as slices", "row by row"])
+@pytest.mark.parametrize("rows", [[], [3], [0, 1, 2], [5, 0, 3, 4], [7, 6], [2, 2], list(range(8))], ids=str)
+def test_rows_of_a_batch_are_copied_in_the_order_given(
+    rows: list[int], wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corefsample.documents._batch._WIDE", wide)
+    documents = some_documents(8)
+    batch = from_documents(documents)
+    taken = batch.take(rows)
+    expected = from_documents([documents[row] for row in rows])
+    assert list(taken.places) == [row + 1 for row in rows]
+    assert taken.table.to_pylist() == expected.table.to_pylist()
+    for flat in ("mentions", "candidates"):
+        for own, other in zip(getattr(taken, flat), getattr(expected, flat), strict=True):
+            np.testing.assert_array_equal(own, other)
+
+
+def test_a_copied_row_does_not_keep_the_others_in_memory() -> None:
+    batch = from_documents(some_documents(60))
+    assert batch.take([40]).columns.get_total_buffer_size() < batch.columns.get_total_buffer_size() / 10

@@ -117,10 +117,17 @@ def test_shuffled_documents_and_lines_of_json_do_not_matter(
     assert tables(tmp_path / "parquet") == tables(tmp_path / "lines") == reference
 
 
+@pytest.mark.parametrize(("wide", "run_bytes"), [(0, 1), (2**40, 1), (0, 2**25)])
 def test_rows_that_need_many_runs_are_merged_in_order(
-    corpus: Path, tmp_path: Path, reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    corpus: Path,
+    tmp_path: Path,
+    reference: dict[str, bytes],
+    wide: int,
+    run_bytes: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("events.jobs.partitions._sorted._RUN_BYTES", 1)
+    monkeypatch.setattr("events.jobs.partitions._sorted._WIDE", wide)
+    monkeypatch.setattr("events.jobs.partitions._sorted._RUN_BYTES", run_bytes)
     monkeypatch.setattr("events.jobs.partitions._sorted._MOST_OPEN", 3)
     monkeypatch.setattr("events.jobs.partitions._run._BATCH", 2)
     run(corpus, tmp_path / "run")
