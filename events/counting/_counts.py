@@ -134,6 +134,7 @@ class EventCounts:
         keys, periods = self.tally.keys(), self.periods()
         roles = [role_values(key, self.columns) for key in keys]
         first = periods[0].number if periods else 0
+        n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
         place = {key: k for k, key in enumerate(keys)}
         for (key, period), cell in self.tally.cells():
@@ -143,9 +144,9 @@ class EventCounts:
             "event": self.event,
             **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
             "period": [period.label for period in periods] * len(keys),
-            "period_start": [period.start for period in periods] * len(keys),
+            "period_start": np.array([period.start for period in periods] * len(keys), object),
             "n_docs": [self.tally.documents(period.number) for period in periods] * len(keys),
-            **dict(zip(_OF_CELLS, values.reshape(len(_OF_CELLS), -1), strict=True)),
+            **dict(zip(_OF_CELLS, values.reshape(len(_OF_CELLS), n_rows), strict=True)),
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
@@ -153,7 +154,7 @@ class EventCounts:
         }
         types = count_columns(self.columns)
         types = types if self.uncertainty is None else recalibrated_columns(types)
-        table = pd.DataFrame(columns, index=range(len(keys) * len(periods)), columns=list(types))
+        table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
         return table.astype(pandas_types(types))
 
     def row(self, key: EventKey, period: Period) -> dict[str, Any]:

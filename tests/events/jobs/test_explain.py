@@ -46,13 +46,14 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
     )
     assert blocks[1] == (
         "counted, 1999-01-05 sentence Iraqis [attacked] it trigger attack (frame verb) outcome counted (an event) "
-        "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj"
+        "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
+        "P(event) IRQ 1.000 (MC error 0.003), of the document in 1,000 samples"
     )
     assert "outcome excluded (no event: a condition excludes it) conditions modal" in blocks[2]
     # "in Iraq" has the label of the path, but the preposition is not "by".
     assert (
         "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', the label of >obl[case=by] is there, its "
-        "condition fails actor Iraq = IRQ, at >obl[case=in]"
+        "condition fails actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
     ) in blocks[3]
     assert len(blocks) == 4
 
@@ -69,6 +70,23 @@ def test_the_summary_for_programs_has_every_reason(capsys: pytest.CaptureFixture
     assert shown["actors"] == [
         {"actor": "IRQ", "words": "Iraq", "path_from_trigger": ">obl[case=in]", "describes_a_mention": True}
     ]
+
+
+def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path) -> None:
+    # Mention 1, "they", is in an entity with the Iraqis (mention 0) with probability 1 / (1 + exp(-score)).
+    sentences = ["Iraqis/PROPN>2:nsubj came=come/VERB>0:root", "they/PRON>2:nsubj attacked=attack/VERB>0:root"]
+    document = er.json_document("pair", "1999-01-05", sentences)
+    document |= {"antecedents": [[], [0]], "scores": [[], [0.5]]}
+    other = er.json_document("other", "1999-01-05", SENTENCES["none"])
+    path = er.write_lines(tmp_path / "scored.jsonl", [other, document])
+    (shown,) = run_explain(path, ExplainOptions(seed=3)).shown
+    run_events(path, tmp_path / "run", EventsOptions(seed=3), pictures=False)
+    evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
+    assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
+        evidence[["country", "probability", "mc_se"]].itertuples(index=False, name=None)
+    )
+    assert 0.5 < evidence["probability"].iloc[0] < 0.75  # 0.622, with a Monte Carlo error of 0.015
+    assert shown.to_json()["document_events"][0]["actors"] == "IRQ"
 
 
 def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:

@@ -99,6 +99,9 @@ def test_a_phrase_is_found_where_the_noun_hangs_on_the_preposition(tmp_path: Pat
     [
         "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:obj",  # a word is missing
         "he/PRON>2:nsubj took=take/VERB>0:root and/CCONJ>4:cc fled=flee/VERB>2:conj in/ADP>6:case custody/NOUN>4:obl",
+        # all words, of which two are elsewhere
+        "he/PRON>2:nsubj took=take/VERB>0:root it/PRON>2:obj and/CCONJ>5:cc fled=flee/VERB>2:conj into/ADP>7:case "
+        "custody/NOUN>5:obl",
         "firing/NOUN>2:nsubj police/NOUN>0:root",  # the words of a span in another order
         "police/NOUN>2:nsubj arrest/ADJ>0:root",  # another part of speech
     ],
@@ -128,6 +131,28 @@ def test_an_optional_role_may_be_absent_or_no_actor(tmp_path: Path, lexicon: Lex
     }
     assert events_of(optional, lexicon, "guards=guard/NOUN>2:nsubj arrested=arrest/VERB>0:root") == {("",)}
     assert events_of(optional, lexicon, UD2["a verb"]) == {("POLICE",)}
+
+
+def test_a_span_is_adjacent_words_in_order_and_a_phrase_connected_ones(tmp_path: Path, lexicon: Lexicon) -> None:
+    together, apart = "police/NOUN>2:compound firing/NOUN>0:root", "firing/NOUN>0:root of/ADP>3:case police/NOUN>1:nmod"
+    for kind, found in (("span", [True, False]), ("phrase", [True, True])):
+        frames = [{"name": "noun", "trigger": {kind: ["police firing"], "upos": ["NOUN"]}}]
+        own = rule(tmp_path, event=[], frames=frames, presets={"paper": {}})
+        assert [bool(events_of(own, lexicon, text)) for text in (together, apart)] == found
+
+
+def test_a_phrase_has_the_preposition_of_a_noun_that_is_not_in_it(tmp_path: Path, lexicon: Lexicon) -> None:
+    frames = [{"name": "verb", "trigger": {"phrase": ["fire on"]}}]
+    own = rule(tmp_path, event=[], frames=frames, presets={"paper": {}})
+    fired = "guards=guard/NOUN>2:nsubj fired=fire/VERB>0:root on/ADP>4:case men=man/NOUN>2:obl"
+    assert events_of(own, lexicon, fired) == {()}
+    assert events_of(own, lexicon, fired.replace("on/ADP", "near/ADP")) == set()
+
+
+def test_two_frames_that_find_the_same_give_one_instance(tmp_path: Path, lexicon: Lexicon) -> None:
+    frames = [{**OWN["frames"][0], "name": name} for name in ("one", "other")]
+    matches = matched(rule(tmp_path, frames=frames), lexicon, UD2["a verb"])
+    assert (matches.instances.tolist(), matches.triggers.tolist()) == ([[0]], [1])
 
 
 def test_of_a_pair_one_role_can_be_optional(tmp_path: Path, lexicon: Lexicon) -> None:
