@@ -81,8 +81,10 @@ def calibrate_parses(
 def _print_calibration(run: ParseCalibrationRun) -> None:
     print_text(f"{run.n_documents:,} documents with {run.n_words:,} words.")
     print_counts((run.n_quarantined, "bad document", "set aside"))
-    if not run.same_labels:
-        print_text("The pipeline's labels are of another scheme than the treebank's: measured by roles.")
+    if run.schemes[0] != run.schemes[1]:
+        print_text(
+            f"The treebank's labels are of {run.schemes[0]}, the pipeline's of {run.schemes[1]}: measured by roles."
+        )
     if run.fit is not None:
         fit = run.fit
         ends = "" if fit.lower is None else f", {100 * fit.level:g}% interval {fit.lower:.2f} to {fit.upper:.2f}"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.errors import ParameterError
 from corefsample.parses import ParsePairs, gold_log_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import SCHEMES, document_schemes
+from corefsample.syntax import document_schemes, fitting_schemes
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -20,15 +21,29 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from events.rules import Rule
 
-__all__ = ["TreebankParses", "has_labels_of"]
+__all__ = ["TreebankParses", "schemes_of"]
 
 
-def has_labels_of(pipeline: Language, documents: Sequence[AnnotatedDocument]) -> bool:
-    """Whether the labels of a pipeline's parser are of the treebank's dependency scheme."""
-    used = {label.partition("||")[0] for labels in map(pipeline.pipe_labels.get, ["parser"]) for label in labels or ()}
-    treebank = {scheme for document in documents for scheme in document_schemes(document.tokens.dep)}
-    # "dep" is spaCy's own label for arcs without another.
-    return any(all(SCHEMES[scheme].reads(label) for label in used - {"dep"}) for scheme in treebank)
+def schemes_of(documents: Sequence[AnnotatedDocument], pipeline: Language) -> tuple[str, str]:
+    """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
+
+    Raises
+    ------
+    InputError
+        If the labels of the treebank fit no scheme.
+    ParameterError
+        If those of the parser fit none.
+    """
+    try:
+        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+    except ParameterError as error:
+        raise error.as_input_error("treebank") from None
+    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(parts)
+    if not of_parser:
+        raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
+    shared = [scheme for scheme in of_treebank if scheme in of_parser]
+    return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
 
 
 class TreebankParses:
@@ -40,8 +55,8 @@ class TreebankParses:
     ----------
     pipeline
         With a transition parser.
-    same_labels
-        Whether its labels are of the treebank's scheme.
+    schemes
+        As of `schemes_of`.
     n_samples, seed
         As for `corefsample.spacy_bridge.parse_samples`.
     gold_sentences
@@ -54,14 +69,14 @@ class TreebankParses:
         self,
         pipeline: Language,
         *,
-        same_labels: bool,
+        schemes: tuple[str, str],
         n_samples: int,
         seed: int,
         gold_sentences: bool,
         on_document: Callable[[], None] = lambda: None,
     ) -> None:
         self._pipeline = pipeline
-        self._same_labels = same_labels
+        self._schemes = schemes
         self._n_samples, self._seed = n_samples, seed
         self._gold_sentences = gold_sentences
         self._on_document = on_document
@@ -72,7 +87,7 @@ class TreebankParses:
         for d, document in enumerate(documents):
             for t, temperature in enumerate(temperatures):
                 samples = self._samples(document, temperature)
-                table[d, t], _ = gold_log_score(document.tokens, samples, same_labels=self._same_labels)
+                table[d, t], _ = gold_log_score(document.tokens, samples, schemes=self._schemes)
                 self._on_document()
         return table
 
@@ -81,7 +96,7 @@ class TreebankParses:
         samples = self._samples(document, temperature)
         self._on_document()
         options: dict[str, Any] = {} if rule is None else {"roles": rule.roles, "upos": rule.upos}
-        return parse_pairs(document.tokens, samples, same_labels=self._same_labels, **options)
+        return parse_pairs(document.tokens, samples, schemes=self._schemes, **options)
 
     def _samples(self, document: AnnotatedDocument, temperature: float) -> list[Tokens]:
         docs = parse_samples(
@@ -92,11 +107,9 @@ class TreebankParses:
             seed=self._seed,
             doc_id=document.doc_id,
         )
-        distinct: dict[int, Tokens] = {}
-        return [
-            distinct.setdefault(id(doc), tokens_of_doc(doc)) if id(doc) not in distinct else distinct[id(doc)]
-            for doc in docs
-        ]
+        docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
+        distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
+        return [distinct[id(doc)] for doc in docs]
 
     def _doc(self, tokens: Tokens) -> Doc:
         from spacy.tokens import Doc

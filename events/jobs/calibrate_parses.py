@@ -19,7 +19,7 @@ from corefsample.formats.annotated import read_corefud
 from corefsample.parses import ParseCalibration, TemperatureFit, calibrate_parses, fit_temperature
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
-from events.jobs._parse_sampling import TreebankParses, has_labels_of
+from events.jobs._parse_sampling import TreebankParses, schemes_of
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
@@ -114,8 +114,8 @@ class ParseCalibrationRun:
     temperatures
         Those at which the parses measured were drawn: the given one, the fitted one, or if the same documents served
         both, one for each half of them, fitted to the other half.
-    same_labels
-        Whether the pipeline has labels of the treebank's scheme. If not, only roles and role paths are measured.
+    schemes
+        Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
     out
         The folder, or None if nothing was written.
     n_documents, n_words
@@ -129,7 +129,7 @@ class ParseCalibrationRun:
     calibration: ParseCalibration
     fit: TemperatureFit | None
     temperatures: tuple[float, ...]
-    same_labels: bool
+    schemes: tuple[str, str]
     out: str | None
     n_documents: int
     n_words: int
@@ -143,6 +143,7 @@ class ParseCalibrationRun:
             **plain_fields(self),
             "fit": fit,
             "temperatures": list(self.temperatures),
+            "schemes": list(self.schemes),
             "properties": json_rows(self.calibration.to_frame()),
         }
 
@@ -203,7 +204,7 @@ def run_calibrate_parses(
             calibration,
             measure.fit,
             measure.temperatures,
-            measure.same_labels,
+            measure.schemes,
             None if out is None else os.fspath(out),
             len(documents),
             sum(len(document.tokens) for document in documents),
@@ -237,7 +238,7 @@ class _Measurement:
         if self._is_crossed and len(documents) < 2:
             hint = ParameterHint("fit", "fits the temperature to other documents")
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
-        self.same_labels = _same_labels(pipeline, [*documents, *(fit_documents or ())])
+        self.schemes = schemes_of([*documents, *(fit_documents or ())], pipeline)
         self.fit: TemperatureFit | None = None
         self.temperatures: tuple[float, ...] = ()
         self._n_parsed, self._on_progress = 0, on_progress
@@ -246,7 +247,7 @@ class _Measurement:
             self._n_all += len(self._fit_documents) * len(options.temperatures)
         self._parses = TreebankParses(
             pipeline,
-            same_labels=self.same_labels,
+            schemes=self.schemes,
             n_samples=options.n_samples,
             seed=options.seed,
             gold_sentences=options.sentences == "gold",
@@ -283,13 +284,6 @@ class _Measurement:
         self._n_parsed += 1
         if self._on_progress is not None:
             self._on_progress(self._n_parsed, self._n_all, self._n_parsed)
-
-
-def _same_labels(pipeline: Language, documents: Sequence[AnnotatedDocument]) -> bool:
-    try:
-        return has_labels_of(pipeline, documents)
-    except ParameterError as error:  # labels of no scheme
-        raise error.as_input_error("treebank") from None
 
 
 def _write(folder: ParseCalibrationFolder, run: ParseCalibrationRun) -> None:
