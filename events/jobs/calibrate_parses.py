@@ -12,14 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corefsample import _checks
-from corefsample.documents import ON_ERROR, AnnotatedDocument
+from corefsample.documents import ON_ERROR
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import PathLike
 from corefsample.formats.annotated import read_corefud
 from corefsample.parses import ParseCalibration, TemperatureFit, calibrate_parses, fit_temperature
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
-from events.jobs._parse_sampling import TreebankParses, schemes_of
+from events.jobs._parse_sampling import TreebankDocument, TreebankParses, schemes_of
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
@@ -64,6 +64,8 @@ class CalibrateParsesOptions:
         Those that a fit tries: at least 3, ascending, above 0.
     n_samples
         Parses drawn of each document, at least 2.
+    n_words
+        Only the first sentences of each document, with at most so many words; None: all.
     sentences
         "predicted": those of the pipeline's usual parse; "gold": those of the treebank.
     rule, preset
@@ -82,6 +84,7 @@ class CalibrateParsesOptions:
     temperature: float | None = None
     temperatures: tuple[float, ...] = (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
     n_samples: int = 100
+    n_words: int | None = None
     sentences: str = "predicted"
     rule: str = "attack"
     preset: str = "extended"
@@ -94,6 +97,8 @@ class CalibrateParsesOptions:
         if self.temperature is not None:
             _checks.above_zero("temperature", self.temperature)
         _checks.n_samples(self.n_samples, 2)
+        if self.n_words is not None:
+            _checks.whole("n_words", self.n_words, 1)
         _checks.choice("sentences", self.sentences, SENTENCES)
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.whole("n_resamples", self.n_resamples, 2)
@@ -195,9 +200,11 @@ def run_calibrate_parses(
     with nullcontext() if out is None else ParseCalibrationFolder(out, overwrite=overwrite) as folder:
         bad = BadDocuments(folder)
         stream = read_corefud(treebank, on_rejected=bad if options.on_error == "quarantine" else None)
-        documents = list(stream)
+        documents = [TreebankDocument.of(document, options.n_words) for document in stream]
         fit_stream = None if fit is None else read_corefud(fit)
-        fit_documents = None if fit_stream is None else list(fit_stream)
+        fit_documents = (
+            None if fit_stream is None else [TreebankDocument.of(document, options.n_words) for document in fit_stream]
+        )
         measure = _Measurement(pipeline, options, rule, documents, fit_documents, on_progress)
         calibration = measure.calibration()
         run = ParseCalibrationRun(
@@ -227,8 +234,8 @@ class _Measurement:
         pipeline: Language,
         options: CalibrateParsesOptions,
         rule: Rule,
-        documents: Sequence[AnnotatedDocument],
-        fit_documents: Sequence[AnnotatedDocument] | None,
+        documents: Sequence[TreebankDocument],
+        fit_documents: Sequence[TreebankDocument] | None,
         on_progress: Progress | None,
     ) -> None:
         self._options, self._rule = options, rule
