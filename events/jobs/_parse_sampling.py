@@ -47,7 +47,8 @@ class TreebankDocument:
         if n_words is None or len(tokens) <= n_words:
             return cls(document.doc_id, tokens)
         ends = np.flatnonzero(np.diff(tokens.sent)) + 1
-        end = int(ends[max(np.searchsorted(ends, n_words, side="right") - 1, 0)]) if len(ends) else len(tokens)
+        fitting = int(np.searchsorted(ends, n_words, side="right"))
+        end = int(ends[max(fitting - 1, 0)]) if len(ends) else len(tokens)
         columns = {name: getattr(tokens, name)[:end] for name in (*STRING_COLUMNS, "head", "sent")}
         return cls(document.doc_id, Tokens(**columns, extra={name: list(v)[:end] for name, v in tokens.extra.items()}))
 
