@@ -131,8 +131,8 @@ def calibrate_parses(
 ) -> ParseCalibration:
     """Measure the calibration of each property over documents.
 
-    A property with fewer than ten pairs is left out. Probabilities below 0.01 are left out: with few samples they are those that no sample has, of which there are very
-    many. The bins are ten of equal width, as most arcs are nearly certain.
+    Probabilities below 0.01 are left out: with few samples they are those that no sample has, of which there are very
+    many. So is a property with fewer than ten others. The bins are ten of equal width, as most arcs are nearly certain.
 
     Parameters
     ----------

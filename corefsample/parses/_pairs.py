@@ -40,7 +40,7 @@ def parse_pairs(
     gold: Tokens,
     samples: Sequence[Tokens],
     *,
-    same_labels: bool,
+    schemes: tuple[str, str] = ("ud2", "ud2"),
     roles: Mapping[str, PathsByScheme] | None = None,
     upos: frozenset[str] = frozenset(["VERB"]),
 ) -> dict[str, ParsePairs]:
@@ -52,8 +52,8 @@ def parse_pairs(
         The treebank's parse.
     samples
         Parses of the same words.
-    same_labels
-        Whether the samples have labels of the treebank's scheme: see `corefsample.parses.properties_of`.
+    schemes
+        Dependency schemes of the treebank and of the samples: see `corefsample.parses.properties_of`.
     roles, upos
         Paths by scheme for each role of a rule, for the property "role paths": a token with one of these parts of
         speech, a role, and a token at the end of one of its paths. None leaves it out.
@@ -64,10 +64,12 @@ def parse_pairs(
         If there is no sample or the words differ.
     """
     _require_same_words(gold, samples)
-    properties = properties_of([gold, *samples], same_labels=same_labels)
+    of_each = [schemes[0], *[schemes[1]] * len(samples)]
+    properties = properties_of([gold, *samples], of_each)
     pairs = {name: _pairs_of_tokens(keys) for name, keys in properties.items()}
     if roles is not None:
-        ends = [role_path_ends(tokens, roles, upos) for tokens in (gold, *samples)]
+        parses = zip((gold, *samples), of_each, strict=True)
+        ends = [role_path_ends(tokens, scheme, roles, upos) for tokens, scheme in parses]
         counts = Counter(end for found in ends[1:] for end in found)
         q = np.array(list(counts.values()), np.float64) / len(samples)
         y = np.array([end in ends[0] for end in counts], np.int64)
@@ -75,19 +77,21 @@ def parse_pairs(
     return pairs
 
 
-def gold_log_score(gold: Tokens, samples: Sequence[Tokens], *, same_labels: bool) -> tuple[float, int]:
+def gold_log_score(
+    gold: Tokens, samples: Sequence[Tokens], *, schemes: tuple[str, str] = ("ud2", "ud2")
+) -> tuple[float, int]:
     """Sum over tokens of the log probability of the treebank's labelled arc, or role and governor, and their number.
 
     A probability is estimated as (c + 1/2) / (S + 1), from c of S samples, so that it is never 0.
 
     Parameters
     ----------
-    gold, samples, same_labels
-        As for `parse_pairs`. With `same_labels` labelled arcs are scored, else roles.
+    gold, samples, schemes
+        As for `parse_pairs`. If the schemes are equal, labelled arcs are scored, else roles.
     """
     _require_same_words(gold, samples)
-    properties = properties_of([gold, *samples], same_labels=same_labels)
-    keys = properties["labelled arcs" if same_labels else "roles"]
+    properties = properties_of([gold, *samples], [schemes[0], *[schemes[1]] * len(samples)])
+    keys = properties.get("labelled arcs", properties["roles"])
     keys = keys[:, keys[0] >= 0]
     counts = np.sum(keys[1:] == keys[0], axis=0)
     return float(np.sum(np.log((counts + 0.5) / (len(samples) + 1.0)))), keys.shape[1]

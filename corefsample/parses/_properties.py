@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample._arrays import Ints
 from corefsample.documents import Tokens
-from corefsample.syntax import SCHEMES, ParseView, Role, document_schemes, follow, neutral_parse
+from corefsample.syntax import SCHEMES, ParseView, Role, follow, neutral_parse
 
 __all__ = ["MOST_ARCS", "ROLE_PATHS", "PathsByScheme", "properties_of", "role_path_ends"]
 
@@ -17,15 +17,16 @@ ROLE_PATHS = "role paths"
 PathsByScheme = Mapping[str, Sequence[str]]
 
 
-def properties_of(parses: Sequence[Tokens], *, same_labels: bool) -> dict[str, Ints]:
+def properties_of(parses: Sequence[Tokens], schemes: Sequence[str]) -> dict[str, Ints]:
     """Properties of each token in several parses of one document.
 
     Parameters
     ----------
     parses
         Of the same words.
-    same_labels
-        Whether their labels are of one scheme. If not, the roles alone are returned, which are the same in all.
+    schemes
+        Dependency scheme of each: ud2, ud1 or clearnlp. If they differ, the roles alone are returned, which are the
+        same in all.
 
     Returns
     -------
@@ -36,35 +37,32 @@ def properties_of(parses: Sequence[Tokens], *, same_labels: bool) -> dict[str, I
         `corefsample.syntax.neutral_parse`, of tokens whose role is not one of function words and other ones.
     """
     found: dict[str, Ints] = {}
-    if same_labels:
+    if len(set(schemes)) == 1:
         heads = np.stack([tokens.head for tokens in parses]).astype(np.int64)
         labels = _codes([[_plain(label) for label in tokens.dep] for tokens in parses])
         found["arcs"] = heads + 1
         found["labelled arcs"] = (heads + 1) * (labels.max(initial=0) + 1) + labels
         found |= _paths(heads, found["labelled arcs"])
-    found["roles"] = np.stack([_roles(tokens) for tokens in parses])
+    found["roles"] = np.stack([_roles(*parse) for parse in zip(parses, schemes, strict=True)])
     return found
 
 
 def role_path_ends(
-    tokens: Tokens, roles: Mapping[str, PathsByScheme], upos: frozenset[str]
+    tokens: Tokens, scheme: str, roles: Mapping[str, PathsByScheme], upos: frozenset[str]
 ) -> set[tuple[int, int, int]]:
     """Where the paths of roles lead: number of the role, token at which they start, token at which they end.
 
     They start at each token with one of these parts of speech.
     """
-    ends: set[tuple[int, int, int]] = set()
+    view = ParseView(tokens, SCHEMES[scheme])
     starts = [token for token, tag in enumerate(tokens.upos) if tag in upos]
-    for scheme in document_schemes(tokens.dep):
-        view = ParseView(tokens, SCHEMES[scheme])
-        for number, paths in enumerate(roles.values()):
-            ends |= {
-                (number, start, end)
-                for path in paths.get(scheme, ())
-                for start in starts
-                for end in follow(path, view, start)
-            }
-    return ends
+    return {
+        (number, start, end)
+        for number, paths in enumerate(roles.values())
+        for path in paths.get(scheme, ())
+        for start in starts
+        for end in follow(path, view, start)
+    }
 
 
 def _plain(label: str) -> str:
@@ -90,8 +88,8 @@ def _paths(heads: Ints, arcs: Ints) -> dict[str, Ints]:
     return paths
 
 
-def _roles(tokens: Tokens) -> Ints:
-    parse = neutral_parse(tokens)
+def _roles(tokens: Tokens, scheme: str) -> Ints:
+    parse = neutral_parse(tokens, scheme)
     role, governor = parse.role.astype(np.int64), parse.governor.astype(np.int64)
     keys = (governor + 1) * len(Role) + role
     keys[np.isin(role, (Role.OTHER, Role.FUNCTION))] = -1

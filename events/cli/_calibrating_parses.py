@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     cls=Command,
     short_help="Measure the probabilities of sampled parses against a treebank.",
     sections={
-        "Measuring": ("n_samples", "sentences", "rule", "preset", "level", "n_resamples", "seed"),
+        "Measuring": ("n_samples", "n_words", "sentences", "rule", "preset", "level", "n_resamples", "seed"),
     },
 )
 @click.argument("treebank", nargs=-1, required=True)
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 )
 @click.option("--out", metavar="FOLDER", help="Folder for tables and a picture.  [default: print the table only]")
 @click.option("--samples", "n_samples", type=click.IntRange(min=2), default=100, help="Parses drawn of each document.")
+@click.option(
+    "--words",
+    "n_words",
+    type=click.IntRange(min=1),
+    help="Only the first sentences of each document, with at most so many words.  [default: all]",
+)
 @click.option(
     "--sentences",
     type=click.Choice(["predicted", "gold"]),
@@ -81,8 +87,10 @@ def calibrate_parses(
 def _print_calibration(run: ParseCalibrationRun) -> None:
     print_text(f"{run.n_documents:,} documents with {run.n_words:,} words.")
     print_counts((run.n_quarantined, "bad document", "set aside"))
-    if not run.same_labels:
-        print_text("The pipeline's labels are of another scheme than the treebank's: measured by roles.")
+    if run.schemes[0] != run.schemes[1]:
+        print_text(
+            f"The treebank's labels are of {run.schemes[0]}, the pipeline's of {run.schemes[1]}: measured by roles."
+        )
     if run.fit is not None:
         fit = run.fit
         ends = "" if fit.lower is None else f", {100 * fit.level:g}% interval {fit.lower:.2f} to {fit.upper:.2f}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.documents import STRING_COLUMNS, AnnotatedDocument, Tokens
+from corefsample.errors import ParameterError
 from corefsample.parses import ParsePairs, gold_log_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import SCHEMES, document_schemes
+from corefsample.syntax import document_schemes, fitting_schemes
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -20,15 +22,57 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from events.rules import Rule
 
-__all__ = ["TreebankParses", "has_labels_of"]
+__all__ = ["TreebankDocument", "TreebankParses", "schemes_of"]
 
 
-def has_labels_of(pipeline: Language, documents: Sequence[AnnotatedDocument]) -> bool:
-    """Whether the labels of a pipeline's parser are of the treebank's dependency scheme."""
-    used = {label.partition("||")[0] for labels in map(pipeline.pipe_labels.get, ["parser"]) for label in labels or ()}
-    treebank = {scheme for document in documents for scheme in document_schemes(document.tokens.dep)}
-    # "dep" is spaCy's own label for arcs without another.
-    return any(all(SCHEMES[scheme].reads(label) for label in used - {"dep"}) for scheme in treebank)
+@dataclass(frozen=True, slots=True, eq=False)
+class TreebankDocument:
+    """A document of a treebank, or its beginning.
+
+    Attributes
+    ----------
+    doc_id
+        Of the document.
+    tokens
+        Words with the treebank's parse.
+    """
+
+    doc_id: str
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, document: AnnotatedDocument, n_words: int | None = None) -> Self:
+        """The document, or as many of its first sentences as have at most n_words words, but at least one."""
+        tokens = document.tokens
+        if n_words is None or len(tokens) <= n_words:
+            return cls(document.doc_id, tokens)
+        ends = np.flatnonzero(np.diff(tokens.sent)) + 1
+        fitting = int(np.searchsorted(ends, n_words, side="right"))
+        end = int(ends[max(fitting - 1, 0)]) if len(ends) else len(tokens)
+        columns = {name: getattr(tokens, name)[:end] for name in (*STRING_COLUMNS, "head", "sent")}
+        return cls(document.doc_id, Tokens(**columns, extra={name: list(v)[:end] for name, v in tokens.extra.items()}))
+
+
+def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tuple[str, str]:
+    """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
+
+    Raises
+    ------
+    InputError
+        If the labels of the treebank fit no scheme.
+    ParameterError
+        If those of the parser fit none.
+    """
+    try:
+        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+    except ParameterError as error:
+        raise error.as_input_error("treebank") from None
+    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(parts)
+    if not of_parser:
+        raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
+    shared = [scheme for scheme in of_treebank if scheme in of_parser]
+    return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
 
 
 class TreebankParses:
@@ -40,8 +84,8 @@ class TreebankParses:
     ----------
     pipeline
         With a transition parser.
-    same_labels
-        Whether its labels are of the treebank's scheme.
+    schemes
+        As of `schemes_of`.
     n_samples, seed
         As for `corefsample.spacy_bridge.parse_samples`.
     gold_sentences
@@ -54,36 +98,36 @@ class TreebankParses:
         self,
         pipeline: Language,
         *,
-        same_labels: bool,
+        schemes: tuple[str, str],
         n_samples: int,
         seed: int,
         gold_sentences: bool,
         on_document: Callable[[], None] = lambda: None,
     ) -> None:
         self._pipeline = pipeline
-        self._same_labels = same_labels
+        self._schemes = schemes
         self._n_samples, self._seed = n_samples, seed
         self._gold_sentences = gold_sentences
         self._on_document = on_document
 
-    def log_scores(self, documents: Sequence[AnnotatedDocument], temperatures: Sequence[float]) -> Floats:
+    def log_scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float]) -> Floats:
         """Log likelihood of each document at each temperature: float64 (n_documents, n_temperatures)."""
         table = np.empty((len(documents), len(temperatures)))
         for d, document in enumerate(documents):
             for t, temperature in enumerate(temperatures):
                 samples = self._samples(document, temperature)
-                table[d, t], _ = gold_log_score(document.tokens, samples, same_labels=self._same_labels)
+                table[d, t], _ = gold_log_score(document.tokens, samples, schemes=self._schemes)
                 self._on_document()
         return table
 
-    def pairs(self, document: AnnotatedDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
+    def pairs(self, document: TreebankDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
         """Prediction-label pairs of a document's properties."""
         samples = self._samples(document, temperature)
         self._on_document()
         options: dict[str, Any] = {} if rule is None else {"roles": rule.roles, "upos": rule.upos}
-        return parse_pairs(document.tokens, samples, same_labels=self._same_labels, **options)
+        return parse_pairs(document.tokens, samples, schemes=self._schemes, **options)
 
-    def _samples(self, document: AnnotatedDocument, temperature: float) -> list[Tokens]:
+    def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         docs = parse_samples(
             self._pipeline,
             self._doc(document.tokens),
@@ -92,11 +136,9 @@ class TreebankParses:
             seed=self._seed,
             doc_id=document.doc_id,
         )
-        distinct: dict[int, Tokens] = {}
-        return [
-            distinct.setdefault(id(doc), tokens_of_doc(doc)) if id(doc) not in distinct else distinct[id(doc)]
-            for doc in docs
-        ]
+        docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
+        distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
+        return [distinct[id(doc)] for doc in docs]
 
     def _doc(self, tokens: Tokens) -> Doc:
         from spacy.tokens import Doc

@@ -12,14 +12,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corefsample import _checks
-from corefsample.documents import ON_ERROR, AnnotatedDocument
+from corefsample.documents import ON_ERROR
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import PathLike
 from corefsample.formats.annotated import read_corefud
 from corefsample.parses import ParseCalibration, TemperatureFit, calibrate_parses, fit_temperature
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
-from events.jobs._parse_sampling import TreebankParses, has_labels_of
+from events.jobs._parse_sampling import TreebankDocument, TreebankParses, schemes_of
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
@@ -64,6 +64,8 @@ class CalibrateParsesOptions:
         Those that a fit tries: at least 3, ascending, above 0.
     n_samples
         Parses drawn of each document, at least 2.
+    n_words
+        Only the first sentences of each document, with at most so many words; None: all.
     sentences
         "predicted": those of the pipeline's usual parse; "gold": those of the treebank.
     rule, preset
@@ -82,6 +84,7 @@ class CalibrateParsesOptions:
     temperature: float | None = None
     temperatures: tuple[float, ...] = (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
     n_samples: int = 100
+    n_words: int | None = None
     sentences: str = "predicted"
     rule: str = "attack"
     preset: str = "extended"
@@ -94,6 +97,8 @@ class CalibrateParsesOptions:
         if self.temperature is not None:
             _checks.above_zero("temperature", self.temperature)
         _checks.n_samples(self.n_samples, 2)
+        if self.n_words is not None:
+            _checks.whole("n_words", self.n_words, 1)
         _checks.choice("sentences", self.sentences, SENTENCES)
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.whole("n_resamples", self.n_resamples, 2)
@@ -114,8 +119,8 @@ class ParseCalibrationRun:
     temperatures
         Those at which the parses measured were drawn: the given one, the fitted one, or if the same documents served
         both, one for each half of them, fitted to the other half.
-    same_labels
-        Whether the pipeline has labels of the treebank's scheme. If not, only roles and role paths are measured.
+    schemes
+        Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
     out
         The folder, or None if nothing was written.
     n_documents, n_words
@@ -129,7 +134,7 @@ class ParseCalibrationRun:
     calibration: ParseCalibration
     fit: TemperatureFit | None
     temperatures: tuple[float, ...]
-    same_labels: bool
+    schemes: tuple[str, str]
     out: str | None
     n_documents: int
     n_words: int
@@ -143,6 +148,7 @@ class ParseCalibrationRun:
             **plain_fields(self),
             "fit": fit,
             "temperatures": list(self.temperatures),
+            "schemes": list(self.schemes),
             "properties": json_rows(self.calibration.to_frame()),
         }
 
@@ -194,16 +200,18 @@ def run_calibrate_parses(
     with nullcontext() if out is None else ParseCalibrationFolder(out, overwrite=overwrite) as folder:
         bad = BadDocuments(folder)
         stream = read_corefud(treebank, on_rejected=bad if options.on_error == "quarantine" else None)
-        documents = list(stream)
+        documents = [TreebankDocument.of(document, options.n_words) for document in stream]
         fit_stream = None if fit is None else read_corefud(fit)
-        fit_documents = None if fit_stream is None else list(fit_stream)
+        fit_documents = (
+            None if fit_stream is None else [TreebankDocument.of(document, options.n_words) for document in fit_stream]
+        )
         measure = _Measurement(pipeline, options, rule, documents, fit_documents, on_progress)
         calibration = measure.calibration()
         run = ParseCalibrationRun(
             calibration,
             measure.fit,
             measure.temperatures,
-            measure.same_labels,
+            measure.schemes,
             None if out is None else os.fspath(out),
             len(documents),
             sum(len(document.tokens) for document in documents),
@@ -226,8 +234,8 @@ class _Measurement:
         pipeline: Language,
         options: CalibrateParsesOptions,
         rule: Rule,
-        documents: Sequence[AnnotatedDocument],
-        fit_documents: Sequence[AnnotatedDocument] | None,
+        documents: Sequence[TreebankDocument],
+        fit_documents: Sequence[TreebankDocument] | None,
         on_progress: Progress | None,
     ) -> None:
         self._options, self._rule = options, rule
@@ -237,7 +245,7 @@ class _Measurement:
         if self._is_crossed and len(documents) < 2:
             hint = ParameterHint("fit", "fits the temperature to other documents")
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
-        self.same_labels = _same_labels(pipeline, [*documents, *(fit_documents or ())])
+        self.schemes = schemes_of([*documents, *(fit_documents or ())], pipeline)
         self.fit: TemperatureFit | None = None
         self.temperatures: tuple[float, ...] = ()
         self._n_parsed, self._on_progress = 0, on_progress
@@ -246,7 +254,7 @@ class _Measurement:
             self._n_all += len(self._fit_documents) * len(options.temperatures)
         self._parses = TreebankParses(
             pipeline,
-            same_labels=self.same_labels,
+            schemes=self.schemes,
             n_samples=options.n_samples,
             seed=options.seed,
             gold_sentences=options.sentences == "gold",
@@ -283,13 +291,6 @@ class _Measurement:
         self._n_parsed += 1
         if self._on_progress is not None:
             self._on_progress(self._n_parsed, self._n_all, self._n_parsed)
-
-
-def _same_labels(pipeline: Language, documents: Sequence[AnnotatedDocument]) -> bool:
-    try:
-        return has_labels_of(pipeline, documents)
-    except ParameterError as error:  # labels of no scheme
-        raise error.as_input_error("treebank") from None
 
 
 def _write(folder: ParseCalibrationFolder, run: ParseCalibrationRun) -> None:

@@ -32,7 +32,7 @@ SAMPLES = [GOLD, GOLD, GOLD, OTHER]  # 3 of 4 are right
 def test_pairs_of_arcs_by_hand() -> None:
     # Tokens 0 and 1 agree in all samples (P = 1, right). Token 2: head 3 in 3 of 4 (right), head 1 in 1 of 4 (wrong);
     # token 3: head 1 in 3 of 4 (right), head 2 in 1 of 4 (wrong).
-    pairs = parse_pairs(GOLD, SAMPLES, same_labels=True)
+    pairs = parse_pairs(GOLD, SAMPLES)
     for name in ("arcs", "labelled arcs", "paths of 1 arc"):
         assert sorted(zip(pairs[name].q.tolist(), pairs[name].y.tolist(), strict=True)) == [
             *[(0.25, 0)] * 2,
@@ -43,7 +43,7 @@ def test_pairs_of_arcs_by_hand() -> None:
 
 
 def test_a_path_that_no_sample_has_is_not_found() -> None:
-    pairs = parse_pairs(GOLD, [OTHER], same_labels=True)
+    pairs = parse_pairs(GOLD, [OTHER])
     # Gold paths of 2 arcs: 0 -> 1 -> root, 2 -> 3 -> 1, 3 -> 1 -> root. OTHER has the first, and 2 -> 1 -> root and
     # 3 -> 2 -> 1, of which no gold path is one.
     paths = pairs["paths of 2 arcs"]
@@ -72,7 +72,7 @@ def test_paths_agree_with_a_plain_loop(length: int) -> None:
         labels = ["root", *(str(rng.choice(["nsubj", "obj", "nmod"])) for _ in heads[1:])]
         words = [f"w{i}" for i in range(12)]
         parses.append(Tokens(text=words, lemma=words, upos=["NOUN"] * 12, dep=labels, head=heads, sent=[0] * 12))
-    pairs = parse_pairs(parses[0], parses[1:], same_labels=True)[f"paths of {length} arc{'s' * (length > 1)}"]
+    pairs = parse_pairs(parses[0], parses[1:])[f"paths of {length} arc{'s' * (length > 1)}"]
     gold = set(plain_paths(parses[0], length)) - {None}
     counts = Counter(path for each in parses[1:] for path in plain_paths(each, length) if path is not None)
     expected = sorted((count / 29, int(path in gold)) for path, count in counts.items())
@@ -83,29 +83,29 @@ def test_paths_agree_with_a_plain_loop(length: int) -> None:
 def test_parses_of_two_schemes_share_their_roles() -> None:
     universal = parse([1, -1, 3, 1], "nsubj root nmod:poss obj")
     clearnlp = parse([1, -1, 3, 1], "nsubj ROOT poss dobj")
-    roles = properties_of([universal, clearnlp], same_labels=False)
+    roles = properties_of([universal, clearnlp], ["ud2", "clearnlp"])
     assert list(roles) == ["roles"]
     np.testing.assert_array_equal(roles["roles"][0], roles["roles"][1])
-    pairs = parse_pairs(universal, [clearnlp], same_labels=False)
+    pairs = parse_pairs(universal, [clearnlp], schemes=("ud2", "clearnlp"))
     assert pairs["roles"].y.tolist() == [1] * len(pairs["roles"].y)
 
 
 def test_paths_of_a_rule_start_at_tokens_of_its_parts_of_speech() -> None:
     roles = {"subject": {"ud2": (">nsubj",)}, "object": {"ud2": (">obj",)}}
-    pairs = parse_pairs(GOLD, SAMPLES, same_labels=True, roles=roles, upos=frozenset(["VERB"]))["role paths"]
+    pairs = parse_pairs(GOLD, SAMPLES, roles=roles, upos=frozenset(["VERB"]))["role paths"]
     # saw -> They in all; saw -> duck in 3 of 4; saw -> her (its object in OTHER) in 1 of 4.
     assert sorted(zip(pairs.q.tolist(), pairs.y.tolist(), strict=True)) == [(0.25, 0), (0.75, 1), (1.0, 1)]
 
 
 def test_the_log_score_is_that_of_the_gold_arcs() -> None:
-    score, n_tokens = gold_log_score(GOLD, SAMPLES, same_labels=True)
+    score, n_tokens = gold_log_score(GOLD, SAMPLES)
     # (c + 1/2) / (S + 1): twice 4 of 4, twice 3 of 4
     assert score == pytest.approx(2 * math.log(4.5 / 5) + 2 * math.log(3.5 / 5))
     assert n_tokens == 4
 
 
 def test_calibration_counts_documents_and_leaves_small_shares_out() -> None:
-    pairs = parse_pairs(GOLD, SAMPLES, same_labels=True)
+    pairs = parse_pairs(GOLD, SAMPLES)
     calibration = calibrate_parses([pairs, pairs], n_resamples=50)
     arcs = calibration["arcs"]
     # Bins of ten: 0.25 (4 pairs, none right), 0.75 (4, all right), 1 (4, all right): gaps 1/4, 1/4, 0.
@@ -115,7 +115,7 @@ def test_calibration_counts_documents_and_leaves_small_shares_out() -> None:
     frame = calibration.to_frame()
     assert frame.loc[frame["property"] == "arcs", "error"].item() == arcs.error
     rare = [GOLD] * 199 + [OTHER]
-    assert calibrate_parses([parse_pairs(GOLD, rare, same_labels=True)] * 3)["arcs"].n_pairs == 12
+    assert calibrate_parses([parse_pairs(GOLD, rare)] * 3)["arcs"].n_pairs == 12
     with pytest.raises(InputError, match="parses must have at least 10 arcs or roles, got fewer"):
         calibrate_parses([])
 
@@ -137,9 +137,9 @@ def test_a_temperature_is_the_top_of_a_parabola_in_its_logarithm() -> None:
 
 def test_bad_parameters_raise_one_line() -> None:
     with pytest.raises(ParameterError, match="samples must have at least one parse, got none"):
-        parse_pairs(GOLD, [], same_labels=True)
+        parse_pairs(GOLD, [])
     with pytest.raises(ParameterError, match=r"samples\[0\] must have the words of gold, got others"):
-        parse_pairs(GOLD, [parse([-1], "root", ["They"])], same_labels=True)
+        parse_pairs(GOLD, [parse([-1], "root", ["They"])])
     with pytest.raises(ParameterError, match="temperatures must be at least 3, ascending, above 0"):
         fit_temperature([[0.0, 1.0]], [1.0, 2.0])
     with pytest.raises(ParameterError, match=r"log_likelihoods must be finite numbers \(n_documents, 3\)"):

@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from tolerance import plausible_counts
 
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import parse_samples
+from corefsample.spacy_bridge import parse_samples, parse_temperature
 
 TEXT = (
     "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "
@@ -243,3 +243,12 @@ def test_bad_parameters_raise_one_line(small: Language) -> None:
         parse_samples(small, doc, 1, sentences="all")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="n_samples must be a whole number of at least 1, got 0"):
         parse_samples(small, doc, 0)
+
+
+def test_the_temperature_of_a_known_pipeline_is_the_default(nlp: Language) -> None:
+    assert parse_temperature(nlp) != parse_temperature(spacy.blank("en"))
+    doc = nlp(TEXT)
+    chosen = parse_samples(nlp, doc, 4, temperature=parse_temperature(nlp))
+    assert [annotations(sample) for sample in parse_samples(nlp, doc, 4)] == [annotations(sample) for sample in chosen]
+    with pytest.raises(ParameterError, match="nlp must be a spaCy pipeline, got str"):
+        parse_temperature("en")  # type: ignore[arg-type]
