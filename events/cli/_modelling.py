@@ -208,8 +208,8 @@ def _print_training(run: TrainingRun) -> None:
 @click.option(
     "--clusters",
     type=click.Choice(["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]),
-    help="Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: one "
-    "sampled clustering; others: the smallest expected loss of that name.",
+    help="Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: "
+    "one sampled clustering; others: the smallest expected loss of that name.  [default: scores only]",
 )
 @scheme_option
 @entity_fields_option
