@@ -207,9 +207,9 @@ def _print_training(run: TrainingRun) -> None:
 @click.option("--min-prob", type=BELOW_1, default=1e-4, help="Candidates below this probability are left out.")
 @click.option(
     "--clusters",
-    metavar="NAME",
-    help="Also write one clustering of each document, in CorefUD: map, sample, or the estimate under a loss: binder, "
-    "vi, vi-bound, nvi, ari, muc, b3, lea, conll.",
+    type=click.Choice(["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]),
+    help="Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: "
+    "one sampled clustering; others: the smallest expected loss of that name.  [default: scores only]",
 )
 @scheme_option
 @entity_fields_option

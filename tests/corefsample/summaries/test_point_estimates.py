@@ -60,6 +60,24 @@ def test_losses_of_two_mentions_have_the_values_derived_by_hand() -> None:
         assert expected_loss(apart, [0, 0], loss=loss).value == pytest.approx(value), loss
 
 
+def test_losses_are_those_that_the_package_salso_documents() -> None:
+    # Its documentation (partition.loss): binder = (1 - RI) (n - 1) / n with the Rand index RI; omARI = 1 - ARI;
+    # VI with logarithms to base 2. By hand, for {0,1},{2,3} and {0,1,2},{3}: of the 6 pairs, 0-1 is joined in both,
+    # 0-3 and 1-3 in none, and 0-2, 1-2 and 2-3 in one of the two: RI = 3 / 6. Pairs joined: 2 and 3, expected in both
+    # by chance 2 * 3 / 6 = 1, so ARI = (1 - 1) / (2.5 - 1) = 0. Entropies in bits: 1; H(3/4, 1/4); joint of the cells
+    # 2, 1, 1: 1.5. VI = 3 - 1 - H(3/4, 1/4), and NVI is that by 1.5.
+    estimate, truth = [0, 0, 2, 2], np.array([[0, 0, 0, 3]])
+    bits = 3.0 - 1.0 - (0.75 * math.log2(4 / 3) + 0.25 * 2.0)
+    assert expected_loss(truth, estimate, loss="binder").value == pytest.approx((1 - 3 / 6) * (4 - 1) / 4)
+    assert expected_loss(truth, estimate, loss="ari").value == pytest.approx(1.0)
+    assert expected_loss(truth, estimate, loss="vi").value == pytest.approx(bits * math.log(2))
+    assert expected_loss(truth, estimate, loss="nvi").value == pytest.approx(bits / 1.5)
+    # a = 1.4 is the cost of separating 0 and 2 (and 1 and 2), which belong together; 2 - a that of joining 2 and 3.
+    assert expected_loss(truth, estimate, loss="binder", split_cost=1.4).value == pytest.approx(
+        (2 * 1.4 + 0.6) * 2 / 16
+    )
+
+
 @settings(max_examples=30)
 @given(antecedent_lists(max_mentions=5, scores=mild_scores), st.floats(0.0, 2.0), st.integers(0, 100))
 def test_the_binder_loss_of_a_distribution_is_exact(lists: Lists, split_cost: float, pick: int) -> None:

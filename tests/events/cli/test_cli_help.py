@@ -160,6 +160,7 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("recalibrate", "missing"): tuple(MISSING),
     ("recalibrate", "objective"): (*OBJECTIVES,),
     ("convert", "clustering"): CLUSTERINGS,
+    ("score", "clusters"): scoring.CLUSTERS,
     ("score", "paragraphs"): ("blank-line", "line"),
     ("audit estimate", "method"): METHODS,
     ("audit estimate", "assume"): (STABLE_ERRORS,),

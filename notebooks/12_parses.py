@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # 10 Parses: the alternatives that a parser does not show
+# # 12 Parses: the alternatives that a parser does not show
 #
 # A parser returns its best tree. Sampled parses show which others it considered, and how likely each is.
 
