@@ -330,7 +330,7 @@ def test_all_controls_have_a_name(browser: WebDriver, run: Path) -> None:
     for node in nodes:
         if not node.get("ignored"):
             roles.setdefault(node["role"].get("value", ""), []).append(node.get("name", {}).get("value", ""))
-    for role in ("button", "combobox", "slider", "checkbox", "link", "heading", "region", "article", "complementary"):
+    for role in ("button", "combobox", "slider", "checkbox", "link", "heading", "region", "article"):
         assert roles[role], role
         assert all(name.strip() for name in roles[role]), role
     assert len(roles["main"]) == len(roles["navigation"]) == len(roles["banner"]) == 1
