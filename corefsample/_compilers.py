@@ -18,7 +18,7 @@ import numba
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 __all__ = ["KernelCompiler", "PartCompiler", "pipeline_options", "prepare_to_load"]
 
