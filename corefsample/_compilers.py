@@ -2,6 +2,7 @@
 
 Numba optimises each function that a kernel calls on its own, at each level of the calls, and makes machine code of it.
 It also compares all flags of a function again for each operation that it types. Both take a third of the time.
+A tenth of the time goes to passes for what no kernel contains, such as closures and `with` blocks.
 Before it loads a compiled kernel from disk, it loads all that a compiler needs, which takes longer than the kernels.
 This module relies on parts of numba that may change, so that versions with which they were not tried compile as usual.
 """
@@ -14,14 +15,31 @@ from __future__ import annotations
 from typing import Any
 
 import numba
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 __all__ = ["KernelCompiler", "PartCompiler", "pipeline_options", "prepare_to_load"]
 
 _TRIED = ("0.68",)  # versions of numba
 
+# Passes for closures, `with`, `literally`, branches on `None`, raised values, and for reports.
+_UNUSED_PASSES = (
+    untyped_passes.WithLifting,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    typed_passes.InlineOverloads,
+    typed_passes.NoPythonSupportedFeatureValidation,
+    typed_passes.AnnotateTypes,
+    typed_passes.DumpParforDiagnostics,
+)
 _OF_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")  # flags that do not change the machine code of calls
 
 
@@ -52,12 +70,19 @@ class KernelCompiler(Compiler):
     ) -> None:
         super().__init__(typing, target, library, args, return_type, _Flags(flags), local_types)
 
+    def define_pipelines(self) -> Any:
+        """Numba's own pipeline, without the passes that kernels do not need."""
+        pipelines = super().define_pipelines()
+        for each in pipelines:
+            each.passes = [step for step in each.passes if step[0] not in _UNUSED_PASSES]
+        return pipelines
+
 
 class PartCompiler(KernelCompiler):
     """Compile a function that only kernels call."""
 
     def define_pipelines(self) -> Any:
-        """Numba's own pipeline, with another library for its result."""
+        """The pipeline of kernels, with another library for its result."""
         state = self.state
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         return super().define_pipelines()

@@ -121,8 +121,9 @@ def score_kept(
     and the probability of the candidates left out (n,) too.
     """
     row, buckets, pair, between, best = scratch
+    n: int = doc.mentions.shape[0]
     n_kept = indptr[first]
-    for i in range(first, doc.mentions.shape[0]):
+    for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
             return i
         new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
@@ -142,7 +143,7 @@ def score_kept(
             else:
                 dropped[i] += prob
         indptr[i + 1] = n_kept
-    return doc.mentions.shape[0]
+    return n
 
 
 @kernel

@@ -126,7 +126,8 @@ class AntecedentModel:
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
         while (first := _kernels.score_kept(*given, first, scratch, indptr, dropped, candidates, scores)) < n:
-            candidates, scores = (np.concatenate((each, np.empty_like(each))) for each in (candidates, scores))
+            candidates = np.concatenate((candidates, np.empty_like(candidates)))
+            scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
         dropped.flags.writeable = False
         distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)

@@ -221,6 +221,30 @@ class CorefComponent(Pipe):
         _ = self.antecedent_model
         yield from super().pipe(stream, batch_size=batch_size)
 
+    def score(  # type: ignore[override]  # spaCy's own scores are None too without annotation
+        self, examples: Iterable[Example], **settings: Any
+    ) -> dict[str, float | None]:
+        """Score clusterings against annotated Docs; `nlp.evaluate` calls this.
+
+        The annotated entities are groups of spans named as the component names its own: coref_clusters_1 and so on.
+        docs/spacy.md says what the scores are.
+
+        Parameters
+        ----------
+        examples
+            With a scored Doc as `predicted`.
+        settings
+            Of spaCy's scorer, for other components.
+
+        Raises
+        ------
+        ParameterError
+            If a predicted Doc is not scored.
+        """
+        from corefsample.spacy_bridge._scorer import scores_of_examples
+
+        return scores_of_examples(examples, spans_key=self.settings.spans_key)
+
     def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
         """Check that the pipeline has a parser and that the model can be read; nothing is trained.
 

@@ -136,4 +136,6 @@ def _compile_from(queue: int) -> None:
 if __name__ == "__main__":
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.disable()  # the compiler makes many objects that live as long as the process; checking them takes a tenth
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # numba would load it for BLAS, which no kernel calls
     _compile_from(int(sys.argv[1]))
+    os._exit(0)  # the thread that reads would stop an orderly end, which takes time besides

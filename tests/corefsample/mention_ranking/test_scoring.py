@@ -19,7 +19,7 @@ from strategies import parses as strategies
 import corefsample as cs
 from corefsample import ParameterError
 from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
-from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, score_documents
+from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, _model, score_documents
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, hashed
 from corefsample.syntax import mentions_from_parse
 
@@ -125,6 +125,21 @@ def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.T
     whole = model(DEFAULT_TEMPLATES, bits=12)
     for values, wanted in zip(all_scores(whole, tokens, spans), expected(whole, tokens, spans), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-11)
+
+
+@pytest.mark.kernels
+@settings(max_examples=20)
+@given(strategies.texts(), st.sampled_from([0.0, 0.05]))
+def test_candidates_that_do_not_fit_are_continued_in_longer_arrays(text: strategies.Text, min_prob: float) -> None:
+    """With room for one candidate for each mention at first, or for 16, the result is the same."""
+    tokens, spans = text
+    wanted = model().pruned_score(tokens, array(spans), min_prob=min_prob)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_model, "_ROOM", 1)
+        found = model().pruned_score(tokens, array(spans), min_prob=min_prob)
+    for name in ("indptr", "antecedents", "scores"):
+        np.testing.assert_array_equal(getattr(found.distribution, name), getattr(wanted.distribution, name))
+    np.testing.assert_array_equal(found.dropped_mass, wanted.dropped_mass)
 
 
 @pytest.mark.kernels

@@ -129,6 +129,21 @@ def test_an_environment_without_processes_compiles_in_this_one(monkeypatch: pyte
         pass
 
 
+def test_a_process_that_compiles_leaves_its_kernels_in_the_cache(tmp_path: Path) -> None:
+    """Such a process reports nothing, and a command would compile again what it did not."""
+    name = "parse checks"
+    program = (
+        "import sys; from events.jobs._compiling import Compilers; compilers = Compilers();"
+        f"compilers.start([{name!r}], 1); compilers.wait(); print(compilers.processes[0].returncode)"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    arguments = [sys.executable, "-c", program]
+    finished = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True)
+    assert finished.stdout == "0\n"
+    kernels = {path.name.partition("-")[0].rpartition(".")[2] for path in tmp_path.rglob("*.nbc")}
+    assert kernels == {kernel.__name__ for kernel in GROUPS[name].kernels}
+
+
 def test_a_process_that_compiles_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     program = (
         "import sys, time; from events.jobs._compiling import Compilers; compilers = Compilers();"

@@ -1,0 +1,118 @@
+"""Scores of a component's clusterings against annotated Docs, as `nlp.evaluate` asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample.coreference import sample_clusterings
+from corefsample.errors import ParameterError
+from corefsample.metrics import (
+    METRICS,
+    ClusteringScores,
+    MetricPosterior,
+    clustering_scores,
+    corpus_posterior,
+    corpus_scores,
+    metric_posterior,
+)
+from corefsample.spacy_bridge._posterior import posterior_of
+from corefsample.spacy_bridge._state import KEY
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from spacy.tokens import Doc, Span
+    from spacy.training import Example
+
+_PARTS = {"p": "precision", "r": "recall", "f": "f1"}
+_FEWEST_SAMPLES = 2
+
+
+def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[str, float | None]:
+    """Score the likeliest antecedents' clusterings, and the posterior of the CoNLL average.
+
+    The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are the
+    same if they have the same characters, whitespace aside. Entities of one mention do not count, as groups have none.
+
+    Parameters
+    ----------
+    examples
+        With a scored Doc as `predicted`.
+    spans_key
+        Prefix of the names of groups, and of the scores.
+
+    Returns
+    -------
+    dict
+        For spans_key "coref": coref_p, coref_r and coref_f of the CoNLL average, coref_muc_p and so on of each metric,
+        all from the summed counts of the corpus; coref_f_mean, coref_f_lower and coref_f_upper, the posterior mean of
+        coref_f and its 95% credible interval. All are None if no example is annotated, and the last three if fewer than
+        2 samples are drawn.
+
+    Raises
+    ------
+    ParameterError
+        If a predicted Doc is not scored.
+    """
+    prefix = f"{spans_key}_clusters_"
+    found = {f"{spans_key}_{name}": None for name in _names()}
+    examples = list(examples)
+    if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
+        return dict(found)
+    documents: list[ClusteringScores] = []
+    posteriors: list[MetricPosterior] = []
+    doc_ids: set[str] = set()
+    for number, example in enumerate(examples):
+        if KEY not in example.predicted.user_data:
+            rule = "must have scored Docs as predicted"
+            raise ParameterError(f"{rule}, got one without a posterior at place {number}", parameter="examples")
+        posterior = posterior_of(example.predicted)
+        entities = [group for name, group in example.reference.spans.items() if name.startswith(prefix)]
+        labels = [entity for entity, group in enumerate(entities) for _ in group]
+        key_spans = _offsets(example.reference, [span for group in entities for span in group])
+        own_spans = _offsets(example.predicted, posterior.mentions)
+        documents.append(
+            clustering_scores(
+                labels, posterior.labels("map"), key_spans=key_spans, response_spans=own_spans, singletons=False
+            )
+        )
+        if posterior.n_samples >= _FEWEST_SAMPLES:
+            samples = posterior.samples
+            if posterior.doc_id in doc_ids:  # an equal text, whose samples must be independent
+                doc_id, n_samples = f"{posterior.doc_id} {number}", posterior.n_samples
+                samples = sample_clusterings(
+                    posterior.distribution, n_samples=n_samples, seed=posterior.seed, doc_id=doc_id
+                )
+            doc_ids.add(posterior.doc_id)
+            posteriors.append(
+                metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
+            )
+    return {**found, **{f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}}
+
+
+def _names() -> list[str]:
+    of_metrics = [f"{metric}_{short}" for metric in METRICS if metric != "conll" for short in _PARTS]
+    return [*_PARTS, *of_metrics, "f_mean", "f_lower", "f_upper"]
+
+
+def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float]:
+    corpus = corpus_scores(documents).corpus
+    found: dict[str, float] = {}
+    for metric in METRICS:
+        score = getattr(corpus, metric)
+        for short, part in _PARTS.items():
+            found[short if metric == "conll" else f"{metric}_{short}"] = float(getattr(score, part))
+    if posteriors:
+        whole = corpus_posterior(posteriors).corpus
+        found |= {"f_mean": whole.mean, "f_lower": whole.lower, "f_upper": whole.upper}
+    return found
+
+
+def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
+    """Start and end of spans in characters that are not whitespace, which tokenisers cannot change; (n, 2)."""
+    before = np.zeros(len(doc.text) + 1, np.int64)
+    np.cumsum([not character.isspace() for character in doc.text], out=before[1:])
+    rows: list[Any] = [(before[span.start_char], before[span.end_char]) for span in spans]
+    return np.array(rows, np.int64).reshape(-1, 2)

@@ -1,0 +1,65 @@
+"""Work on arrays alone loads no library for texts, files or pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from places import PROJECT
+
+# Libraries that only documents, tables, files, pictures or commands need. (Numba itself loads PyYAML.)
+NOT_FOR_ARRAYS = (
+    "spacy",
+    "matplotlib",
+    "pyarrow",
+    "pandas",
+    "networkx",
+    "sklearn",
+    "dask",
+    "fsspec",
+    "jinja2",
+    "click",
+    "rich",
+)
+
+CALIBRATION = """
+from corefsample import calibration
+q, y = np.tile([0.2, 0.8], 50), np.tile([False, True], 50)
+calibration.calibration_error(q, y, bin_size=10)
+calibration.reliability_curve(q, y, bin_size=10)
+calibration.brier_score(q, y)
+"""
+COREFERENCE = """
+import corefsample as cs
+antecedents = cs.AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [0.1, -0.3]])
+samples = cs.sample_clusterings(antecedents, n_samples=10)
+cs.link_marginals(antecedents), cs.root_posterior(antecedents), cs.entity_count_pmf(antecedents)
+cs.clustering_log_prob(antecedents, samples.labels[0])
+"""
+TAGGING = """
+from corefsample import tagging
+chain = tagging.LinearChain.from_scores(np.zeros((4, 2)), np.zeros((2, 2)))
+chain.marginals(), chain.sample(5), chain.map()
+"""
+
+
+def loaded_by(program: str) -> list[str]:
+    """Which of these libraries a program loads."""
+    ending = f"print(*(name for name in {NOT_FOR_ARRAYS!r} if name in sys.modules))"
+    lines = ["import sys", "import numpy as np", program, ending]
+    arguments = [sys.executable, "-c", "\n".join(lines)]
+    return subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("program", [CALIBRATION, COREFERENCE, TAGGING], ids=["calibration", "coreference", "tagging"])
+def test_work_on_arrays_loads_numpy_scipy_and_numba_only(program: str) -> None:
+    assert loaded_by(program) == []
+
+
+def test_a_library_that_is_loaded_is_found() -> None:
+    assert loaded_by("import jinja2") == ["jinja2"]
+
+
+def test_the_face_of_the_package_loads_no_library_for_texts_files_or_pictures() -> None:
+    assert loaded_by("import corefsample, corefsample.calibration, corefsample.tagging, events") == []
