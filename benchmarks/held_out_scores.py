@@ -1,7 +1,7 @@
 """Antecedent scores of GUM by models that saw neither the document nor its genre; kept in a folder between runs.
 
-`leave_out_scores` trains models without one genre and without one or two blocks of three genres, so that a study can
-fit on other genres what it tests on one: no model behind a fit saw the genre that the fit is tested on.
+`leave_out_scores` trains models without one genre and without two blocks of three genres, so that a study can fit on
+other genres what it tests on one: no model behind a fit saw the genre that the fit is tested on.
 `english_scores` trains the shipped model's recipe without each of its genres.
 """
 
@@ -50,9 +50,9 @@ def block_of(genre: str) -> tuple[str, ...]:
     return names[names.index(genre) % n_blocks :: n_blocks]
 
 
-def left_out(genre: str, other: str) -> tuple[str, ...]:
-    """Genres that a model must not have seen whose scores of `other` serve a fit that is tested on `genre`."""
-    return tuple(sorted({genre} if genre == other else {*block_of(genre), *block_of(other)}))
+def blocks() -> tuple[tuple[str, ...], ...]:
+    """All blocks."""
+    return tuple(sorted({block_of(genre) for genre in genres()}))
 
 
 class ScoreCache:
@@ -103,9 +103,9 @@ def _score_left_out(without: tuple[str, ...], path: Path, orders: int, english: 
 
 
 def leave_out_scores(scores: ScoreCache) -> None:
-    """Make the scores for a study that leaves out each genre: see `left_out`."""
-    names = genres()
-    scores.make(sorted({left_out(*pair) for pair in itertools.product(names, names)} | {block_of(n) for n in names}))
+    """Make the scores for a study that leaves out each genre: see `fit_documents`."""
+    pairs = [tuple(sorted({*one, *other})) for one, other in itertools.combinations(blocks(), 2)]
+    scores.make([*((genre,) for genre in genres()), *pairs])
 
 
 def test_documents(scores: ScoreCache, genre: str) -> list[ScoredDocument]:
@@ -113,9 +113,14 @@ def test_documents(scores: ScoreCache, genre: str) -> list[ScoredDocument]:
     return scores.documents((genre,))[genre]
 
 
-def fit_documents(scores: ScoreCache, genre: str) -> Documents:
-    """Documents of all other genres by models that saw neither `genre` nor theirs."""
-    return {other: scores.documents(left_out(genre, other))[other] for other in genres() if other != genre}
+def fit_documents(scores: ScoreCache, block: tuple[str, ...]) -> Documents:
+    """Documents of the genres of other blocks, by models that saw neither this block nor theirs."""
+    found: Documents = {}
+    for other in blocks():
+        if other != block:
+            by_genre = scores.documents(tuple(sorted({*block, *other})))
+            found |= {genre: by_genre[genre] for genre in other}
+    return found
 
 
 def english_scores(scores: ScoreCache) -> Documents:

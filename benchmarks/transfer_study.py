@@ -1,7 +1,7 @@
 """Do intervals hold in text of another kind? python benchmarks/transfer_study.py FOLDER [--only PART].
 
 Leaves out each of GUM's 15 genres: the antecedent model, the recalibration and the domain effect are fitted to other
-genres, and the intervals of entity queries are tested on the genre. The counts are over the documents of all genres,
+genres, and the intervals of entity queries are tested on the genre. Recalibrations leave out three genres at a time. The counts are over the documents of all genres,
 each document recalibrated without its genre; domain shifts are drawn for each genre. The same for the English model of
 the package, whose recalibration is fitted to its own genres and tested on the genres that it never saw. FOLDER keeps
 scored documents and fits, so that a second run does not train again.
@@ -49,8 +49,9 @@ RecalibrationOf = Callable[[str], UncertainRecalibration]  # by genre
 def fitted(documents: Sequence[ScoredDocument], form: Form, objective: str = "likelihood") -> UncertainRecalibration:
     """Fit a recalibration to documents of several genres, with its uncertainty."""
     genres = {document.doc_id: held_out.genre_of(document.doc_id) for document in documents}
+    chosen = "likelihood" if form == "global" else objective
     fitter = RecalibrationFitter(
-        documents, objective=named_objective(objective, {"n_samples": 200}), form=form, domains=genres
+        documents, objective=named_objective(chosen, {"n_samples": 200}), form=form, domains=genres
     )
     effect = fitter.domain_effect() if form == "kinds" else None
     return UncertainRecalibration(fitter.fit().recalibration, fitter.bootstrap(N_REFITS), effect)
@@ -64,17 +65,18 @@ def kept_fit(path: Path, make: Callable[[], UncertainRecalibration]) -> Uncertai
 
 
 def fits_without_genre(scores: held_out.ScoreCache, form: Form, objective: str) -> dict[str, UncertainRecalibration]:
-    """For each genre, the fit to the others by models that saw neither."""
+    """For each genre, the fit to the genres of other blocks, by models that saw neither block."""
 
-    def fit(genre: str) -> UncertainRecalibration:
-        by_genre = held_out.fit_documents(scores, genre)
+    def fit(block: tuple[str, ...]) -> UncertainRecalibration:
+        by_genre = held_out.fit_documents(scores, block)
         return fitted([document for documents in by_genre.values() for document in documents], form, objective)
 
     found = {}
-    for genre in held_out.genres():
-        path = scores.folder / f"fit-{scores.orders}-{form}-{objective}-without-{genre}.json"
-        found[genre] = kept_fit(path, lambda genre=genre: fit(genre))  # type: ignore[misc]
-        print(f"{form}, {objective}: fitted without {genre}", flush=True)
+    for block in held_out.blocks():
+        path = scores.folder / f"fit-{scores.orders}-{form}-{objective}-without-{'+'.join(block)}.json"
+        for genre in block:
+            found[genre] = kept_fit(path, lambda block=block: fit(block))  # type: ignore[misc]
+        print(f"{form}, {objective}: fitted without {', '.join(block)}", flush=True)
     return found
 
 
@@ -146,10 +148,10 @@ def report(
     return found
 
 
-def english_fit(scores: held_out.ScoreCache, form: Form = "kinds") -> UncertainRecalibration:
+def english_fit(scores: held_out.ScoreCache, form: Form = "kinds", objective: str = "joint") -> UncertainRecalibration:
     """The recalibration of the English model: fitted to its documents, each scored without its genre."""
     by_genre = held_out.english_scores(scores)
-    return fitted([document for documents in by_genre.values() for document in documents], form)
+    return fitted([document for documents in by_genre.values() for document in documents], form, objective)
 
 
 def main() -> None:
@@ -159,7 +161,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="that train models")
     parser.add_argument("--orders", type=int, default=1, help="of the documents, in training (the shipped model: 3)")
     parser.add_argument("--draws", type=int, default=N_DRAWS, help="of an uncertain recalibration")
-    parser.add_argument("--objective", default="likelihood", help="likelihood, queries or queries-log")
+    parser.add_argument("--objective", default="joint", help="joint, likelihood, queries or queries-log")
     parser.add_argument("--roles", nargs="+", default=list(ROLES))
     parser.add_argument("--only", choices=["genres", "english"], help="one part alone")
     parser.add_argument("--save", type=Path, help="CSV file for all coverages and widths")
@@ -173,7 +175,7 @@ def main() -> None:
         documents = [each for genre in held_out.genres() for each in held_out.test_documents(scores, genre)]
         tables.append(report("each genre left out", documents, {f: found[f].__getitem__ for f in FORMS}, **options))
     if arguments.only in (None, "english"):
-        fits = {form: kept_fit(scores.folder / f"fit-english-{form}.json", lambda f=form: english_fit(scores, f))
+        fits = {form: kept_fit(scores.folder / f"fit-english-{form}-{arguments.objective}.json", lambda f=form: english_fit(scores, f, arguments.objective))
                 for form in FORMS}  # type: ignore[misc]  # fmt: skip
         unseen = [each for each in held_out.gum() if held_out.genre_of(each.doc_id) not in ENGLISH_GENRES]
         documents = list(score_documents(english_model(), unseen))

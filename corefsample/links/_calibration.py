@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample._log import log_step
-from corefsample.calibration.binning import BlockBins, Norm, checked_norm
+from corefsample.calibration.binning import BlockBins, Norm, checked_norm, default_bin_size
 from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration.measures import (
     BrierDecomposition,
@@ -151,7 +151,7 @@ def _row(group: GroupCalibration) -> Mapping[str, object]:
 def calibrate_links(
     tables: LinkTables,
     *,
-    bin_size: int = 5000,
+    bin_size: int | None = None,
     norm: Norm = "rms",
     level: float = 0.95,
     n_resamples: int = 10_000,
@@ -167,7 +167,8 @@ def calibrate_links(
     tables
         From `corefsample.links.link_tables`.
     bin_size
-        Target size of the adaptive bins. It is the same for all groups, because the error depends on it.
+        Target size of the adaptive bins. It is the same for all groups, because the error depends on it. None: 5,000,
+        or for fewer than 100,000 pairs in all a twentieth of them, but at least 50.
     norm
         "rms" (the paper's CalibErr), "mse", "l1" or "max".
     level
@@ -189,10 +190,12 @@ def calibrate_links(
     Nguyen & O'Connor (2015), section 5.3.
     """
     checked_norm(norm)
-    _checks.whole("bin_size", bin_size, 1)
     _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
+    if bin_size is None:
+        bin_size = default_bin_size(tables.by_distance.n_pairs)
+    _checks.whole("bin_size", bin_size, 1)
     groups, partitions = [], list(_partitions(tables))
     for number, (partition, name, table) in enumerate(partitions, start=1):
         blocks = table.block_bins(bin_size=bin_size)

@@ -42,8 +42,8 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
     ax.plot([0, 1], [0, 1], color="0.45", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     ax.fill_between([0, 1], [0, 1], [1, 1], color="0.5", alpha=0.06, linewidth=0)
     note: dict[str, Any] = {"fontsize": 9, "color": "0.35", "transform": ax.transAxes}
-    ax.text(0.04, 0.95, "underconfident", va="top", **note)
-    ax.text(0.96, 0.05, "overconfident", ha="right", **note)
+    ax.text(0.04, 0.95, "too low", va="top", **note)
+    ax.text(0.96, 0.05, "too high", ha="right", **note)
     as_bars = sum(curve.bins.n_bins for curve in curves.values()) <= _MOST_BARS
     for c, (name, curve) in enumerate(curves.items()):
         colour, marker = COLOURS[c % len(COLOURS)], MARKERS[c % len(MARKERS)]

@@ -17,7 +17,7 @@ from corefsample.errors import ParameterError
 from corefsample.recalibration import _derivative_kernels
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._kind_offsets import LOG_TEMPERATURE, N_KINDS, N_PARAMETERS, NEW_BIAS
-from corefsample.recalibration._losses import CalledLosses, DocumentObjective, Likelihood, Losses
+from corefsample.recalibration._losses import CalledLosses, DocumentObjective, JointLosses, Likelihood, Losses
 from corefsample.recalibration._model import Recalibration, document_kinds, no_minimum
 
 # The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
@@ -141,10 +141,31 @@ class CalledDerivatives:
         return Derivatives(np.array(losses), np.stack(gradients), np.stack(hessians))
 
 
+class JointDerivatives:
+    """The likelihood plus the losses of an objective, with derivatives."""
+
+    def __init__(self, likelihood: KindLikelihood, other: Differentiable) -> None:
+        self._parts = likelihood, other
+        self.name, self.sampled, self.n_terms = other.name, other.sampled, likelihood.n_terms
+
+    def at(self, recalibration: Recalibration) -> Floats:
+        """Losses of the documents."""
+        return self._parts[0].at(recalibration) + self._parts[1].at(recalibration)
+
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives."""
+        first, second = (part.derivatives(recalibration) for part in self._parts)
+        return Derivatives(
+            first.losses + second.losses, first.gradients + second.gradients, first.hessians + second.hessians
+        )
+
+
 def differentiable(losses: Losses, gold: GoldSet) -> Differentiable:
     """The same losses with derivatives; raise ParameterError if the objective has none."""
     if isinstance(losses, Likelihood):
         return KindLikelihood(gold)
+    if isinstance(losses, JointLosses):
+        return JointDerivatives(KindLikelihood(gold), differentiable(losses.called, gold))
     objective = losses.objective if isinstance(losses, CalledLosses) else None
     if not isinstance(objective, DocumentObjective) or not objective.has_derivatives:
         raise ParameterError(f"must have derivatives for the form 'kinds', got {losses.name}", parameter="objective")

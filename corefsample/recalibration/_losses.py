@@ -41,12 +41,15 @@ class DocumentObjective:
         Whether the loss has sampling noise; the search is then smoother.
     has_derivatives
         Whether `derivatives` is defined, which fits by kind need.
+    adds_likelihood
+        Whether -log of the probability of gold antecedents is added to the loss.
     """
 
     name = "objective"
     parallel = False
     sampled = False
     has_derivatives = False
+    adds_likelihood = False
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed loss of the document under the recalibration."""
@@ -167,6 +170,18 @@ class CalledLosses:
         return losses.astype(np.float64)
 
 
+class JointLosses:
+    """The likelihood plus the losses of an objective; means are per term of the likelihood."""
+
+    def __init__(self, likelihood: Losses, called: CalledLosses) -> None:
+        self.likelihood, self.called = likelihood, called
+        self.name, self.sampled, self.n_terms = called.name, called.sampled, likelihood.n_terms
+
+    def at(self, recalibration: Recalibration) -> Floats:
+        """Losses of the documents."""
+        return self.likelihood.at(recalibration) + self.called.at(recalibration)
+
+
 def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated) -> Losses:
     """Losses of an objective by name, or of a custom objective."""
     if isinstance(objective, str):
@@ -180,4 +195,5 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated
     losses = CalledLosses(gold, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
-    return losses
+    adds_likelihood = isinstance(objective, DocumentObjective) and objective.adds_likelihood
+    return JointLosses(Likelihood(gold), losses) if adds_likelihood else losses

@@ -41,7 +41,11 @@ folder_option = click.option(
 )
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
-@click.option("--bin-size", type=click.IntRange(min=1), default=5000, help="Pairs in an adaptive bin.")
+@click.option(
+    "--bin-size",
+    type=click.IntRange(min=1),
+    help="Pairs in an adaptive bin.  [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]",
+)
 @click.option(
     "--norm",
     type=click.Choice(["rms", "mse", "l1", "max"]),
@@ -77,6 +81,8 @@ def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json
 
 
 def _print_calibration(run: CalibrationRun) -> None:
+    from corefsample.calibration.binning import FEWEST_BINS
+
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
     print_text(
@@ -92,17 +98,22 @@ def _print_calibration(run: CalibrationRun) -> None:
     click.echo(
         f"\nCalibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), {percent} intervals:"
     )
-    click.echo(f"{'pairs':<17}{'number':>11} {'mean q':>7} {'true':>7} {'error':>7}  by document      p")
+    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>7} {'true':>7} {'error':>7}  by document      p")
     for group in calibration.groups:
         interval, p = group.by_document, group.p_value
         ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
         name = group.group if group.partition != "distance" else f"{group.group} apart"
         click.echo(
-            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.mean_q:>7.4f} {group.share_true:>7.4f} "
+            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>7.4f} "
+            f"{group.share_true:>7.4f} "
             f"{group.error:>7.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
         )
     simulated = overall.simulated
     click.echo()
+    if overall.curve.bins.n_bins < FEWEST_BINS:
+        print_text(
+            f"Only {overall.curve.bins.n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
+        )
     ends = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
     print_text(
         "by document: interval of the true error. Chance adds to the measured error, which can therefore lie above it."
@@ -209,7 +220,7 @@ def _print_queries(report: QueryReport) -> None:
 @click.option("--out", required=True, metavar="FILE", help="File for the documents of APPLY with their new scores.")
 @click.option(
     "--objective",
-    type=click.Choice(["queries", "queries-log", "links", "links-log", "likelihood"]),
+    type=click.Choice(["joint", "queries", "queries-log", "links", "links-log", "likelihood"]),
     default="queries",
     help="What to fit: entity queries, pairs of mentions, or antecedents; -log for the log score, else Brier's.",
 )

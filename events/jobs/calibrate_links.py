@@ -44,7 +44,7 @@ class CalibrateOptions:
     Attributes
     ----------
     bin_size
-        Target size of the adaptive bins, at least 1.
+        Target size of the adaptive bins, at least 1; None: as of `corefsample.links.calibrate_links`.
     norm
         rms, mse, l1 or max: see `corefsample.calibration.measures.binned_error`.
     level
@@ -59,7 +59,7 @@ class CalibrateOptions:
         "stop" at the first bad document, or "quarantine" it and continue.
     """
 
-    bin_size: int = 5000
+    bin_size: int | None = None
     norm: Norm = "rms"
     level: float = 0.95
     n_resamples: int = 10_000
@@ -68,7 +68,8 @@ class CalibrateOptions:
     on_error: str = "stop"
 
     def __post_init__(self) -> None:
-        _checks.whole("bin_size", self.bin_size, 1)
+        if self.bin_size is not None:
+            _checks.whole("bin_size", self.bin_size, 1)
         _checks.choice("norm", self.norm, NORMS)
         _checks.probability("level", self.level, below_one=True, above_zero=True)
         _checks.whole("n_resamples", self.n_resamples, 2)

@@ -13,7 +13,8 @@ from corefsample.links import Unannotated
 from corefsample.recalibration import N_PARAMETERS, DocumentObjective, LinkScore, Objective, Recalibration
 from events.queries._queries import DocumentQueries, match_queries
 
-OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")
+OBJECTIVES = ("joint", "likelihood", "links", "links-log", "queries", "queries-log")
+_JOINT_WEIGHT, _JOINT_SAMPLES = 2.0, 300  # of queries beside the likelihood; samples of a document
 
 
 class QueryScore(DocumentObjective):
@@ -32,6 +33,9 @@ class QueryScore(DocumentObjective):
         In [0, 2**64).
     role, scheme, unannotated
         As in `match_queries`.
+    joint
+        Whether to add the likelihood of gold antecedents, with queries at twice their weight. The likelihood keeps
+        what queries do not determine; queries keep the sums over documents right. Transfers best to other text.
     """
 
     parallel = True
@@ -47,9 +51,12 @@ class QueryScore(DocumentObjective):
         role: str = "subject",
         scheme: str | None = None,
         unannotated: Unannotated = "skip",
+        joint: bool = False,
     ) -> None:
+        self.adds_likelihood = joint
+        self._weight = _JOINT_WEIGHT if joint else 1.0
         self._log = _checks.choice("score", score, ("brier", "log")) == "log"
-        self.name = "queries (log score)" if self._log else "queries"
+        self.name = "joint" if joint else "queries (log score)" if self._log else "queries"
         self._n_samples = _checks.n_samples(n_samples, 2)
         self._seed = _checks.seed(seed)
         self._options: dict[str, Any] = {"role": role, "scheme": scheme, "unannotated": unannotated}
@@ -69,7 +76,7 @@ class QueryScore(DocumentObjective):
         if not queries.n_queries or queries.truth is None:
             return 0.0
         hits = queries.hits(recalibration, n_samples=self._n_samples, seed=self._seed)[:, queries.present_types]
-        return float(self._losses(hits, queries.truth[:, queries.present_types]).sum())
+        return self._weight * float(self._losses(hits, queries.truth[:, queries.present_types]).sum())
 
     def _losses(self, hits: Ints, truth: Bools) -> Floats:
         n = self._n_samples
@@ -100,7 +107,8 @@ class QueryScore(DocumentObjective):
             errors, curvatures = (p - truth) / (p * (1.0 - p)), 1.0 / (p * (1.0 - p))
         else:
             errors, curvatures = 2.0 * (hits / n - truth), np.full(len(hits), 2.0)
-        return float(self._losses(hits, truth).sum()), errors @ slopes, (slopes * curvatures[:, None]).T @ slopes
+        loss, curvature = float(self._losses(hits, truth).sum()), (slopes * curvatures[:, None]).T @ slopes
+        return self._weight * loss, self._weight * (errors @ slopes), self._weight * curvature
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries of the document."""
@@ -110,6 +118,9 @@ class QueryScore(DocumentObjective):
 def named_objective(name: str, query_score: dict[str, Any]) -> Objective:
     """Objective with one of the names in OBJECTIVES; `query_score` has the options of a `QueryScore`."""
     _checks.choice("objective", name, OBJECTIVES)
+    if name == "joint":
+        n_samples = min(query_score.get("n_samples", _JOINT_SAMPLES), _JOINT_SAMPLES)
+        return QueryScore("log", **{**query_score, "n_samples": n_samples}, joint=True)
     if name.startswith("queries"):
         return QueryScore("log" if name.endswith("log") else "brier", **query_score)
     if name == "links-log":

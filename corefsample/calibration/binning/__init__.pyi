@@ -7,9 +7,11 @@ from ._bins import STRATEGIES as STRATEGIES
 from ._bins import BlockBins as BlockBins
 from ._bins import ReliabilityBins as ReliabilityBins
 from ._bins import Strategy as Strategy
+from ._cells import FEWEST_BINS as FEWEST_BINS
 from ._cells import BinRule as BinRule
 from ._cells import bin_rule as bin_rule
 from ._cells import bins_of_cells as bins_of_cells
+from ._cells import default_bin_size as default_bin_size
 from ._kernels import Labels as Labels
 from ._norms import NORMS as NORMS
 from ._norms import Norm as Norm

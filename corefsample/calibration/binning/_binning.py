@@ -50,7 +50,8 @@ def bin_pairs(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size
-        Target size of adaptive bins; 5,000 if `n_bins` is not given either.
+        Target size of adaptive bins; if `n_bins` is not given either, 5,000, or for fewer than 100,000 pairs a
+        twentieth of them, but at least 50.
     n_bins
         Number of bins, at most n_pairs; by default there are 15 uniform bins.
     strategy
@@ -169,7 +170,7 @@ def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
 
 
 def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
-    rule.require(words.shape[0])
+    rule = rule.of_pairs(words.shape[0])
     if rule.strategy == "uniform":
         ends = filled_ends(words, rule.inner_edges.view(np.uint64) << np.uint64(1))
     else:

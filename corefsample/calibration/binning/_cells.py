@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +15,8 @@ from corefsample.calibration.binning._bins import STRATEGIES, ReliabilityBins, S
 from corefsample.errors import ParameterError
 
 DEFAULT_BIN_SIZE = 5000
+SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # of the default for small data
+FEWEST_BINS = 10  # an error from fewer hides what cancels within them
 DEFAULT_N_BINS = 15  # of equal width
 MAX_BINS = 10_000_000
 
@@ -23,19 +25,22 @@ Sums = tuple[Ints, Floats, Floats, Floats, Floats]  # n, sum_q, sum_q2, sum_y, s
 
 @dataclass(frozen=True, slots=True)
 class BinRule:
-    """How pairs are to be binned; one of `bin_size` and `n_bins` is None."""
+    """How pairs are to be binned; one of `bin_size` and `n_bins` is None, or both until the pairs are counted."""
 
     strategy: Strategy
     bin_size: int | None
     n_bins: int | None
     by_default: bool = False  # the number of bins is the default, for which there may be fewer pairs
 
-    def require(self, n_pairs: int) -> None:
-        """Raise if there are fewer pairs than requested bins."""
+    def of_pairs(self, n_pairs: int) -> BinRule:
+        """The rule with the default size of bins for this number of pairs; raise if there are fewer than bins."""
         if self.n_bins is not None and self.n_bins > n_pairs and not self.by_default:
             raise ParameterError(
                 f"must be at most the number of pairs ({n_pairs}), got {self.n_bins}", parameter="n_bins"
             )
+        if self.bin_size is None and self.n_bins is None:
+            return replace(self, bin_size=default_bin_size(n_pairs))
+        return self
 
     def n_ends(self, n_pairs: int) -> int:
         """Largest number of bins that there can be."""
@@ -62,7 +67,15 @@ def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
         return BinRule(chosen, None, number)
     if chosen == "uniform":
         return BinRule(chosen, None, DEFAULT_N_BINS, by_default=True)
-    return BinRule(chosen, DEFAULT_BIN_SIZE if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
+    return BinRule(chosen, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
+
+
+def default_bin_size(n_pairs: int) -> int:
+    """Size of adaptive bins by default: 5,000 pairs, fewer for small data, so that there are about 20 bins.
+
+    Fewer than 100,000 pairs get smaller bins, but none below 50 pairs, where chance dominates a bin's share.
+    """
+    return min(DEFAULT_BIN_SIZE, max(SMALLEST_BIN, n_pairs // _BINS_OF_SMALL))
 
 
 def bins_of_cells(
@@ -75,7 +88,7 @@ def bins_of_cells(
     """
     n = sums[0]
     n_pairs = int(n.sum())
-    rule.require(n_pairs)
+    rule = rule.of_pairs(n_pairs)
     if rule.strategy == "uniform":
         ends = filled_ends(centre, rule.inner_edges)
     else:

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._log import logger
 from corefsample.calibration.binning import (
+    FEWEST_BINS,
     BlockBins,
     Norm,
     ReliabilityBins,
@@ -24,6 +26,8 @@ from corefsample.calibration.binning import (
 from corefsample.calibration.intervals import bootstrap_interval, checked_level, simulated_interval
 from corefsample.calibration.tables import CalibrationTable
 from corefsample.errors import ParameterError
+
+_log = logger("calibration")
 
 IntervalKind = Literal["auto", "simulated", "bootstrap"]
 
@@ -148,7 +152,8 @@ def calibration_error(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size, n_bins, strategy
-        The bins, as of `bin_pairs`: by default adaptive ones of 5,000 pairs.
+        The bins, as of `bin_pairs`: by default adaptive ones of 5,000 pairs, of small data about 20. Fewer than 10
+        bins are logged as a warning, because errors of either sign cancel within a bin.
     norm, debiased
         The error, as of `binned_error`.
     documents
@@ -233,6 +238,10 @@ def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> Int
     return interval
 
 
+def _sizes(bins: ReliabilityBins) -> tuple[int, int]:
+    return bins.n_bins, bins.n_pairs
+
+
 def _draws(level: float, n_resamples: int, seed: int) -> dict[str, Any]:
     n_draws = _checks.whole("n_resamples", n_resamples, 2)
     return {"level": checked_level(level), "n_draws": n_draws, "seed": _checks.seed(seed)}
@@ -242,6 +251,8 @@ def _measured(
     sums: ReliabilityBins | BlockBins, norm: Norm, debiased: bool, kind: IntervalKind | None, draws: dict[str, Any]
 ) -> CalibrationError:
     bins = sums.bins if isinstance(sums, BlockBins) else sums
+    if bins.n_bins < FEWEST_BINS:
+        _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *_sizes(bins))
     estimate = binned_error(bins, norm=norm, debiased=debiased)
     if kind is None:
         return CalibrationError(estimate, None, None, draws["level"], None, norm, debiased, bins)

@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._log import logger
 from corefsample.calibration.binning import Pairs, checked_pairs, predictions
 from corefsample.errors import ParameterError
 
 FORMAT = 1
+_log = logger("calibration")
 _MODELS: dict[str, type[FittedModel]] = {}
 
 
@@ -193,7 +195,11 @@ class Recalibrator(FittedModel, ABC):
         ParameterError
             If there is no pair, if lengths differ, or if a value or a parameter breaks its rule.
         """
-        self._fit(checked_pairs(_one_column(q), y, sample_weight, documents))
+        pairs = checked_pairs(_one_column(q), y, sample_weight, documents)
+        if pairs.y.min() == pairs.y.max():
+            label = f"{pairs.y[0]:g}"
+            _log.warning("%s is fitted to labels that are all %s: it cannot know the other", type(self).__name__, label)
+        self._fit(pairs)
         return self
 
     def predict(self, q: npt.ArrayLike) -> Floats:
