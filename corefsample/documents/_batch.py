@@ -25,7 +25,6 @@ from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
-
 _WIDE = 4096  # bytes of a document that is copied faster as a slice than with others
 
 
