@@ -100,7 +100,7 @@ def test_a_phrase_is_found_where_the_noun_hangs_on_the_preposition(tmp_path: Pat
         "police/NOUN>2:nsubj took=take/VERB>0:root him=he/PRON>2:obj",  # a word is missing
         "he/PRON>2:nsubj took=take/VERB>0:root and/CCONJ>4:cc fled=flee/VERB>2:conj in/ADP>6:case custody/NOUN>4:obl",
         # all words, of which two are elsewhere
-        "he/PRON>2:nsubj took=take/VERB>0:root it/PRON>2:obj and/CCONJ>5:cc fled=flee/VERB>2:conj into/ADP>7:case "
+        "police/NOUN>2:nsubj took=take/VERB>0:root it/PRON>2:obj and/CCONJ>5:cc fled=flee/VERB>2:conj into/ADP>7:case "
         "custody/NOUN>5:obl",
         "firing/NOUN>2:nsubj police/NOUN>0:root",  # the words of a span in another order
         "police/NOUN>2:nsubj arrest/ADJ>0:root",  # another part of speech
