@@ -307,5 +307,5 @@ def test_a_document_instead_of_its_distribution_raises_with_a_hint(function: Cal
     hint = r" \(pass document.antecedents\)$"
     with pytest.raises(ParameterError, match=rf"antecedents must be an \w+, got ScoredDocument{hint}"):
         function(document, *arguments)
-    with pytest.raises(ParameterError, match=r"antecedents must be an AntecedentDistribution, got list$"):
+    with pytest.raises(ParameterError, match=r"an AntecedentDistribution, got list \(.*from_lists\(.*\) makes one\)$"):
         function([[], [0]], *arguments)

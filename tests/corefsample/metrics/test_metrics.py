@@ -656,7 +656,7 @@ def raises(message: str) -> Any:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        (None, "key must have one entity per mention, got None"),
+        (None, "key must have one entity per mention, got None (the document has no gold entities)"),
         ("ab", "key must have one entity per mention, got 'ab'"),
         ({0, 1}, "key must have one entity per mention, got {0, 1}"),
         ([0], "key must have one entry for each mention of the response (2), got 1"),
@@ -732,7 +732,7 @@ def test_invalid_options_of_a_posterior_raise(options: dict[str, Any], message: 
 
 
 def test_a_posterior_needs_gold_and_samples() -> None:
-    with raises("gold must have one entity per mention, got None"):
+    with raises("gold must have one entity per mention, got None (the document has no gold entities)"):
         metric_posterior(None, samples_of([[0], [0]]))
     with raises("gold must have one entry for each mention of the response (1), got 2"):
         metric_posterior([0, 1], samples_of([[0], [0]]))
