@@ -104,11 +104,8 @@ def measure(run: Path, page: Path, n_documents: int) -> None:
 def screenshot(picture: Path, folder: Path) -> None:
     """Draw the embedded example's page with one quarter's documents and one of them open."""
     run_demo(folder / "demo")
-    page = Path(
-        write_report(
-            folder / "demo" / "run", folder / "demo.html", title="Simulated news: who attacks? 1990 to 1999"
-        ).out
-    )
+    title = "Simulated news: who attacks? 1990 to 1999"
+    page = Path(write_report(folder / "demo" / "run", folder / "demo.html", title=title).out)
     with chromium() as browser:
         resize(browser, 1200, 1500)
         browser.get(page.resolve().as_uri())
