@@ -185,7 +185,7 @@ def posterior_from(
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
         return Posterior(None, clustering_samples("posterior", posterior))
     require_distribution(posterior)
-    antecedents = cast("AntecedentDistribution", posterior)
+    antecedents = posterior
     if samples is None:
         drawn = sample_clusterings(antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id) if draw else None
         return Posterior(antecedents, drawn)
