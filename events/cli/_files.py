@@ -68,7 +68,12 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
 
 @click.command(cls=Command, short_help="Check a file, and describe its content.")
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1)
+@click.option(
+    "--environment",
+    is_flag=True,
+    help="Describe the installation instead: versions, extras, processor, compiled kernels.",
+)
 @click.option("--rule", metavar="RULE", help="Rule whose hits in scored mentions are counted.  [default: none]")
 @click.option("--preset", default="paper", metavar="NAME", help="Preset of --rule.")
 @click.option(
@@ -83,8 +88,8 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 )
 @max_line_option
 @json_option
-def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Check a file of scored mentions, a rule, or a lexicon, and describe its content.
+def doctor(files: tuple[str, ...], environment: bool, as_json: bool, **options: Any) -> None:
+    """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
     FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
     rules, whose examples are checked, or of lexicons; or the name of a shipped rule or lexicon.
@@ -97,7 +102,13 @@ def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
       corefsample doctor scored.jsonl.gz
       corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme ud2
       corefsample doctor scored.parquet --rule arrest --lexicon police
+      corefsample doctor --environment
     """
+    if environment == bool(files):
+        raise click.UsageError("Either FILES or --environment must be given.", click.get_current_context())
+    if environment:
+        _print_environment(as_json)
+        return
     from events.jobs.examine import ExamineOptions, examine
 
     with progress("checking", as_json) as on_progress:
@@ -119,3 +130,13 @@ def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
         if n_hidden:
             print_error(f"and {n_hidden:,} more")
         sys.exit(BAD_INPUT)
+
+
+def _print_environment(as_json: bool) -> None:
+    from events.jobs.environment import describe_environment
+
+    found = describe_environment()
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_pairs(f"corefsample {found.corefsample}", found.lines())
