@@ -43,14 +43,19 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
     INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
     CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
-    adds them. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+    adds them. OUTPUT may be - for JSON Lines of scored mentions on standard output; what the command says then goes to
+    standard error. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
     \b
     Examples:
       corefsample convert scored.jsonl.gz scored.parquet
       corefsample convert corpus.conllu corpus_gold_conll
       corefsample convert scored.parquet answer.conllu --clustering map
+      corefsample convert scored.parquet - | head -n 1
     """
+    to_screen = output != "-"
+    if as_json and not to_screen:
+        raise click.UsageError("--json and standard output as OUTPUT exclude each other.", click.get_current_context())
     from events.jobs.convert import ConvertOptions, run_convert
 
     chosen = ConvertOptions(**options)
@@ -59,7 +64,8 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
     if as_json:
         print_json(run.to_json())
         return
-    click.echo(f"{counted(run.n_documents, 'document')} written to {output}")
+    target = output if to_screen else "standard output"
+    click.echo(f"{counted(run.n_documents, 'document')} written to {target}", err=not to_screen)
     for action, counts in (("skipped", run.skipped), ("left out", run.left_out)):
         if counts:
             click.echo(f"Mentions {action}: {mention_counts(counts)}.", err=True)
