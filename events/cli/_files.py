@@ -43,14 +43,19 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
     INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
     CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
-    adds them. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+    adds them. OUTPUT may be - for JSON Lines of scored mentions on standard output; what the command says then goes to
+    standard error. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
     \b
     Examples:
       corefsample convert scored.jsonl.gz scored.parquet
       corefsample convert corpus.conllu corpus_gold_conll
       corefsample convert scored.parquet answer.conllu --clustering map
+      corefsample convert scored.parquet - | head -n 1
     """
+    to_screen = output != "-"
+    if as_json and not to_screen:
+        raise click.UsageError("--json and standard output as OUTPUT exclude each other.", click.get_current_context())
     from events.jobs.convert import ConvertOptions, run_convert
 
     chosen = ConvertOptions(**options)
@@ -59,7 +64,8 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
     if as_json:
         print_json(run.to_json())
         return
-    click.echo(f"{counted(run.n_documents, 'document')} written to {output}")
+    target = output if to_screen else "standard output"
+    click.echo(f"{counted(run.n_documents, 'document')} written to {target}", err=not to_screen)
     for action, counts in (("skipped", run.skipped), ("left out", run.left_out)):
         if counts:
             click.echo(f"Mentions {action}: {mention_counts(counts)}.", err=True)
@@ -68,7 +74,12 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 
 
 @click.command(cls=Command, short_help="Check a file, and describe its content.")
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1)
+@click.option(
+    "--environment",
+    is_flag=True,
+    help="Describe the installation instead: versions, extras, processor, compiled kernels.",
+)
 @click.option("--rule", metavar="RULE", help="Rule whose hits in scored mentions are counted.  [default: none]")
 @click.option("--preset", default="paper", metavar="NAME", help="Preset of --rule.")
 @click.option(
@@ -83,8 +94,8 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
 )
 @max_line_option
 @json_option
-def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Check a file of scored mentions, a rule, or a lexicon, and describe its content.
+def doctor(files: tuple[str, ...], environment: bool, as_json: bool, **options: Any) -> None:
+    """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
     FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
     rules, whose examples are checked, or of lexicons; or the name of a shipped rule or lexicon.
@@ -97,7 +108,13 @@ def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
       corefsample doctor scored.jsonl.gz
       corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme ud2
       corefsample doctor scored.parquet --rule arrest --lexicon police
+      corefsample doctor --environment
     """
+    if environment == bool(files):
+        raise click.UsageError("Either FILES or --environment must be given.", click.get_current_context())
+    if environment:
+        _print_environment(as_json)
+        return
     from events.jobs.examine import ExamineOptions, examine
 
     with progress("checking", as_json) as on_progress:
@@ -119,3 +136,13 @@ def doctor(files: tuple[str, ...], as_json: bool, **options: Any) -> None:
         if n_hidden:
             print_error(f"and {n_hidden:,} more")
         sys.exit(BAD_INPUT)
+
+
+def _print_environment(as_json: bool) -> None:
+    from events.jobs.environment import describe_environment
+
+    found = describe_environment()
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_pairs(f"corefsample {found.corefsample}", found.lines())

@@ -19,7 +19,7 @@ from corefsample._log import logger
 from corefsample._processors import processors
 from events.jobs._main_kernels import COMMANDS, GROUPS
 
-__all__ = ["Compilers", "compiled_meanwhile", "folders_of_kernels", "load_kernels"]
+__all__ = ["Compilers", "compiled_meanwhile", "folders_of_kernels", "load_kernels", "missing_groups"]
 
 _log = logger("kernels")
 
@@ -47,7 +47,7 @@ class Compilers:
 
     def add(self, *groups: str) -> None:
         """Have groups compiled as well, if kernels are being compiled and these are missing."""
-        missing = [name for name in groups if must_be_compiled(*GROUPS[name].kernels)]
+        missing = _missing(groups)
         if self._queue is not None and missing:
             os.write(self._queue, bytes(map(list(GROUPS).index, missing)))
 
@@ -78,8 +78,7 @@ def compiled_meanwhile(*commands: str) -> Iterator[Compilers]:
     compiled at its first call.
     """
     compilers = Compilers()
-    groups = [name for name in _groups_of(commands) if not GROUPS[name].at_once]
-    missing = [name for name in groups if must_be_compiled(*GROUPS[name].kernels)]
+    missing = [name for name in missing_groups(*commands) if not GROUPS[name].at_once]
     n_processes = min(processors(), len(missing))
     if n_processes < 2:
         yield compilers
@@ -100,10 +99,19 @@ def folders_of_kernels(*commands: str) -> list[str]:
     return cache_folders(*(kernel for name in _groups_of(commands) for kernel in GROUPS[name].kernels))
 
 
+def missing_groups(*commands: str) -> list[str]:
+    """Groups of kernels of commands that no earlier run has compiled."""
+    return _missing(_groups_of(commands))
+
+
 def load_kernels(*commands: str) -> None:
     """Load the compiled kernels of commands, and compile those that are missing."""
     for name in _groups_of(commands):
         GROUPS[name].compile()
+
+
+def _missing(groups: Sequence[str]) -> list[str]:
+    return [name for name in groups if must_be_compiled(*GROUPS[name].kernels)]
 
 
 def _groups_of(commands: Sequence[str]) -> list[str]:

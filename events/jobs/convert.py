@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import shutil
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +27,7 @@ from events.jobs._reading import Progress
 
 __all__ = ["CLUSTERINGS", "ConversionRun", "ConvertOptions", "run_convert"]
 
+STANDARD_OUTPUT = "-"
 CLUSTERINGS = ("gold", "map", "sample", *LOSSES)
 
 
@@ -93,6 +98,21 @@ class ConversionRun:
         return content | {name: count for name, count in counts.items() if count}
 
 
+def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConversionRun:
+    """Convert to a temporary file, so that a bad document leaves no partial output, and copy that."""
+    if options.on_error == "quarantine":
+        rule = "must be stop where the output is standard output, which has no file beside it"
+        raise ParameterError(f"{rule}, got {options.on_error}", parameter="on_error")
+    _require_scores(names, "standard output", options)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "documents.jsonl")
+        run = run_convert(names, path, options, on_progress=on_progress)
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    return dataclasses.replace(run, output=STANDARD_OUTPUT)
+
+
 def run_convert(
     inputs: PathLike | Iterable[PathLike],
     output: PathLike,
@@ -109,7 +129,7 @@ def run_convert(
         Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
     output
         New file; its ending gives the format. Scored mentions can be written to any, annotated documents to annotated
-        formats.
+        formats. "-": JSON Lines of scored mentions on standard output, once all documents are valid.
     options
         How to write annotated formats.
     overwrite
@@ -129,6 +149,8 @@ def run_convert(
     """
     options = options or ConvertOptions()
     path, names = os.fspath(output), path_list(inputs)
+    if path == STANDARD_OUTPUT:
+        return _to_standard_output(names, options, on_progress)
     kind = output_kind(path)
     if kind == "scored":
         _require_scores(names, path, options)

@@ -57,6 +57,14 @@ def test_work_on_arrays_loads_numpy_scipy_and_numba_only(program: str) -> None:
     assert loaded_by(program) == []
 
 
+@pytest.mark.parametrize("program", [CALIBRATION, COREFERENCE, TAGGING], ids=["calibration", "coreference", "tagging"])
+def test_work_on_arrays_needs_numpy_scipy_numba_and_lazy_loader_only(program: str) -> None:
+    """A module that is None in sys.modules cannot be imported."""
+    missing = (*NOT_FOR_ARRAYS, "msgspec", "yaml")
+    lines = ["import sys", f"sys.modules |= dict.fromkeys({missing!r})", "import numpy as np", program]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=PROJECT, check=True, capture_output=True)
+
+
 def test_a_library_that_is_loaded_is_found() -> None:
     assert loaded_by("import jinja2") == ["jinja2"]
 

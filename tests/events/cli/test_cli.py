@@ -212,6 +212,35 @@ def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], cor
     assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl.gz")] == [d["doc_id"] for d in er.corpus()]
 
 
+def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) -> None:
+    """And all else that the command says to standard error."""
+    command = [sys.executable, "-m", "events.cli", "convert"]
+    done = subprocess.run([*command, str(corpus), "-"], capture_output=True, check=True)
+    assert done.stderr == b"10 documents written to standard output\n"
+    again = subprocess.run([*command, "-", str(tmp_path / "again.jsonl")], input=done.stdout, check=True)
+    assert again.returncode == 0
+    assert (tmp_path / "again.jsonl").read_bytes() == done.stdout
+    assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl")] == [d["doc_id"] for d in er.corpus()]
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (("--json",), 2, "--json and standard output as OUTPUT exclude each other."),
+        (("--on-error", "quarantine"), 2, "--on-error must be stop where the output is standard output"),
+        ((), 3, "mixed.jsonl: line 11: "),
+    ],
+)
+def test_standard_output_gets_all_documents_or_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], status: int, message: str
+) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", [*er.corpus(), "[]"])
+    found, out, err = called(capsys, "convert", mixed, "-", *options)
+    assert (found, out, err.count("\n")) == (status, "", 1)
+    assert message in err
+
+
 def test_bad_documents_are_set_aside_beside_the_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
     out = tmp_path / "good.jsonl"

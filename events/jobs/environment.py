@@ -1,0 +1,131 @@
+"""The job behind `corefsample doctor --environment`: what the installation consists of."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+from corefsample import __version__
+from corefsample._memory import available_memory
+from corefsample._processors import processors
+from events.jobs._compiling import folders_of_kernels, missing_groups
+
+__all__ = ["Environment", "describe_environment"]
+
+_PACKAGE = "corefsample"
+_FOR_DEVELOPERS = ("bench", "dev", "notebooks", "test")  # extras
+_COMMANDS = ("score", "events")
+_EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
+_NAME = re.compile(r"^[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the installation consists of.
+
+    Attributes
+    ----------
+    corefsample, python, platform
+        Versions, and the operating system with its processor's architecture.
+    packages
+        Version of each package that is always needed; None: missing.
+    extras
+        The same of the packages of each optional extra.
+    processor
+        Name of the processor for which kernels are compiled.
+    processors
+        Number of processors that this process may use.
+    free_memory
+        Bytes of memory that this process can still use; None: not known.
+    kernel_folders
+        Folders for compiled kernels; none: every process compiles.
+    kernels_missing
+        Groups of kernels of `score` and `events` that are not compiled yet.
+    variables
+        Environment variables that are set and change how the program runs.
+    """
+
+    corefsample: str
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+    extras: dict[str, dict[str, str | None]]
+    processor: str
+    processors: int
+    free_memory: int | None
+    kernel_folders: tuple[str, ...]
+    kernels_missing: tuple[str, ...]
+    variables: dict[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Names and values for the screen."""
+        memory = "not known" if self.free_memory is None else f"{self.free_memory / 2**30:.1f} GiB free"
+        kernels = "compiled" if not self.kernels_missing else f"to be compiled: {', '.join(self.kernels_missing)}"
+        return [
+            ("Python", f"{self.python}, {self.platform}"),
+            ("processors", f"{self.processors} ({self.processor}), {memory}"),
+            ("packages", _versions(self.packages)),
+            *((f"extra {name}", _versions(versions)) for name, versions in self.extras.items()),
+            ("kernels", kernels if self.kernel_folders else "no folder for them: each process compiles"),
+            ("in", ", ".join(self.kernel_folders)),
+            ("variables", ", ".join(f"{name}={value}" for name, value in self.variables.items())),
+        ]
+
+
+def describe_environment() -> Environment:
+    """Describe the installation: versions, extras, processor, kernel cache, environment variables."""
+    import numba
+    from llvmlite import binding
+
+    prefixes = ("COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+    needed, extras = _requirements()
+    folders = folders_of_kernels(*_COMMANDS)
+    return Environment(
+        corefsample=__version__,
+        python=platform.python_version(),
+        platform=f"{sys.platform} {platform.machine()}",
+        packages={name: _version(name) for name in needed},
+        extras={extra: {name: _version(name) for name in names} for extra, names in extras.items()},
+        processor=numba.config.CPU_NAME or binding.get_host_cpu_name(),  # type: ignore[attr-defined]
+        processors=processors(),
+        free_memory=available_memory(),
+        kernel_folders=tuple(folders),
+        kernels_missing=tuple(missing_groups(*_COMMANDS)) if folders else (),
+        variables={name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)},
+    )
+
+
+def _requirements() -> tuple[list[str], dict[str, list[str]]]:
+    """Names of packages: those always needed, and those of each extra for users."""
+    needed: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for requirement in metadata.requires(_PACKAGE) or []:
+        found = _NAME.match(requirement)
+        if found is None or found[0] == _PACKAGE:
+            continue
+        marked = _EXTRA.search(requirement)
+        if marked is None:
+            needed.append(found[0])
+        elif marked[1] not in _FOR_DEVELOPERS:
+            extras.setdefault(marked[1], []).append(found[0])
+    return needed, extras
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _versions(packages: dict[str, str | None]) -> str:
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
