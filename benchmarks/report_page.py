@@ -84,7 +84,7 @@ def measure(run: Path, page: Path, n_documents: int) -> None:
     begun = time.perf_counter()
     summary = write_report(run, page, n_documents=n_documents, overwrite=True)
     seconds = time.perf_counter() - begun
-    print(f"{summary.n_countries} countries, {summary.n_periods} periods, {summary.n_documents:,} documents")
+    print(f"{summary.n_actors} countries, {summary.n_periods} periods, {summary.n_with_events:,} documents")
     print(f"{'page made in':<28}{seconds:10.1f} s")
     print(f"{'page':<28}{summary.n_bytes / 1e6:10.2f} MB, with {summary.n_texts:,} texts")
     without = write_report(run, page.with_name("without.html"), n_documents=0).n_bytes

@@ -104,7 +104,7 @@ def plan(source: str, out: str, overwrite: bool, as_json: bool, **options: Any) 
 
 def _print_plan(source: str, summary: PlanSummary) -> None:
     new = f"{counted(summary.n_new, 'document')} to label"
-    of_all = f"{summary.n_sampled:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
+    of_all = f"{summary.n_drawn:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
     print_text(f"{new}; {of_all}.")
     width = max(len(str(row["name"])) for row in summary.strata)
     click.echo(f"\n{'Stratum':<{width}}  {'documents':>9}  {'sampled':>7}")

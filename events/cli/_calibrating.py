@@ -297,4 +297,4 @@ def _print_recalibration(run: RecalibrationRun) -> None:
         (run.n_quarantined, "bad document", "set aside"),
         (run.n_also_fitted, "document", "of those written also used in the fit"),
     )
-    click.echo(f"\nScores   {run.out} ({run.n_written:,} documents)\nRecord   {run.record}")
+    click.echo(f"\nScores   {run.out} ({run.n_documents:,} documents)\nRecord   {run.record}")

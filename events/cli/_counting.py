@@ -271,10 +271,10 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
         return
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
-        f"{summary.n_countries:,} counts by actor, {summary.n_periods:,} periods, {summary.n_documents:,} documents "
+        f"{summary.n_actors:,} counts by actor, {summary.n_periods:,} periods, {summary.n_with_events:,} documents "
         f"with evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents "
         "without evidence."
     )
-    if summary.n_documents > summary.n_texts:
-        n_left_out = summary.n_documents - summary.n_texts
-        print_text(f"{n_left_out:,} texts left out; --documents {summary.n_documents} includes them all.")
+    if summary.n_with_events > summary.n_texts:
+        n_left_out = summary.n_with_events - summary.n_texts
+        print_text(f"{n_left_out:,} texts left out; --documents {summary.n_with_events} includes them all.")

@@ -103,7 +103,7 @@ class PlanSummary:
         The folder, and the plan's identity.
     sheet, page
         The sheet of the newest round, and the page on which it is labelled.
-    n_documents, n_sampled, n_new
+    n_documents, n_drawn, n_new
         All documents, those of the sample, and those of the newest round.
     n_without_text
         Documents of the sheet whose text was not found.
@@ -116,7 +116,7 @@ class PlanSummary:
     sheet: str
     page: str
     n_documents: int
-    n_sampled: int
+    n_drawn: int
     n_new: int
     n_without_text: int
     strata: tuple[Mapping[str, Any], ...]
@@ -259,7 +259,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         sheet=str(path),
         page=str(path.with_name(page_name(path.name))),
         n_documents=len(plan.frame),
-        n_sampled=len(plan.sample),
+        n_drawn=len(plan.sample),
         n_new=len(sheet),
         n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if options.with_texts else len(chosen),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),

@@ -75,7 +75,7 @@ class ConversionRun:
 
     Attributes
     ----------
-    output
+    out
         The file written.
     n_documents, n_quarantined
         Documents written, and bad ones set aside.
@@ -85,7 +85,7 @@ class ConversionRun:
         Mentions of the documents that the file lacks, counted by reason.
     """
 
-    output: str
+    out: str
     n_documents: int
     n_quarantined: int
     skipped: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class ConversionRun:
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; counts of mentions only if there are any."""
-        content = {name: getattr(self, name) for name in ("output", "n_documents", "n_quarantined")}
+        content = {name: getattr(self, name) for name in ("out", "n_documents", "n_quarantined")}
         counts = {"skipped": dict(self.skipped), "left_out": dict(self.left_out)}
         return content | {name: count for name, count in counts.items() if count}
 
@@ -110,7 +110,7 @@ def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: 
         with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
-    return dataclasses.replace(run, output=STANDARD_OUTPUT)
+    return dataclasses.replace(run, out=STANDARD_OUTPUT)
 
 
 def run_convert(

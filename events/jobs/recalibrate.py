@@ -85,7 +85,7 @@ class RecalibrationRun:
         How much it differs between domains, or None if they are not known.
     n_without_gold
         Documents of the gold inputs that have no gold, and were left out.
-    n_written
+    n_documents
         Documents written.
     n_also_fitted
         Of them, documents that the fit used.
@@ -103,7 +103,7 @@ class RecalibrationRun:
     applied: Recalibration
     domain_effect: DomainEffect | None
     n_without_gold: int
-    n_written: int
+    n_documents: int
     n_also_fitted: int
     n_quarantined: int
     seconds: float
@@ -204,7 +204,7 @@ def run_recalibrate(
             applied=applied,
             domain_effect=effect,
             n_without_gold=gold_documents.n_without_gold + fit.gold.n_without_gold,
-            n_written=n_written,
+            n_documents=n_written,
             n_also_fitted=recalibrated.n_also_fitted,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
             seconds=round(time.time() - started, 3),

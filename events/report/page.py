@@ -42,9 +42,9 @@ class ReportSummary:
     ----------
     out
         The file.
-    n_countries, n_periods
+    n_actors, n_periods
         Numbers of actors, of all events, and of periods in the counts.
-    n_documents, n_texts
+    n_with_events, n_texts
         Numbers of documents with evidence, and of those with their text in the page.
     n_others
         Documents without evidence in the page.
@@ -53,9 +53,9 @@ class ReportSummary:
     """
 
     out: str
-    n_countries: int
+    n_actors: int
     n_periods: int
-    n_documents: int
+    n_with_events: int
     n_texts: int
     n_others: int
     n_bytes: int

@@ -262,7 +262,7 @@ def _written(
         n_with_events=totals["with_events"],
         n_quarantined=run.n_set_aside,
         n_ambiguous=totals["ambiguous"],
-        countries=tuple(f"{event}: {event_name(key)}" if len(rules) > 1 else event_name(key) for event, key in keys),
+        actors=tuple(f"{event}: {event_name(key)}" if len(rules) > 1 else event_name(key) for event, key in keys),
         periods=(periods[0].label, periods[-1].label),
         seconds=round(time.time() - started, 3),
         n_partitions=len(plan.partitions),

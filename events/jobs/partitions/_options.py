@@ -130,7 +130,7 @@ class RunSummary:
         Invalid documents set aside.
     n_ambiguous
         Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
-    countries, periods
+    actors, periods
         Actors with any evidence, after the name of their event if there are several rules, and the first and the last
         period.
     seconds
@@ -145,7 +145,7 @@ class RunSummary:
     n_with_events: int
     n_quarantined: int
     n_ambiguous: int
-    countries: tuple[str, ...]
+    actors: tuple[str, ...]
     periods: tuple[str, str]
     seconds: float
     n_partitions: int = 1

@@ -214,7 +214,7 @@ def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> R
             summary = dict(record["summary"])
             fields = {**summary, "out": run.given, "n_computed": 0}
             return RunSummary(
-                **{**fields, "countries": tuple(fields["countries"]), "periods": tuple(fields["periods"])}
+                **{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])}
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None

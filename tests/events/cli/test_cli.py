@@ -107,7 +107,7 @@ def test_a_run_is_summarised_in_json(capsys: pytest.CaptureFixture[str], corpus:
     summary = json.loads(out)
     assert (status, err) == (0, "")
     assert (summary["n_documents"], summary["n_sampled"], summary["n_quarantined"]) == (10, 6, 0)
-    assert summary["countries"] == ["IRQ", "KWT", "USA"]
+    assert summary["actors"] == ["IRQ", "KWT", "USA"]
     assert summary["out"] == str(tmp_path / "run")
 
 

@@ -51,7 +51,7 @@ def fill(sheet: Path, label: str = "no") -> Path:
 
 def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Path) -> None:
     summary = run_audit_plan(run, tmp_path / "audit", AuditPlanOptions(n_labels=20))
-    assert (summary.n_documents, summary.n_sampled, summary.n_without_text) == (30, 20, 0)
+    assert (summary.n_documents, summary.n_drawn, summary.n_without_text) == (30, 20, 0)
     sheet = pd.read_csv(summary.sheet)
     # The spaces between words and punctuation are those of print, not of the tokens.
     words = {f"{each['doc_id']} of {n}": "".join(each["tokens"]["text"]) for n in range(3) for each in er.corpus()}
@@ -74,7 +74,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     first = run_audit_plan(run, folder, AuditPlanOptions(n_labels=18, keyword="attack*"))
     second = run_audit_plan(run, folder, AuditPlanOptions(more=6))
-    assert (first.plan, second.n_sampled, second.n_new) == (second.plan, 24, 6)
+    assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
     sheets = [fill(Path(first.sheet), "yes"), fill(Path(second.sheet), "yes")]
     summary = run_audit_estimate(run, sheets)
     assert {"audited.csv", "audited-model.csv", "audited-curve.csv", "disagreements.csv", "audited.png"} <= set(

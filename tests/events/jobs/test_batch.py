@@ -82,7 +82,7 @@ def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> N
     assert b"<svg" in (tmp_path / "run" / "bands.svg").read_bytes()
     # Ten documents, of which six have a trigger, a filler of its role and a country's word.
     assert (summary.n_documents, summary.n_sampled, summary.n_with_events) == (10, 6, 5)
-    assert summary.countries == ("IRQ", "KWT", "USA")
+    assert summary.actors == ("IRQ", "KWT", "USA")
     assert summary.periods == ("1999Q1", "2000Q2")
 
 
@@ -284,7 +284,7 @@ def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     documents = [d for d in er.corpus() if d["doc_id"] in ("doc 4", "doc 6", "doc 10")]
     summary = run(er.write_lines(tmp_path / "quiet.jsonl", documents), tmp_path / "run")
-    assert (summary.n_documents, summary.n_sampled, summary.countries) == (3, 0, ())
+    assert (summary.n_documents, summary.n_sampled, summary.actors) == (3, 0, ())
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0

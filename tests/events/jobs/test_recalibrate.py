@@ -116,7 +116,7 @@ def test_documents_and_mentions_are_counted(run: Run, gold: Path, tmp_path: Path
     assert summary["n_without_gold"] == 2
     assert summary["gold"]["n_documents"] == 21
     assert summary["gold"]["n_unannotated"] == 1
-    assert (summary["n_written"], summary["n_also_fitted"], summary["n_quarantined"]) == (9, 2, 0)
+    assert (summary["n_documents"], summary["n_also_fitted"], summary["n_quarantined"]) == (9, 2, 0)
 
 
 def test_the_record_describes_the_fit_and_its_inputs(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path
 
 def test_the_same_files_can_be_fitted_on_and_recalibrated(run: Run, gold: Path) -> None:
     done = run(target=gold)
-    assert done.n_written == done.n_also_fitted == 20
+    assert done.n_documents == done.n_also_fitted == 20
 
 
 def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
@@ -185,7 +185,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
         with path.open("a") as stream:
             stream.write("{}\n")
     done = run(on_error="quarantine")
-    assert (done.n_quarantined, done.n_written, done.fit.gold.n_documents) == (2, 9, 20)
+    assert (done.n_quarantined, done.n_documents, done.fit.gold.n_documents) == (2, 9, 20)
     aside = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
     assert [each["source"] for each in aside] == [str(gold), str(target)]
 

@@ -215,7 +215,7 @@ def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None
     corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
     run_events(corpus, tmp_path / "run", EventsOptions(n_samples=20, threads=1), pictures=False)
     summary = write_report(tmp_path / "run")
-    assert (summary.n_countries, summary.n_documents) == (0, 0)
+    assert (summary.n_actors, summary.n_with_events) == (0, 0)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "No document has an event." in page
     assert "vegaEmbed = " not in page  # no chart, so no chart library
