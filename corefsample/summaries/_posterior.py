@@ -185,15 +185,14 @@ def posterior_from(
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
         return Posterior(None, clustering_samples("posterior", posterior))
     require_distribution(posterior)
-    antecedents = posterior
     if samples is None:
-        drawn = sample_clusterings(antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id) if draw else None
-        return Posterior(antecedents, drawn)
+        drawn = sample_clusterings(posterior, n_samples=n_samples, seed=seed, doc_id=doc_id) if draw else None
+        return Posterior(posterior, drawn)
     drawn = clustering_samples("samples", samples)
-    if drawn.n_mentions != antecedents.n_mentions:
-        rule = f"must be of the same document, with {antecedents.n_mentions} mentions"
+    if drawn.n_mentions != posterior.n_mentions:
+        rule = f"must be of the same document, with {posterior.n_mentions} mentions"
         raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
-    return Posterior(antecedents, drawn)
+    return Posterior(posterior, drawn)
 
 
 def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
