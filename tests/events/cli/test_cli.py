@@ -133,6 +133,8 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "threads": 2,
         "on_error": "quarantine",
         "partition_size": 5000,
+        "recalibration": None,
+        "uncertainty": None,
         "out": str(tmp_path / "run"),
     }
 
@@ -207,7 +209,7 @@ def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], cor
     assert called(capsys, "convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
     status, text, _ = called(capsys, "convert", out, tmp_path / "again.jsonl.gz", "--json")
     assert status == 0
-    expected = {"output": str(tmp_path / "again.jsonl.gz"), "n_documents": 10, "n_quarantined": 0}
+    expected = {"out": str(tmp_path / "again.jsonl.gz"), "n_documents": 10, "n_quarantined": 0}
     assert json.loads(text) == expected
     assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl.gz")] == [d["doc_id"] for d in er.corpus()]
 
