@@ -72,7 +72,10 @@ class Recalibration:
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores and all other fields unchanged."""
-        return dataclasses.replace(document, antecedents=self.apply(document.antecedents))
+        if not document.parses:
+            return dataclasses.replace(document, antecedents=self.apply(document.antecedents))
+        parses = [dataclasses.replace(each, antecedents=self.apply(each.antecedents)) for each in document.parses]
+        return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=document.metadata)
 
     def to_json(self) -> dict[str, float]:
         """The two numbers by name."""

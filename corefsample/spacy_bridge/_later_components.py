@@ -19,7 +19,9 @@ _WITH_SENTENCES = frozenset(["ner", "beam_ner"])
 # Factories of components that read words, and perhaps what earlier components wrote of the same token.
 _OF_TOKENS = frozenset(["tok2vec", "transformer", "tagger", "morphologizer", "lemmatizer", "trainable_lemmatizer"])
 # What a rule of the attribute ruler may read of a token, and write.
-_READ = frozenset("ORTH TEXT LOWER NORM SHAPE PREFIX SUFFIX LENGTH TAG POS MORPH LEMMA DEP".split())
+_READ = frozenset(
+    ["ORTH", "TEXT", "LOWER", "NORM", "SHAPE", "PREFIX", "SUFFIX", "LENGTH", "TAG", "POS", "MORPH", "LEMMA", "DEP"]
+)
 _READ_FLAGS = ("IS_", "LIKE_")
 _NEIGHBOURS = frozenset(["IS_SENT_START"])
 _WRITTEN = ("TAG", "POS", "MORPH", "LEMMA", "DEP")
