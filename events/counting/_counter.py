@@ -11,11 +11,13 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_matches, evaluate_predicate
 from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
+from events.counting._mixture_evidence import ParsedMentions, mixture_evidence_rows
+from events.counting._mixtures import MatchedParse, evaluate_mixture
 from events.counting._periods import Calendar
 from events.counting._rule_examples import check_examples
 from events.counting._tables import COUNTRY
@@ -117,17 +119,38 @@ class EventCounter:
         self._doc_ids.add(document.doc_id)
         if events is not None:
             self.tally.add_events(events, period.number)
-            self._rows += evidence_rows(events, period.label, document.tokens, document.mentions)
+            self._rows += self._evidence_of(events, period.label, document)
         return events
+
+    @staticmethod
+    def _evidence_of(events: DocumentEvents, period: str, document: ScoredDocument) -> list[EvidenceRow]:
+        if events.alternatives:
+            parses = [ParsedMentions(parse.tokens, parse.mentions) for parse in document.parses]
+            return mixture_evidence_rows(events, period, parses)
+        return evidence_rows(events, period, document.tokens, document.mentions)
 
     def _evaluated(self, document: ScoredDocument, date: datetime.date) -> DocumentEvents | None:
         sampling = {"n_samples": self.tally.n_samples, "seed": self.seed}
+        if document.parses:
+            return self._evaluated_parses(document, date)
         if self._predicate is not None:
             return evaluate_predicate(document, self._predicate, **sampling)
         matches = self._matcher.match(document, date)
         if not matches.possible:
             return None
         return evaluate_matches(document.antecedents, matches, document.doc_id, date, **sampling)
+
+    def _evaluated_parses(self, document: ScoredDocument, date: datetime.date) -> DocumentEvents | None:
+        if self._predicate is not None:
+            rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
+            raise InputError(f"{rule}, got {len(document.parses)}", place=f"doc_id {document.doc_id!r}")
+        matched = [self._matcher.match(document.with_parse(k), date) for k in range(document.n_parses)]
+        parses = [
+            MatchedParse(parse.weight, parse.antecedents, (matches,) if matches.possible else ())
+            for parse, matches in zip(document.parses, matched, strict=True)
+        ]
+        found = evaluate_mixture(parses, document.doc_id, date, n_samples=self.tally.n_samples, seed=self.seed)
+        return found[0] if found else None
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -162,12 +185,14 @@ class EventCounter:
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
 
-        Instead of `actors` it has the columns of the rule's roles.
+        Instead of `actors` it has the columns of the rule's roles, and if a document has alternative parses the columns
+        of `events.counting.ParseEvidence` instead of `parse`.
         """
         import pandas as pd
 
-        rows = [row.values(self._columns, self._columns) for row in self._rows]
-        return pd.DataFrame(rows, columns=evidence_schema(self._columns).names)
+        has_parses = any(row.parse is not None for row in self._rows)
+        rows = [row.values(self._columns, self._columns, parses=has_parses) for row in self._rows]
+        return pd.DataFrame(rows, columns=evidence_schema(self._columns, parses=has_parses).names)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

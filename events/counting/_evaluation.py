@@ -64,6 +64,11 @@ class DocumentEvents:
         int64 (n_instances, n_keys): samples in which an instance makes the event true; None for a predicate.
     description_hits
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    alternatives
+        Of a document with several parses, the events in each parse in which one is possible; `matches` are then those
+        of the first of these, and the two counts are in the alternatives.
+    parse_counts
+        int64 (n_parses,): samples with each parse of such a document; None for a document with one parse.
     """
 
     doc_id: str
@@ -74,6 +79,8 @@ class DocumentEvents:
     matches: MentionMatches | None = None
     instance_hits: Ints | None = None
     description_hits: Ints | None = None
+    alternatives: tuple[ParseEvents, ...] = ()
+    parse_counts: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -105,6 +112,26 @@ class DocumentEvents:
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParseEvents:
+    """Events of a document in the samples that have one of its parses.
+
+    Attributes
+    ----------
+    parse
+        Index of the parse among those of the document.
+    samples
+        int64 (n,), ascending: the samples with this parse. Empty for a first parse of weight 0.
+    events
+        The events given this parse, with one sample for each of these, or with one that does not count if there are
+        none.
+    """
+
+    parse: int
+    samples: Ints
+    events: DocumentEvents
 
 
 def evaluate_matches(
@@ -146,14 +173,19 @@ def evaluate_rules(
     *,
     n_samples: int = 1000,
     seed: int = 0,
+    first_sample: int = 0,
 ) -> list[DocumentEvents]:
-    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does."""
+    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does.
+
+    `first_sample` is the index of the first one in the document's random stream.
+    """
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
-    sampling = [each for each in matches if not _is_certain(each)]
-    parts = [part for each in sampling for part in (each.described_mentions, each.instances)]
+    uncertain = [each for each in matches if not _is_certain(each)]
+    parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
     last = max((int(part.max(initial=-1)) for part in parts), default=-1)
     relevant = antecedents.first_mentions(last + 1)
-    sampled = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id).labels.T
+    samples = sample_clusterings(relevant, n_samples=n_samples, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    sampled = samples.labels.T
     likeliest = np.ascontiguousarray(map_clustering(relevant)[:, None])
     found = []
     for each in matches:
