@@ -26,6 +26,7 @@ from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
+from parsing import parsing_rows
 from scale import JOB_COLUMNS, peak, scale_rows
 from summaries import summary_rows
 from tagging import tagging_rows
@@ -302,6 +303,7 @@ GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
     "scale": lambda runs, n_documents: scale_rows(runs),
     "model": lambda runs, n_documents: scoring(runs),
     "tagging": lambda runs, n_documents: tagging_rows(runs),
+    "parsing": lambda runs, n_documents: parsing_rows(runs),
     "startup": lambda runs, n_documents: start_up(runs),
     "cold": lambda runs, n_documents: cold_start(runs),
 }

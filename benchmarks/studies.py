@@ -3,6 +3,8 @@
 Of the calibration error (docs/calibration-studies.md): synthetic, coverage, noise; these three by default. They take
 about half an hour on one core, --quick about a minute.
 
+Of sampled parses (docs/parses.md): parses; about half an hour. It reads a treebank and two pipelines from ../shared.
+
 Of taggers and classifiers (docs/tagging-studies.md): tagging, tweets, classification, sparse-tags, figure1,
 simulated-claims; a few minutes each. They read corpora from ../shared/data, and say so if one is missing.
 """
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+from parse_study import missing, parse_tables
 from tagger_studies import STUDIES as TAGGER_STUDIES
 from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output
@@ -295,11 +298,27 @@ def noise_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
+# --- sampled parses ----------------------------------------------------------------------------------------
+
+
+def run_parses(effort: Effort, folder: Path | None) -> None:
+    if names := missing():
+        print(f"Skipped: {', '.join(names)} must be in ../shared.")
+        return
+    fits, table, bins = parse_tables(quick=effort is QUICK)
+    markdown("Temperatures fitted to the dev part, with 95% intervals by document", fits)
+    markdown("Calibration on the test part", table, 4)
+    for name, frame in bins.items():
+        markdown(f"Bins at the fitted temperature: {name}", frame[["n", "mean_q", "mean_y", "lower", "upper"]])
+
+
 STUDIES: dict[str, Callable[[Effort, Path | None], None]] = {
     "synthetic": run_synthetic,
     "coverage": run_coverage,
     "noise": run_noise,
+    "parses": run_parses,
 }
+BY_DEFAULT = ("synthetic", "coverage", "noise")
 
 
 def main() -> None:
@@ -313,7 +332,7 @@ def main() -> None:
     unknown = [word for word in given.which if word not in known]
     if unknown:
         parser.error(f"WHICH must be one of {', '.join(known)}, got {unknown[0]}")
-    for word in given.which or STUDIES:
+    for word in given.which or BY_DEFAULT:
         print(f"\n## {word}")
         if word in STUDIES:
             STUDIES[word](QUICK if given.quick else WHOLE, given.figures)

@@ -7,6 +7,7 @@ from . import formats as formats
 from . import links as links
 from . import mention_ranking as mention_ranking
 from . import metrics as metrics
+from . import parses as parses
 from . import plots as plots
 from . import recalibration as recalibration
 from . import spacy_bridge as spacy_bridge

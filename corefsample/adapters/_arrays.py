@@ -33,15 +33,15 @@ def _host_array(value: Any) -> npt.NDArray[Any]:
     return np.asarray(value)
 
 
-def _matrix(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]:
+def _array(name: str, value: Any, kinds: str, content: str, ndim: int) -> npt.NDArray[Any]:
     try:
         array = _host_array(value)
     except (TypeError, ValueError):
         raise ParameterError(f"must be an array of {content}, got {_checks.shown(value)}", parameter=name) from None
-    if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
+    if array.ndim == ndim + 1 and array.shape[0] == 1:  # a batch of one document
         array = array[0]
-    if array.ndim != 2:
-        raise ParameterError(f"must be of one document, in 2 dimensions, got shape {array.shape}", parameter=name)
+    if array.ndim != ndim:
+        raise ParameterError(f"must be of one document, in {ndim} dimensions, got shape {array.shape}", parameter=name)
     if array.dtype.kind not in kinds and array.size:
         raise ParameterError(f"must contain {content}, got {array.dtype}", parameter=name)
     return array
@@ -49,11 +49,20 @@ def _matrix(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]
 
 def float_matrix(name: str, value: Any) -> Floats:
     """Scores of one document as float64, two dimensions; raises for NaN and +inf, keeps masks."""
-    scores = _matrix(name, value, "fiu", "numbers").astype(np.float64)
+    return _scores(name, value, 2)
+
+
+def float_tensor(name: str, value: Any) -> Floats:
+    """Scores as of `float_matrix` in three dimensions."""
+    return _scores(name, value, 3)
+
+
+def _scores(name: str, value: Any, ndim: int) -> Floats:
+    scores = _array(name, value, "fiu", "numbers", ndim).astype(np.float64)
     bad = np.argwhere(np.isnan(scores) | (scores == np.inf))
     if bad.size:
-        i, j = bad[0]
-        raise ParameterError(f"{name}[{i}][{j}] must be finite or a mask, got {scores[i, j]}")
+        place = "".join(f"[{c}]" for c in bad[0].tolist())
+        raise ParameterError(f"{name}{place} must be finite or a mask, got {scores[tuple(bad[0])]}")
     return scores
 
 
@@ -61,7 +70,7 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
     """Indices of one document as int64, two dimensions."""
     if isinstance(value, Sequence) and not len(value):
         return np.zeros((0, n_columns or 0), np.int64)
-    indices = _matrix(name, value, "iu", "whole numbers").astype(np.int64)
+    indices = _array(name, value, "iu", "whole numbers", 2).astype(np.int64)
     if n_columns is not None and indices.shape[1] != n_columns:
         raise ParameterError(f"must have {n_columns} columns, got shape {indices.shape}", parameter=name)
     return indices

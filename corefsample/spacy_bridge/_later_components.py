@@ -115,11 +115,11 @@ class LaterComponents:
             for v, variant in enumerate(variants):
                 for token, label in zip(group.tolist(), choices[min(v, len(choices) - 1)].tolist(), strict=True):
                     variant[token].dep = label
-        names = list(_WRITTEN)
-        annotations = np.stack([self._run(self._per_label, variant).to_array(names) for variant in variants])
+        names: list[int | str] = list(_WRITTEN)
+        annotations: Any = np.stack([self._run(self._per_label, variant).to_array(names) for variant in variants])
         tokens = np.arange(labels.shape[1])
-        for doc, chosen in zip(parses, variant_of, strict=True):
-            doc.from_array(names, annotations[chosen, tokens])
+        for doc, of_tokens in zip(parses, variant_of, strict=True):
+            doc.from_array(names, annotations[of_tokens, tokens])
 
 
 def _is_local_rule(rule: Mapping[str, Any]) -> bool:

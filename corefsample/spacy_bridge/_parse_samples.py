@@ -55,8 +55,8 @@ def parse_samples(
     nlp
         Pipeline with a parser of spaCy's factory "parser" or "beam_parser".
     doc
-        A Doc of the pipeline, parsed or not; it is not changed. Its words, spaces, user data and, if it has them,
-        its sentences are used. Everything else is predicted again.
+        A Doc of the pipeline, parsed or not; it is not changed. Its words, norms, spaces, user data and, if it has
+        them, its sentences are used. Everything else is predicted again.
     n_samples
         At least 1.
     temperature
@@ -132,6 +132,9 @@ class _TransitionParser:
 
         words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
         new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
+        for token, given in zip(new, doc, strict=True):
+            if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
+                token.norm_ = given.norm_
         for component in self._before:
             new = component(new)
         if keep and len(new):
@@ -183,13 +186,14 @@ class _LastLayer:
     """The layer from hidden units to scores of transitions, and the groups of transitions valid in the same states."""
 
     def __init__(self, step_model: Any, moves: Any) -> None:
-        from thinc.api import to_numpy
+        from thinc import api
 
+        as_array: Any = api.to_numpy  # from a graphics processor, too
         self.n_moves = int(moves.n_moves)
         if step_model.vec2scores is None:  # the hidden units are the scores
             weights, bias = np.eye(self.n_moves, dtype=np.float32), np.zeros(self.n_moves, np.float32)
         else:
-            weights, bias = (to_numpy(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+            weights, bias = (as_array(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
         groups: dict[str, list[int]] = {}
         for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
             kind, _, label = moves.get_class_name(move).partition("-")

@@ -158,8 +158,9 @@ class ArcDistribution:
     def best_labels(self, heads: npt.ArrayLike) -> Ints32:
         """Most probable label of each token, given the heads: int32 (n,)."""
         tree = checked_heads(heads, self.n)
-        best = np.argmax(self._required_labels()[np.arange(self.n), tree + 1], axis=1)
-        return best.astype(np.int32)
+        log_probs = self._required_labels()[np.arange(self.n), tree + 1]
+        best: Ints32 = np.argmax(log_probs, axis=1).astype(np.int32)
+        return best
 
     def entropy(self) -> float:
         """Entropy of the distribution over trees, without labels, in nats."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -88,7 +90,8 @@ def _require_tree(scores: Floats) -> None:
     from scipy.sparse.csgraph import connected_components
 
     allowed = scores[:, 1:] > -np.inf
-    _, component = connected_components(csr_array(allowed), connection="strong")
+    graph: Any = csr_array(allowed)
+    _, component = connected_components(graph, connection="strong")
     dependents, heads = np.nonzero(allowed)
     leaving = component[dependents] != component[heads]
     final = np.setdiff1d(component, component[dependents[leaving]])  # no way leads out of these

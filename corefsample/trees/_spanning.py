@@ -29,7 +29,8 @@ def best_heads(scores: Floats) -> Ints32:
     heads = np.argmax(scores[:, 1:], axis=1)
     heads[root] = -1
     if is_tree(heads):
-        return heads.astype(np.int32)
+        trivial: Ints32 = heads.astype(np.int32)
+        return trivial
     # What a tree loses against the upper bound if it has an arc, at least.
     losses = np.concatenate([(roots[root] - roots)[:, None], without_root[:, None] - scores[:, 1:]], axis=1)
     few = losses <= np.sort(losses, axis=1)[:, [min(_FEW, n)]]
@@ -54,7 +55,7 @@ def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
     # A penalty larger than any difference between trees, so that the best arborescence has the fewest roots.
     spread = float(np.ptp(values)) + 1.0
     values[columns == 0] -= spread * (len(scores) + 1)
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(scores) + 1))
     graph.add_weighted_edges_from(zip(columns.tolist(), (dependents + 1).tolist(), values.tolist(), strict=True))
     try:

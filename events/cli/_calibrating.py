@@ -1,4 +1,4 @@
-"""Commands that measure and correct probabilities: calibrate, calibrate-queries, recalibrate."""
+"""Commands that measure and correct probabilities of links: calibrate, calibrate-queries, recalibrate."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import click
 from corefsample import __version__
 from events.cli._auditing import audit
 from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
+from events.cli._calibrating_parses import calibrate_parses
 from events.cli._counting import demo, events, report
 from events.cli._explaining import explain
 from events.cli._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
@@ -61,6 +62,7 @@ for _command in (
     explain,
     calibrate,
     calibrate_queries,
+    calibrate_parses,
     recalibrate,
     train,
     convert,

@@ -78,7 +78,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.documents", "corefsample.metrics"],
     ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
     ["corefsample.formats"],
-    ["corefsample.links", "corefsample.mention_ranking.features"],
+    ["corefsample.links", "corefsample.mention_ranking.features", "corefsample.parses"],
     ["corefsample.mention_ranking"],
     ["corefsample.recalibration", "corefsample.summaries"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
@@ -227,7 +227,7 @@ def test_dir_shows_public_names_only() -> None:
 
 
 SUBPACKAGES = """
-    adapters calibration coreference documents errors formats links mention_ranking metrics plots recalibration
+    adapters calibration coreference documents errors formats links mention_ranking metrics parses plots recalibration
     spacy_bridge summaries syntax tagging trees
 """
 

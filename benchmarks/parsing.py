@@ -1,0 +1,58 @@
+"""Rows of benchmarks/run.py about trees: sampled parses against the usual parse, and arc distributions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from measure import Row, in_turn, timed, within
+
+from corefsample.spacy_bridge import parse_samples
+from corefsample.trees import ArcDistribution
+
+MODELS = Path(__file__).parents[2] / "shared" / "models"
+PIPELINES = ("en_gum_ud", "en_core_web_sm")
+N_WORDS, N_SAMPLES = 25, 1000
+# A paragraph of news as the job parses it, written for this benchmark.
+PARAGRAPH = (
+    "The president of the republic met her generals on Monday near the old border, two days after rebels who had left "
+    "the talks attacked a convoy. Officials said that the soldiers, most of whom were young, had been warned by people "
+    "from the villages but decided to cross the bridge before it was dark. A spokesman for the movement denied that "
+    "its fighters were involved and blamed a group from the north, which has never signed the agreement. Neither side "
+    "would say how many of the wounded were able to leave the hospital in the capital, where doctors have worked "
+    "without electricity since the storm."
+)
+
+
+def parsing_rows(runs: int) -> Iterator[Row]:
+    yield from _sampled_parses(runs)
+    scores = np.random.default_rng(0).normal(size=(N_WORDS, N_WORDS + 1)) * 3.0
+    distribution = ArcDistribution.from_scores(scores)
+    distribution.sample(N_SAMPLES)  # compiles
+
+    def marginals() -> None:
+        ArcDistribution(distribution.scores).marginals()
+
+    marginals()
+    yield _limit(f"arc marginals, {N_WORDS} words", min(timed(marginals) for _ in range(20 * runs)), 1e-4)
+    samples = min(timed(lambda: distribution.sample(N_SAMPLES)) for _ in range(5 * runs))
+    yield _limit(f"{N_SAMPLES:,} exact samples of trees, {N_WORDS} words", samples, 5e-3)
+
+
+def _sampled_parses(runs: int) -> Iterator[Row]:
+    import spacy
+
+    for name in PIPELINES:
+        if not (MODELS / name).exists():
+            print(f"left out: sampled parses of {name}, which is not there", file=sys.stderr)
+            continue
+        nlp = spacy.load(MODELS / name)
+        doc = nlp(PARAGRAPH)
+        sides = in_turn(lambda nlp=nlp, doc=doc: parse_samples(nlp, doc, 100), lambda nlp=nlp: nlp(PARAGRAPH), runs)  # type: ignore[misc]
+        yield within(f"100 parse samples, {len(doc)} tokens", f"usual parse ({name})", sides, 15)
+
+
+def _limit(work: str, seconds: float, most: float) -> Row:
+    return Row(work, f"{most * 1e3:g} ms", seconds, most, seconds / most, "<= 1x of it", seconds <= most)

@@ -1,0 +1,181 @@
+"""Calibration of the probabilities of properties of parses, over the documents of a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample.calibration.binning import block_bin_pairs
+from corefsample.calibration.intervals import Interval, bootstrap_interval
+from corefsample.calibration.measures import ReliabilityCurve, binned_error, curve_of_bins
+from corefsample.errors import InputError
+from corefsample.parses._pairs import ParsePairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ParseCalibration", "PropertyCalibration", "calibrate_parses"]
+
+N_BINS = 10
+LEAST = 0.01  # smaller shares of samples are left out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PropertyCalibration:
+    """Calibration of one property.
+
+    Attributes
+    ----------
+    name
+        Of the property, as of `corefsample.parses.properties_of`, or "role paths".
+    error
+        Root mean square distance of the mean probability and the share confirmed, over ten bins of equal width.
+    by_document
+        Interval of the true error that resamples documents; None with one document.
+    largest_gap
+        Of a bin: the largest distance of its mean probability and its share confirmed.
+    curve
+        The bins.
+    n_documents
+        Documents with such a property.
+    share_found
+        Share of the properties in the treebank that some sample has.
+    """
+
+    name: str
+    error: float
+    by_document: Interval | None
+    largest_gap: float
+    curve: ReliabilityCurve
+    n_documents: int
+    share_found: float
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of properties of tokens with a probability of at least 0.01."""
+        return self.curve.bins.n_pairs
+
+    @property
+    def mean_q(self) -> float:
+        """Mean probability."""
+        return float(self.curve.bins.sum_q.sum() / self.n_pairs)
+
+    @property
+    def share_true(self) -> float:
+        """Share that the treebank confirms."""
+        return float(self.curve.bins.sum_y.sum() / self.n_pairs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParseCalibration:
+    """Calibration of sampled parses.
+
+    Attributes
+    ----------
+    properties
+        One for each property with at least ten pairs.
+    """
+
+    properties: tuple[PropertyCalibration, ...]
+
+    def __getitem__(self, name: str) -> PropertyCalibration:
+        for each in self.properties:
+            if each.name == name:
+                return each
+        raise KeyError(name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per property.
+
+        Columns: property, n_documents, n_pairs, mean_q, share_true, error, lower, upper (by document), largest_gap,
+        share_found.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "property": each.name,
+                    "n_documents": each.n_documents,
+                    "n_pairs": each.n_pairs,
+                    "mean_q": each.mean_q,
+                    "share_true": each.share_true,
+                    "error": each.error,
+                    "lower": None if each.by_document is None else each.by_document.lower,
+                    "upper": None if each.by_document is None else each.by_document.upper,
+                    "largest_gap": each.largest_gap,
+                    "share_found": each.share_found,
+                }
+                for each in self.properties
+            ]
+        )
+
+    def curves_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per property and bin: property, and the columns of `ReliabilityCurve.to_frame`."""
+        import pandas as pd
+
+        frames = {each.name: each.curve.to_frame() for each in self.properties}
+        return pd.concat(frames, names=["property", None]).reset_index(0).reset_index(drop=True)
+
+
+def calibrate_parses(
+    documents: Iterable[Mapping[str, ParsePairs]],
+    *,
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> ParseCalibration:
+    """Measure the calibration of each property over documents.
+
+    Probabilities below 0.01 are left out: with few samples they are those that no sample has, of which there are very
+    many. So is a property with fewer than ten others. The bins are ten of equal width, as most arcs are nearly certain.
+
+    Parameters
+    ----------
+    documents
+        For each document what `parse_pairs` returns.
+    level
+        Level of the intervals, in (0, 1).
+    n_resamples
+        Draws for each interval, at least 2.
+    seed
+        In [0, 2**64).
+
+    Raises
+    ------
+    InputError
+        If no property has ten pairs.
+    """
+    _checks.probability("level", level, below_one=True, above_zero=True)
+    _checks.whole("n_resamples", n_resamples, 2)
+    rows = list(documents)
+    results = []
+    for name in dict.fromkeys(name for row in rows for name in row):
+        pairs = [(d, row[name]) for d, row in enumerate(rows) if name in row]
+        q, y = (np.concatenate([getattr(each, field) for _, each in pairs]) for field in ("q", "y"))
+        document = np.concatenate([np.full(len(each.q), d) for d, each in pairs])
+        kept = q >= LEAST
+        if np.count_nonzero(kept) < N_BINS:
+            continue
+        blocks = block_bin_pairs(q[kept], y[kept], document[kept], n_bins=N_BINS, strategy="uniform")
+        several = blocks.n_blocks > 1
+        interval = bootstrap_interval(blocks, level=level, n_draws=n_resamples, seed=seed) if several else None
+        n_gold, n_found = sum(each.n_gold for _, each in pairs), sum(each.n_found for _, each in pairs)
+        results.append(
+            PropertyCalibration(
+                name,
+                binned_error(blocks.bins),
+                interval,
+                binned_error(blocks.bins, norm="max"),
+                curve_of_bins(blocks if several else blocks.bins, level=level),
+                blocks.n_blocks,
+                n_found / n_gold if n_gold else 1.0,
+            )
+        )
+    if not results:
+        raise InputError(f"parses must have at least {N_BINS} arcs or roles, got fewer")
+    return ParseCalibration(tuple(results))

@@ -1,0 +1,122 @@
+"""Sampled parses of a treebank's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.errors import ParameterError
+from corefsample.parses import ParsePairs, gold_log_score, parse_pairs
+from corefsample.spacy_bridge import parse_samples
+from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax import document_schemes, fitting_schemes
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+    from corefsample._arrays import Floats
+    from events.rules import Rule
+
+__all__ = ["TreebankParses", "schemes_of"]
+
+
+def schemes_of(documents: Sequence[AnnotatedDocument], pipeline: Language) -> tuple[str, str]:
+    """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
+
+    Raises
+    ------
+    InputError
+        If the labels of the treebank fit no scheme.
+    ParameterError
+        If those of the parser fit none.
+    """
+    try:
+        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+    except ParameterError as error:
+        raise error.as_input_error("treebank") from None
+    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(parts)
+    if not of_parser:
+        raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
+    shared = [scheme for scheme in of_treebank if scheme in of_parser]
+    return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
+
+
+class TreebankParses:
+    """Sampled parses of treebank documents by a pipeline.
+
+    The pipeline gets the treebank's words.
+
+    Parameters
+    ----------
+    pipeline
+        With a transition parser.
+    schemes
+        As of `schemes_of`.
+    n_samples, seed
+        As for `corefsample.spacy_bridge.parse_samples`.
+    gold_sentences
+        Whether the pipeline gets the treebank's sentences, too; else those of its usual parse are kept.
+    on_document
+        Called after each document that is parsed.
+    """
+
+    def __init__(
+        self,
+        pipeline: Language,
+        *,
+        schemes: tuple[str, str],
+        n_samples: int,
+        seed: int,
+        gold_sentences: bool,
+        on_document: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._schemes = schemes
+        self._n_samples, self._seed = n_samples, seed
+        self._gold_sentences = gold_sentences
+        self._on_document = on_document
+
+    def log_scores(self, documents: Sequence[AnnotatedDocument], temperatures: Sequence[float]) -> Floats:
+        """Log likelihood of each document at each temperature: float64 (n_documents, n_temperatures)."""
+        table = np.empty((len(documents), len(temperatures)))
+        for d, document in enumerate(documents):
+            for t, temperature in enumerate(temperatures):
+                samples = self._samples(document, temperature)
+                table[d, t], _ = gold_log_score(document.tokens, samples, schemes=self._schemes)
+                self._on_document()
+        return table
+
+    def pairs(self, document: AnnotatedDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
+        """Prediction-label pairs of a document's properties."""
+        samples = self._samples(document, temperature)
+        self._on_document()
+        options: dict[str, Any] = {} if rule is None else {"roles": rule.roles, "upos": rule.upos}
+        return parse_pairs(document.tokens, samples, schemes=self._schemes, **options)
+
+    def _samples(self, document: AnnotatedDocument, temperature: float) -> list[Tokens]:
+        docs = parse_samples(
+            self._pipeline,
+            self._doc(document.tokens),
+            self._n_samples,
+            temperature=temperature,
+            seed=self._seed,
+            doc_id=document.doc_id,
+        )
+        docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
+        distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
+        return [distinct[id(doc)] for doc in docs]
+
+    def _doc(self, tokens: Tokens) -> Doc:
+        from spacy.tokens import Doc
+
+        n_tokens = len(tokens)
+        spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
+        sent_starts: list[bool | int | None] | None = None
+        if self._gold_sentences:
+            sent_starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
+        return Doc(self._pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=sent_starts)

@@ -1,0 +1,245 @@
+"""Sampled parses: a hand-made parser whose probabilities are known, and real pipelines."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import spacy
+from places import EN_CORE_WEB_SM, EN_GUM_UD
+from spacy.language import Language
+from spacy.tokens import Doc
+from tolerance import plausible_counts
+
+from corefsample.errors import ParameterError
+from corefsample.spacy_bridge import parse_samples
+
+TEXT = (
+    "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "
+    "been attacked twice by rebels that let's say were angry."
+)
+ANNOTATIONS = ("text", "dep_", "pos_", "tag_", "lemma_", "ent_type_", "is_sent_start")
+
+
+def loaded(path: Path) -> Language:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    return spacy.load(path)
+
+
+@pytest.fixture(scope="module", params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name)
+def nlp(request: pytest.FixtureRequest) -> Language:
+    return loaded(request.param)
+
+
+@pytest.fixture(scope="module")
+def small() -> Language:
+    """A pipeline with a parser of three labels whose weights are random, and no other component."""
+    nlp = spacy.blank("en")
+    model = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "parser",
+        "extra_state_tokens": False,
+        "hidden_width": 8,
+        "maxout_pieces": 2,
+        "use_upper": True,
+        "tok2vec": {
+            "@architectures": "spacy.HashEmbedCNN.v2",
+            "pretrained_vectors": None,
+            "width": 8,
+            "depth": 1,
+            "embed_size": 50,
+            "window_size": 1,
+            "maxout_pieces": 2,
+            "subword_features": False,
+        },
+    }
+    parser: Any = nlp.add_pipe("parser", config={"model": model})
+    for label in ("nsubj", "obj"):
+        parser.add_label(label)
+    nlp.initialize()
+    generator = np.random.default_rng(0)
+    upper = parser.model.get_ref("upper")
+    upper.set_param("W", generator.normal(size=upper.get_param("W").shape).astype("f"))
+    return nlp
+
+
+def annotations(doc: Doc) -> tuple[Any, ...]:
+    tree = tuple(token.head.i for token in doc)
+    return (tree, *(tuple(getattr(token, name) for token in doc) for name in ANNOTATIONS), *(str(t.morph) for t in doc))
+
+
+def arcs(doc: Doc) -> tuple[Any, ...]:
+    return tuple((token.head.i, token.dep_) for token in doc)
+
+
+# --- the distribution --------------------------------------------------------------------------------------
+
+
+def valid_moves(parser: Any, state: Any) -> list[int]:
+    """Transitions that are possible in a state: of all that one forces, those that the parser then takes."""
+    n_moves = parser.moves.n_moves
+    return [move for move in range(n_moves) if parser.moves.is_valid(state, parser.moves.get_class_name(move))]
+
+
+def parse_probs(nlp: Language, doc: Doc, temperature: float) -> dict[tuple[Any, ...], float]:
+    """Probability of each parse, by all sequences of transitions."""
+    parser: Any = nlp.get_pipe("parser")
+    step = parser.model.predict([doc])
+    probs: Counter[tuple[Any, ...]] = Counter()
+
+    def visit(state: Any, prob: float) -> None:
+        if state.is_final():
+            result = doc.copy()
+            parser.set_annotations([result], [state])
+            probs[arcs(result)] += prob
+            return
+        scores = step.predict([state])[0].astype(float) / temperature
+        valid = valid_moves(parser, state)
+        weights = np.exp(scores[valid] - max(scores[valid]))
+        for move, share in zip(valid, weights / weights.sum(), strict=True):
+            after = state.copy()
+            parser.moves.apply_transition(after, parser.moves.get_class_name(move))
+            visit(after, prob * share)
+
+    visit(parser.moves.init_batch([doc])[0], 1.0)
+    return dict(probs)
+
+
+@pytest.mark.parametrize("temperature", [0.7, 1.0, 3.0])
+def test_frequencies_agree_with_all_sequences_of_transitions(small: Language, temperature: float) -> None:
+    doc = small.make_doc("they saw us")
+    probs = parse_probs(small, doc, temperature)
+    assert math.fsum(probs.values()) == pytest.approx(1.0)
+    assert len(probs) > 20
+    samples = parse_samples(small, doc, 20_000, temperature=temperature, sentences="sample")
+    counts = Counter(arcs(sample) for sample in samples)
+    assert set(counts) <= set(probs)
+    assert plausible_counts([counts[parse] for parse in probs], 20_000, list(probs.values())).all()
+
+
+def test_a_low_temperature_gives_the_usual_parse(nlp: Language) -> None:
+    doc = nlp(TEXT)
+    for sample in parse_samples(nlp, doc, 3, temperature=1e-6, sentences="sample"):
+        assert annotations(sample) == annotations(doc)
+
+
+def test_a_high_temperature_varies_more(nlp: Language) -> None:
+    doc = nlp(TEXT)
+    distinct = [len(set(map(arcs, parse_samples(nlp, doc, 30, temperature=t)))) for t in (0.3, 1.5)]
+    assert distinct[0] < distinct[1]
+
+
+# --- what a sample depends on ------------------------------------------------------------------------------
+
+
+def test_a_sample_depends_on_its_own_index_only(nlp: Language) -> None:
+    doc = nlp(TEXT)
+    many = [annotations(sample) for sample in parse_samples(nlp, doc, 300, seed=3)]
+    assert [annotations(sample) for sample in parse_samples(nlp, doc, 7, seed=3)] == many[:7]
+    assert [annotations(sample) for sample in parse_samples(nlp, doc, 7, seed=4)] != many[:7]
+    assert [annotations(sample) for sample in parse_samples(nlp, doc, 7, seed=3, doc_id="other")] != many[:7]
+
+
+def test_the_doc_may_be_parsed_or_not_and_is_not_changed(nlp: Language) -> None:
+    doc, raw = nlp(TEXT), nlp.make_doc(TEXT)
+    before = annotations(doc)
+    of_parsed = [annotations(sample) for sample in parse_samples(nlp, doc, 5)]
+    assert [annotations(sample) for sample in parse_samples(nlp, raw, 5)] == of_parsed
+    assert annotations(doc) == before
+    assert not raw.has_annotation("DEP")
+
+
+def test_equal_parses_are_one_doc(small: Language) -> None:
+    samples = parse_samples(small, small.make_doc("they saw us"), 200)
+    assert len({id(sample) for sample in samples}) == len(set(map(arcs, samples)))
+
+
+# --- sentences, and components after the parser ------------------------------------------------------------
+
+
+def starts(doc: Doc) -> list[int]:
+    return [sentence.start for sentence in doc.sents]
+
+
+def test_sentences_are_kept_unless_they_are_sampled(nlp: Language) -> None:
+    doc = nlp(TEXT)
+    assert all(starts(sample) == starts(doc) for sample in parse_samples(nlp, doc, 50, temperature=3.0))
+    sampled = parse_samples(nlp, doc, 50, temperature=3.0, sentences="sample")
+    assert any(starts(sample) != starts(doc) for sample in sampled)
+
+
+def test_given_sentences_are_kept(nlp: Language) -> None:
+    words = ["They", "left", "early", "she", "said"]
+    doc = Doc(nlp.vocab, words=words, sent_starts=[True, False, False, True, False])
+    assert all(starts(sample) == [0, 3] for sample in parse_samples(nlp, doc, 30, temperature=2.0))
+
+
+def reference(nlp: Language, sample: Doc) -> Doc:
+    """The annotations that all components, one after another, give a Doc with this parse."""
+    doc = Doc(nlp.vocab, words=[t.text for t in sample], spaces=[bool(t.whitespace_) for t in sample])
+    for name in nlp.pipe_names:
+        if name == "parser":
+            doc.from_array(["HEAD", "DEP"], sample.to_array(["HEAD", "DEP"]))
+        else:
+            doc = nlp.get_pipe(name)(doc)  # type: ignore[operator]
+    return doc
+
+
+def test_later_components_give_what_they_would_give_each_parse(nlp: Language) -> None:
+    samples = parse_samples(nlp, nlp(TEXT), 40, temperature=3.0)
+    for sample in samples:
+        assert annotations(sample) == annotations(reference(nlp, sample))
+
+
+@pytest.fixture
+def with_component() -> Callable[[str], Language]:
+    nlp = loaded(EN_GUM_UD)
+
+    def add(name: str) -> Language:
+        nlp.add_pipe(name)
+        return nlp
+
+    return add
+
+
+@Language.component("depth_in_user_data")
+def depth_in_user_data(doc: Doc) -> Doc:
+    doc.user_data["roots"] = [token.i for token in doc if token.head.i == token.i]
+    return doc
+
+
+def test_an_unknown_component_runs_on_each_parse(with_component: Callable[[str], Language]) -> None:
+    nlp = with_component("depth_in_user_data")
+    samples = parse_samples(nlp, nlp("We saw the man with the telescope on the hill they left"), 60, temperature=4.0)
+    assert len({tuple(sample.user_data["roots"]) for sample in samples}) > 1
+    for sample in samples:
+        assert sample.user_data["roots"] == [token.i for token in sample if token.head.i == token.i]
+
+
+def test_an_empty_doc_has_empty_parses(nlp: Language) -> None:
+    assert [len(sample) for sample in parse_samples(nlp, nlp(""), 2)] == [0, 0]
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_bad_parameters_raise_one_line(small: Language) -> None:
+    doc = small.make_doc("they saw us")
+    with pytest.raises(ParameterError, match=r"nlp must have a transition parser .* got the components none"):
+        parse_samples(spacy.blank("en"), doc, 1)
+    with pytest.raises(ParameterError, match="doc must be a spaCy Doc, got str"):
+        parse_samples(small, "they saw us", 1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="temperature must be above 0, got 0"):
+        parse_samples(small, doc, 1, temperature=0)
+    with pytest.raises(ParameterError, match="temperature must be a finite number, got nan"):
+        parse_samples(small, doc, 1, temperature=math.nan)
+    with pytest.raises(ParameterError, match="sentences must be one of keep, sample, got 'all'"):
+        parse_samples(small, doc, 1, sentences="all")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="n_samples must be a whole number of at least 1, got 0"):
+        parse_samples(small, doc, 0)
