@@ -129,8 +129,10 @@ def summary(
     return row
 
 
-def study(numbers: Sequence[int], temperature: float | None, n_documents: int | None) -> pd.DataFrame:
-    """The table: one row for the gold parse with predicted entities, and one for each number of parses."""
+def study(
+    numbers: Sequence[int] = (1, 10, 100), *, temperature: float | None = None, n_documents: int | None = None
+) -> pd.DataFrame:
+    """The table: one row for each number of parses; 1 is the usual parse."""
     import spacy
 
     nlp, model = spacy.load(PIPELINE), english_model()
@@ -159,7 +161,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, help="the first so many only")
     parser.add_argument("--out", help="CSV file for the table")
     options = parser.parse_args()
-    table = study(options.parses, options.temperature, options.documents)
+    table = study(options.parses, temperature=options.temperature, n_documents=options.documents)
     print(table.set_index("parses").T.to_string(float_format=lambda value: f"{value:.3f}"))
     if options.out:
         table.to_csv(options.out, index=False)

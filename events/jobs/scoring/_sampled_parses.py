@@ -106,20 +106,27 @@ class _Paragraph:
             return tokens_of_doc(doc)
         tokens, extra = self.parses[0], dict(self.parses[0].extra)
         offsets = annotations[:, 0]
-        heads = np.where(offsets == 0, -1, np.arange(len(doc)) + offsets).astype(np.int32)
-        columns: dict[str, Any] = {"head": heads, "dep": [token.dep_ for token in doc]}
-        if differs["POS"]:
-            columns["upos"] = [token.pos_ for token in doc]
-        if differs["LEMMA"]:
-            columns["lemma"] = [token.lemma_ for token in doc]
-        if differs["TAG"]:
-            extra["xpos"] = [token.tag_ or "_" for token in doc]
-        if differs["MORPH"]:
-            extra["feats"] = [str(token.morph) or "_" for token in doc]
+        columns: dict[str, Any] = {
+            "head": np.where(offsets == 0, -1, np.arange(len(doc)) + offsets).astype(np.int32),
+            **{
+                column: self._texts(doc, annotations, name)
+                for name, column in (("DEP", "dep"), ("POS", "upos"), ("LEMMA", "lemma"))
+                if differs[name]
+            },
+        }
+        for name, column in (("TAG", "xpos"), ("MORPH", "feats")):
+            if differs[name]:
+                extra[column] = [text or "_" for text in self._texts(doc, annotations, name)]
         return dataclasses.replace(tokens, **columns, extra=extra)
+
+    def _texts(self, doc: Doc, annotations: Ints, name: str) -> list[str]:
+        """Texts of an attribute of all tokens, by their numbers in the pipeline's store of strings."""
+        numbers = annotations[:, _ATTRIBUTES.index(name)].view(np.uint64).tolist()
+        known = {number: str(doc.vocab.strings[number]) if number else "" for number in set(numbers)}
+        return [known[number] for number in numbers]
 
 
 def _annotations(doc: Doc) -> Ints:
     """int64 (n_tokens, 7): the annotations of a Doc as numbers, offsets of heads first."""
-    numbers: Ints = doc.to_array(list(_ATTRIBUTES)).view(np.int64)
+    numbers: Ints = np.asfortranarray(doc.to_array(list(_ATTRIBUTES)).view(np.int64))
     return numbers
