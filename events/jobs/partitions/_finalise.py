@@ -258,6 +258,7 @@ def _written(
         seconds=round(time.time() - started, 3),
         n_partitions=len(plan.partitions),
         n_computed=len(plan.partitions) if n_computed is None else n_computed,
+        n_mixtures=sum(record.get("mixtures", 0) for record in records.values()),
     )
     run.finish_record(
         run_record(
