@@ -11,15 +11,13 @@ from events.counting import (
     EvidenceRow,
     MatchedParse,
     ParsedMentions,
-    evaluate_mixture,
-    evaluate_rules,
     evidence_rows,
     mixture_evidence_rows,
 )
 from events.jobs.partitions._documents import Found
 from events.matching import MentionMatches, Screen
 
-__all__ = ["Matched", "evaluated_document", "evidence_of", "found_words", "matched"]
+__all__ = ["Matched", "evidence_of", "found_words", "matched", "matched_parses"]
 
 # Of a document with one parse its matches, of one with several the matches in each parse where there are any.
 Matched = tuple[MentionMatches, ...] | dict[int, tuple[MentionMatches, ...]]
@@ -69,19 +67,15 @@ def _any(flags: Bools, firsts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Bo
     return result
 
 
-def evaluated_document(
-    batch: DocumentBatch, row: int, matches: Matched, *, n_samples: int, seed: int
-) -> list[DocumentEvents]:
-    """Sample one document, and evaluate the events of its matches."""
-    doc_id, date = batch.doc_ids[row], batch.dates[row].item()
-    if not isinstance(matches, dict):
-        return evaluate_rules(batch.antecedents(row), matches, doc_id, date, n_samples=n_samples, seed=seed)
+def matched_parses(
+    batch: DocumentBatch, row: int, matches: dict[int, tuple[MentionMatches, ...]]
+) -> list[MatchedParse]:
+    """All parses of one document that has several, with their matches."""
     assert batch.parses is not None
-    several = [
+    return [
         MatchedParse(float(batch.parses.weights[place]), batch.parses.batch.antecedents(place), matches.get(k, ()))
         for k, place in enumerate(batch.parses.rows(row))
     ]
-    return evaluate_mixture(several, doc_id, date, n_samples=n_samples, seed=seed)
 
 
 def evidence_of(events: DocumentEvents, period: str, batch: DocumentBatch, row: int) -> list[EvidenceRow]:

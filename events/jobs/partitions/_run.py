@@ -27,12 +27,14 @@ from events.counting import (
     EvidenceRow,
     Period,
     count_documents,
+    evaluate_mixture,
+    evaluate_rules,
     event_key,
     evidence_batch,
     evidence_schema,
 )
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
-from events.jobs.partitions._mixtures import Matched, evaluated_document, evidence_of, found_words, matched
+from events.jobs.partitions._mixtures import Matched, evidence_of, found_words, matched, matched_parses
 from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
@@ -312,9 +314,12 @@ def _count(
         sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
     def evaluated(batch: DocumentBatch, row: int, matches: Matched) -> list[DocumentEvents]:
-        doc_id = batch.doc_ids[row]
+        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
+        sampling = {"n_samples": options.n_samples, "seed": options.seed}
         try:
-            return evaluated_document(batch, row, matches, n_samples=options.n_samples, seed=options.seed)
+            if isinstance(matches, dict):
+                return evaluate_mixture(matched_parses(batch, row, matches), doc_id, date, **sampling)
+            return evaluate_rules(batch.antecedents(row), matches, doc_id, date, **sampling)
         except Exception as error:
             error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
             raise
