@@ -41,7 +41,7 @@ def parse_tables(*, quick: bool) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, 
     """Fitted temperatures, calibration on the test part at 1 and at the fitted one, and bins at the fitted one."""
     fits, rows, bins = [], [], {}
     for name in PIPELINES:
-        options = CalibrateParsesOptions(pipeline=str(SHARED / "models" / name), n_samples=20 if quick else 100)
+        options = CalibrateParsesOptions(pipeline=str(SHARED / "models" / name), n_words=300 if quick else None)
         fitted = run_calibrate_parses(treebank("test"), options=options, fit=treebank("dev"))
         assert fitted.fit is not None
         plain = run_calibrate_parses(treebank("test"), options=dataclasses.replace(options, temperature=1.0))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.documents import STRING_COLUMNS, AnnotatedDocument, Tokens
 from corefsample.errors import ParameterError
-from corefsample.parses import ParsePairs, gold_log_score, parse_pairs
+from corefsample.parses import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax import document_schemes, fitting_schemes
@@ -21,10 +22,38 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from events.rules import Rule
 
-__all__ = ["TreebankParses", "schemes_of"]
+__all__ = ["TreebankDocument", "TreebankParses", "schemes_of"]
 
 
-def schemes_of(documents: Sequence[AnnotatedDocument], pipeline: Language) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True, eq=False)
+class TreebankDocument:
+    """A document of a treebank, or its beginning.
+
+    Attributes
+    ----------
+    doc_id
+        Of the document.
+    tokens
+        Words with the treebank's parse.
+    """
+
+    doc_id: str
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, document: AnnotatedDocument, n_words: int | None = None) -> Self:
+        """The document, or as many of its first sentences as have at most n_words words, but at least one."""
+        tokens = document.tokens
+        if n_words is None or len(tokens) <= n_words:
+            return cls(document.doc_id, tokens)
+        ends = np.flatnonzero(np.diff(tokens.sent)) + 1
+        fitting = int(np.searchsorted(ends, n_words, side="right"))
+        end = int(ends[max(fitting - 1, 0)]) if len(ends) else len(tokens)
+        columns = {name: getattr(tokens, name)[:end] for name in (*STRING_COLUMNS, "head", "sent")}
+        return cls(document.doc_id, Tokens(**columns, extra={name: list(v)[:end] for name, v in tokens.extra.items()}))
+
+
+def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tuple[str, str]:
     """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
 
     Raises
@@ -81,24 +110,24 @@ class TreebankParses:
         self._gold_sentences = gold_sentences
         self._on_document = on_document
 
-    def log_scores(self, documents: Sequence[AnnotatedDocument], temperatures: Sequence[float]) -> Floats:
-        """Log likelihood of each document at each temperature: float64 (n_documents, n_temperatures)."""
+    def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
+        """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
         table = np.empty((len(documents), len(temperatures)))
         for d, document in enumerate(documents):
             for t, temperature in enumerate(temperatures):
                 samples = self._samples(document, temperature)
-                table[d, t], _ = gold_log_score(document.tokens, samples, schemes=self._schemes)
+                table[d, t] = gold_score(document.tokens, samples, schemes=self._schemes, by=by)
                 self._on_document()
         return table
 
-    def pairs(self, document: AnnotatedDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
+    def pairs(self, document: TreebankDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
         """Prediction-label pairs of a document's properties."""
         samples = self._samples(document, temperature)
         self._on_document()
         options: dict[str, Any] = {} if rule is None else {"roles": rule.roles, "upos": rule.upos}
         return parse_pairs(document.tokens, samples, schemes=self._schemes, **options)
 
-    def _samples(self, document: AnnotatedDocument, temperature: float) -> list[Tokens]:
+    def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         docs = parse_samples(
             self._pipeline,
             self._doc(document.tokens),

@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from tolerance import plausible_counts
 
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import parse_samples
+from corefsample.spacy_bridge import parse_samples, parse_temperature
 
 TEXT = (
     "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "
@@ -183,6 +183,8 @@ def test_given_sentences_are_kept(nlp: Language) -> None:
 def reference(nlp: Language, sample: Doc) -> Doc:
     """The annotations that all components, one after another, give a Doc with this parse."""
     doc = Doc(nlp.vocab, words=[t.text for t in sample], spaces=[bool(t.whitespace_) for t in sample])
+    for token, given in zip(doc, sample, strict=True):
+        token.norm_ = given.norm_
     for name in nlp.pipe_names:
         if name == "parser":
             doc.from_array(["HEAD", "DEP"], sample.to_array(["HEAD", "DEP"]))
@@ -243,3 +245,12 @@ def test_bad_parameters_raise_one_line(small: Language) -> None:
         parse_samples(small, doc, 1, sentences="all")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="n_samples must be a whole number of at least 1, got 0"):
         parse_samples(small, doc, 0)
+
+
+def test_the_temperature_of_a_known_pipeline_is_the_default(nlp: Language) -> None:
+    assert parse_temperature(nlp) != parse_temperature(spacy.blank("en"))
+    doc = nlp(TEXT)
+    chosen = parse_samples(nlp, doc, 4, temperature=parse_temperature(nlp))
+    assert [annotations(sample) for sample in parse_samples(nlp, doc, 4)] == [annotations(sample) for sample in chosen]
+    with pytest.raises(ParameterError, match="nlp must be a spaCy pipeline, got str"):
+        parse_temperature("en")  # type: ignore[arg-type]

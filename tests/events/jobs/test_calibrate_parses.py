@@ -10,6 +10,8 @@ import pytest
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 
 from corefsample.errors import InputError, ParameterError
+from corefsample.formats.annotated import read_corefud
+from events.jobs._parse_sampling import TreebankDocument
 from events.jobs.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
 
 DOCUMENT = """# newdoc id = {name}
@@ -77,6 +79,15 @@ def test_a_pipeline_of_another_scheme_is_measured_by_roles(treebank: Path) -> No
     assert {each.name for each in run.calibration.properties} <= {"roles", "role paths"}
     # Plain sentences, so that nearly all roles of the usual parse are right in both notations.
     assert run.calibration["roles"].share_found > 0.9
+
+
+def test_the_beginning_of_a_document_has_whole_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "treebank.conllu"
+    second = DOCUMENT.format(name="a", noun="border").partition("\n")[2].replace("a1", "a2")
+    path.write_text(DOCUMENT.format(name="a", noun="border") + second)
+    (document,) = read_corefud(path)
+    lengths = [len(TreebankDocument.of(document, n_words).tokens) for n_words in (1, 10, 19, 20, None)]
+    assert lengths == [10, 10, 10, 20, 20]
 
 
 def test_bad_input_is_one_line(treebank: Path, tmp_path: Path) -> None:
