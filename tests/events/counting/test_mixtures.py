@@ -71,21 +71,18 @@ def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
 
 
 def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream() -> None:
-    (events,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=300, seed=7)
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    several = [(matches(1),), (matches(1),), ()]  # uncertain in two parses
+    parses = [MatchedParse(weight, distribution, each) for weight, each in zip(WEIGHTS, several, strict=True)]
+    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=300, seed=7)
     drawn = pr.sample_parses(WEIGHTS, 300, 7, "d")
     expected = []
     for s, k in enumerate(drawn):
-        j = drawn[:s].count(k)
-        if k == 2:
-            expected.append(0)
-            continue
-        (one,) = evaluate_rules(
-            AntecedentDistribution.from_lists(*SCORES), [matches(1 - k)], "d", DAY, n_samples=1, seed=7,
-            first_sample=k * 2**40 + j,
-        )  # fmt: skip
-        expected.append(int(one.hits[0, 0]))
+        first = k * 2**40 + drawn[:s].count(k)
+        (one,) = evaluate_rules(distribution, [matches(1)], "d", DAY, n_samples=1, seed=7, first_sample=first)
+        expected.append(0 if k == 2 else int(one.hits[0, 0]))
     assert events.hits[0].tolist() == expected
-    (fewer,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=100, seed=7)
+    (fewer,) = evaluate_mixture(parses, "d", DAY, n_samples=100, seed=7)
     assert fewer.hits[0].tolist() == expected[:100]
 
 
