@@ -23,7 +23,7 @@ from events.jobs._parse_sampling import TreebankDocument, TreebankParses, scheme
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
-from events.jobs.scoring._parsing import load_pipeline
+from events.jobs.scoring import load_pipeline
 from events.rules import Rule, load_rules
 
 if TYPE_CHECKING:
