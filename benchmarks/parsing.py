@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,15 @@ from measure import Row, in_turn, timed, within
 
 from corefsample.spacy_bridge import parse_samples
 from corefsample.trees import ArcDistribution
+from events.jobs import ReadDocument
+from events.jobs.scoring import ScoreOptions
+from events.jobs.scoring._workers import Scorer
+from events.news import Article
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
 N_WORDS, N_SAMPLES = 25, 1000
+PARAGRAPHS = 6
 # A paragraph of news as the job parses it, written for this benchmark.
 PARAGRAPH = (
     "The president of the republic met her generals on Monday near the old border, two days after rebels who had left "
@@ -28,6 +34,7 @@ PARAGRAPH = (
 
 def parsing_rows(runs: int) -> Iterator[Row]:
     yield from _sampled_parses(runs)
+    yield from _scored_parses(runs)
     scores = np.random.default_rng(0).normal(size=(N_WORDS, N_WORDS + 1)) * 3.0
     distribution = ArcDistribution.from_scores(scores)
     distribution.sample(N_SAMPLES)  # compiles
@@ -52,6 +59,19 @@ def _sampled_parses(runs: int) -> Iterator[Row]:
         doc = nlp(PARAGRAPH)
         sides = in_turn(lambda nlp=nlp, doc=doc: parse_samples(nlp, doc, 100), lambda nlp=nlp: nlp(PARAGRAPH), runs)  # type: ignore[misc]
         yield within(f"100 parse samples, {len(doc)} tokens", f"usual parse ({name})", sides, 15)
+
+
+def _scored_parses(runs: int) -> Iterator[Row]:
+    """The job `score` with ten parses a text against the same with one, in one process, without start-up."""
+    article = Article("news", datetime.date(2000, 1, 1), "\n\n".join([PARAGRAPH] * PARAGRAPHS), "", {})
+    items = [ReadDocument("news", "article 1", article)]
+    for name in PIPELINES:
+        if not (MODELS / name).exists():
+            continue
+        options = {"pipeline": str(MODELS / name)}
+        one, ten = Scorer(ScoreOptions(**options)), Scorer(ScoreOptions(**options, parses=10))
+        sides = in_turn(lambda ten=ten: ten.score(items), lambda one=one: one.score(items), runs)  # type: ignore[misc]
+        yield within(f"score --parses 10, {PARAGRAPHS} paragraphs", f"one parse ({name})", sides, 4)
 
 
 def _limit(work: str, seconds: float, most: float) -> Row:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import parse_counts
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from parse_study import missing, parse_tables
@@ -310,6 +311,9 @@ def run_parses(effort: Effort, folder: Path | None) -> None:
     markdown("Calibration on the test part", table, 4)
     for name, frame in bins.items():
         markdown(f"Bins at the fitted temperature: {name}", frame[["n", "mean_q", "mean_y", "lower", "upper"]])
+    quick = {"numbers": (1, 10), "n_documents": 6} if effort is QUICK else {"numbers": (1, 10, 100)}
+    counts = parse_counts.study(**quick)
+    markdown("Counts from words: one parse and several", counts.set_index("parses").T.reset_index(names=""))
 
 
 STUDIES: dict[str, Callable[[Effort, Path | None], None]] = {

@@ -23,7 +23,7 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
         alternatives = [document.with_parse(k) for document in documents for k in range(document.n_parses)]
         weights = [[parse.weight for parse in document.parses] or [1.0] for document in documents]
         bounds = bounds_of([len(each) for each in weights])
-        batch.parses = ParseRows(bounds, np.concatenate(weights), _of_first_parses(alternatives))
+        batch.parses = ParseRows(bounds, np.concatenate(weights).astype(np.float64), _of_first_parses(alternatives))
     return batch
 
 

@@ -58,6 +58,7 @@ class Parse:
         if not isinstance(self.tokens, Tokens):
             raise ParameterError(f"must be Tokens, got {_checks.shown(self.tokens)}", parameter="tokens")
         require_distribution(self.antecedents)
+        object.__setattr__(self, "weight", float(self.weight))
         object.__setattr__(self, "mentions", checked_mentions(self.mentions, len(self.tokens)))
 
     def __repr__(self) -> str:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.parses._properties import MOST_ARCS, ROLE_PATHS, PathsByScheme, properties_of, role_path_ends
 
-__all__ = ["MOST_ARCS", "ParsePairs", "gold_log_score", "parse_pairs"]
+__all__ = ["MOST_ARCS", "SCORES", "ParsePairs", "gold_score", "parse_pairs"]
+
+SCORES = ("brier", "likelihood")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,34 +80,67 @@ def parse_pairs(
     return pairs
 
 
-def gold_log_score(
-    gold: Tokens, samples: Sequence[Tokens], *, schemes: tuple[str, str] = ("ud2", "ud2")
-) -> tuple[float, int]:
-    """Sum over tokens of the log probability of the treebank's labelled arc, or role and governor, and their number.
+def gold_score(
+    gold: Tokens,
+    samples: Sequence[Tokens],
+    *,
+    schemes: tuple[str, str] = ("ud2", "ud2"),
+    by: str = "brier",
+) -> float:
+    """Score of the samples' distribution over each token's labelled arc, or role and governor; higher is better.
 
-    A probability is estimated as (c + 1/2) / (S + 1), from c of S samples, so that it is never 0.
+    It is a sum over tokens, and both scores are proper: their expectations are highest for the true probabilities. The
+    Brier score is estimated from any number of samples without bias, and no token counts more than 2. The logarithm of
+    a probability cannot be estimated so: the probability that the treebank's arc has if none of S samples has it is
+    1 / (2 S + 2) here, so that the score depends on S, and one that is far too low costs no more.
 
     Parameters
     ----------
     gold, samples, schemes
-        As for `parse_pairs`. If the schemes are equal, labelled arcs are scored, else roles.
+        As for `parse_pairs`. If the schemes are equal, labelled arcs are scored, else roles, where no role is one, too.
+    by
+        "brier": the Brier score, with a negative sign: 2 p - sum of p_k**2 - 1 for the probability p of the treebank's
+        and p_k of each; "likelihood": the logarithm of p, estimated as (c + 1/2) / (S + 1) from c of S samples.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 2 samples, the words differ, or `by` is another word.
+
+    References
+    ----------
+    Gneiting & Raftery (2007), "Strictly Proper Scoring Rules, Prediction, and Estimation".
     """
+    _checks.choice("by", by, SCORES)
     _require_same_words(gold, samples)
-    properties = properties_of([gold, *samples], [schemes[0], *[schemes[1]] * len(samples)])
+    n_samples = len(samples)
+    if n_samples < 2:
+        raise ParameterError("must have at least 2 parses, got 1", parameter="samples")
+    properties = properties_of([gold, *samples], [schemes[0], *[schemes[1]] * n_samples])
     keys = properties.get("labelled arcs", properties["roles"])
-    keys = keys[:, keys[0] >= 0]
-    counts = np.sum(keys[1:] == keys[0], axis=0)
-    return float(np.sum(np.log((counts + 0.5) / (len(samples) + 1.0)))), keys.shape[1]
+    right = np.sum(keys[1:] == keys[0], axis=0)
+    if by == "likelihood":
+        return float(np.sum(np.log((right + 0.5) / (n_samples + 1.0))))
+    counts = _counts_of_tokens(keys[1:])[1].astype(np.float64)
+    # Of the ordered pairs of different samples, the share that agrees is an unbiased estimate of the sum of p_k**2.
+    agreeing = np.sum(counts * (counts - 1.0)) / (n_samples * (n_samples - 1.0))
+    return float(2.0 * np.sum(right) / n_samples - agreeing - keys.shape[1])
 
 
 def _pairs_of_tokens(keys: Ints) -> ParsePairs:
     n_tokens = keys.shape[1]
-    exists = keys >= 0
-    numbers = keys * n_tokens + np.arange(n_tokens)
-    found, counts = np.unique(numbers[1:][exists[1:]], return_counts=True)
-    gold = numbers[0][exists[0]]
+    found, counts = _counts_of_tokens(keys[1:])
+    exists = found >= 0
+    found, counts = found[exists], counts[exists]
+    gold = (keys[0] * n_tokens + np.arange(n_tokens))[keys[0] >= 0]
     y = np.isin(found, gold).astype(np.int64)
     return ParsePairs(counts / (len(keys) - 1), y, len(gold), int(y.sum()))
+
+
+def _counts_of_tokens(keys: Ints) -> tuple[Ints, Ints]:
+    """Numbers of the pairs of key and token in (n_samples, n_tokens), below 0 for keys of -1, and how often each is."""
+    n_tokens = keys.shape[1]
+    return np.unique(keys * n_tokens + np.arange(n_tokens), return_counts=True)
 
 
 def _require_same_words(gold: Tokens, samples: Sequence[Tokens]) -> None:

@@ -1,4 +1,4 @@
-"""The temperature of sampled parses with the highest likelihood, and its interval."""
+"""The temperature of sampled parses with the best score, and its interval."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class TemperatureFit:
     Attributes
     ----------
     temperature
-        With the highest log likelihood.
+        With the highest score.
     lower, upper
         Ends of a percentile bootstrap interval over documents, of level `level`; None with one document.
     level
         In (0, 1).
     temperatures
         float64 (n_temperatures,): those that were tried.
-    log_likelihoods
-        float64 (n_temperatures,): their log likelihoods, over all documents.
+    scores
+        float64 (n_temperatures,): their scores, summed over all documents; higher is better.
     """
 
     temperature: float
@@ -38,31 +38,31 @@ class TemperatureFit:
     upper: float | None
     level: float
     temperatures: Floats
-    log_likelihoods: Floats
+    scores: Floats
 
     @property
     def is_at_end(self) -> bool:
         """Whether the best is the lowest or highest that was tried, so that one beyond may be better."""
-        return int(np.argmax(self.log_likelihoods)) in (0, len(self.temperatures) - 1)
+        return int(np.argmax(self.scores)) in (0, len(self.temperatures) - 1)
 
 
 def fit_temperature(
-    log_likelihoods: npt.ArrayLike,
+    scores: npt.ArrayLike,
     temperatures: Sequence[float],
     *,
     level: float = 0.95,
     n_resamples: int = 2000,
     seed: int = 0,
 ) -> TemperatureFit:
-    """Temperature with the highest log likelihood, between those that were tried.
+    """Temperature with the highest score, between those that were tried.
 
     A parabola through the best one and its neighbours, in the logarithm of the temperature, gives the maximum. The
     interval resamples documents.
 
     Parameters
     ----------
-    log_likelihoods
-        (n_documents, n_temperatures): of each document at each temperature.
+    scores
+        (n_documents, n_temperatures): sum over each document at each temperature, such as of `gold_score`.
     temperatures
         At least 3, ascending, above 0.
     level
@@ -80,10 +80,10 @@ def fit_temperature(
     tried = _checks.floats("temperatures", temperatures)
     if len(tried) < 3 or np.any(tried <= 0) or np.any(np.diff(tried) <= 0):
         raise ParameterError(f"must be at least 3, ascending, above 0, got {tried.tolist()}", parameter="temperatures")
-    table = np.asarray(log_likelihoods, np.float64)
+    table = np.asarray(scores, np.float64)
     if table.ndim != 2 or table.shape[1] != len(tried) or not len(table) or not np.all(np.isfinite(table)):
         rule = f"must be finite numbers (n_documents, {len(tried)}) of at least one document"
-        raise ParameterError(f"{rule}, got shape {table.shape}", parameter="log_likelihoods")
+        raise ParameterError(f"{rule}, got shape {table.shape}", parameter="scores")
     _checks.probability("level", level, below_one=True, above_zero=True)
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     lower = upper = None

@@ -17,6 +17,7 @@ from ._model import document_kinds as document_kinds
 from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
 from ._uncertain import UNCERTAINTIES as UNCERTAINTIES
+from ._uncertain import SampleShare as SampleShare
 from ._uncertain import UncertainRecalibration as UncertainRecalibration
 from ._uncertain import Uncertainty as Uncertainty
 from ._uncertain import mixture_labels as mixture_labels

@@ -122,7 +122,13 @@ class Recalibration:
         ParameterError
             If a score would overflow, or there are offsets by kind and the document has no tokens.
         """
-        return dataclasses.replace(document, antecedents=self.distribution_of(document))
+        if not document.parses:
+            return dataclasses.replace(document, antecedents=self.distribution_of(document))
+        parses = [
+            dataclasses.replace(parse, antecedents=self.distribution_of(document.with_parse(k)))
+            for k, parse in enumerate(document.parses)
+        ]
+        return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=document.metadata)
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
         """The recalibrated distribution of a document's mentions: see `apply_document`."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints32
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, sample_clusterings
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, ReadProgress, open_bytes
@@ -169,6 +169,22 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
         raise error.as_input_error(name) from None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SampleShare:
+    """Some of the samples of a document, such as those with one of its parses.
+
+    Attributes
+    ----------
+    samples
+        int64 (n,): their indices, increasing.
+    n_in_all
+        Number of all samples of the document.
+    """
+
+    samples: Ints
+    n_in_all: int
+
+
 def mixture_labels(
     recalibrations: tuple[Recalibration, ...],
     antecedents: AntecedentDistribution,
@@ -177,6 +193,8 @@ def mixture_labels(
     n_samples: int,
     seed: int,
     doc_id: str,
+    first_sample: int = 0,
+    share: SampleShare | None = None,
 ) -> Ints32:
     """Sample clusterings whose recalibration is uncertain.
 
@@ -189,17 +207,26 @@ def mixture_labels(
         At least one.
     antecedents, kinds
         Of one document, as scored; its kinds of mentions are needed for offsets by kind.
-    n_samples, seed, doc_id
+    n_samples, seed, doc_id, first_sample
         As for `corefsample.coreference.sample_clusterings`.
+    share
+        Which of the document's samples these n_samples are, if not all: each keeps the recalibration of its index.
 
     Returns
     -------
     array of shape (n_mentions, n_samples), int32
     """
-    bounds = np.linspace(0, n_samples, min(len(recalibrations), n_samples) + 1).astype(np.int64).tolist()
+    n_in_all = n_samples if share is None else share.n_in_all
+    bounds = np.linspace(0, n_in_all, min(len(recalibrations), n_in_all) + 1).astype(np.int64)
+    if share is not None:
+        bounds = np.searchsorted(share.samples, bounds)
     labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
-    for recalibration, first, end in zip(recalibrations, bounds[:-1], bounds[1:], strict=False):
+    for recalibration, first, end in zip(recalibrations, bounds[:-1].tolist(), bounds[1:].tolist(), strict=False):
+        if first == end:
+            continue
         changed = recalibration.apply(antecedents, kinds)
-        samples = sample_clusterings(changed, n_samples=end - first, seed=seed, doc_id=doc_id, first_sample=first)
+        samples = sample_clusterings(
+            changed, n_samples=end - first, seed=seed, doc_id=doc_id, first_sample=first_sample + first
+        )
         labels[:, first:end] = samples.labels.T
     return labels

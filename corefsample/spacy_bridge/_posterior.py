@@ -186,6 +186,67 @@ class DocPosterior:
         """
         return span_antecedents(self.distribution, self.number(mention), self.mentions)
 
+    # --- alternative parses --------------------------------------------------------------------------------
+
+    @property
+    def parses(self) -> tuple[tuple[float, DocPosterior], ...]:
+        """The different parses that were drawn, each as its share of the samples and its own posterior.
+
+        Empty unless the component has `n_parses`. The words are the same in all; mentions and entities are not.
+        """
+        drawn = self._content.alternatives(self.doc)
+        total = sum(n_samples for n_samples, _ in drawn)
+        return tuple((n_samples / total, posterior_of(doc)) for n_samples, doc in drawn)
+
+    def joint_link_probability(self, a: Span, b: Span) -> float:
+        """P(two spans are mentions of one entity), over the drawn parses; in a parse without one of them it is 0.
+
+        Raises
+        ------
+        ParameterError
+            If no parses were drawn, or one is not a span of this Doc.
+        """
+        if not self.parses:
+            raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
+        for span in (a, b):
+            if getattr(span, "doc", None) is not self.doc:
+                raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
+        total = 0.0
+        for share, posterior in self.parses:
+            own = {(span.start, span.end): i for i, span in reversed([*enumerate(posterior.mentions)])}
+            i, k = (own.get((span.start, span.end)) for span in (a, b))
+            if i is not None and k is not None:
+                total += share * float(posterior.link_marginals[i, k])
+        return total
+
+    def joint_document(
+        self,
+        *,
+        doc_id: str | None = None,
+        date: datetime.date | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ScoredDocument:
+        """Return a document with the drawn parses as `ScoredDocument.parses`, for files and for events.
+
+        The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
+        `scored_document`.
+        """
+        from corefsample.documents import Parse, ScoredDocument
+
+        own = self.scored_document(doc_id=doc_id)
+        drawn = [(n, posterior_of(doc).scored_document()) for n, doc in self._content.alternatives(self.doc)]
+        weights, alternatives = [0], [own]
+        for n_samples, document in drawn:
+            same = _same_parse(own, document)
+            weights[0] += n_samples if same else 0
+            weights += [] if same else [n_samples]
+            alternatives += [] if same else [document]
+        parses = [
+            Parse(weight if drawn else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            for weight, each in zip(weights, alternatives, strict=True)
+        ]
+        return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
+
     # --- clusterings ---------------------------------------------------------------------------------------
 
     @property
@@ -367,6 +428,16 @@ def posterior_of(doc: Doc) -> DocPosterior:
         If the Doc was not scored, or its words have changed since.
     """
     return DocPosterior(doc, content_of(doc))
+
+
+def _same_parse(one: ScoredDocument, other: ScoredDocument) -> bool:
+    """Whether two documents of the same words have equal tokens in all columns."""
+    a, b = one.tokens, other.tokens
+    if a is None or b is None:
+        return False
+    strings = all(list(getattr(a, name)) == list(getattr(b, name)) for name in ("lemma", "upos", "dep"))
+    numbers = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("head", "sent"))
+    return strings and numbers and dict(a.extra) == dict(b.extra)
 
 
 def _labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:

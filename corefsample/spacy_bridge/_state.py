@@ -7,6 +7,7 @@ per Doc, at their first use.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,8 @@ class Content:
         Distribution over the antecedents of these mentions.
     estimates
         Labels of the point estimates computed so far, by loss.
+    parses
+        Alternative parses, each with its number of samples, once they were read.
     """
 
     state: dict[str, Any]
@@ -61,6 +64,7 @@ class Content:
     mentions: Ints32
     distribution: AntecedentDistribution
     estimates: dict[Loss, Ints32] = field(default_factory=dict)
+    parses: list[tuple[int, Doc]] | None = None
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
@@ -95,6 +99,15 @@ class Content:
         labels = map_clustering(self.distribution)
         labels.flags.writeable = False
         return labels
+
+    def alternatives(self, doc: Doc) -> list[tuple[int, Doc]]:
+        """The different parses that were drawn of the Doc, each with its number of samples; read once."""
+        from spacy.tokens import Doc as NewDoc
+
+        if self.parses is None:
+            stored = self.state.get("parses", ())
+            self.parses = [(int(each["n_samples"]), NewDoc(doc.vocab).from_bytes(each["doc"])) for each in stored]
+        return self.parses
 
     def estimate(self, loss: Loss) -> Ints32:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
@@ -134,6 +147,16 @@ def store(
         "words": _words_hash(doc, offsets),
         **{name: array.astype(_ARRAYS[name]).tobytes() for name, array in arrays.items()},
     }
+
+
+def store_parses(doc: Doc, samples: Sequence[Doc]) -> None:
+    """Keep drawn parses of a Doc, with their posteriors, beside its own; equal samples are the same Doc."""
+    counts: dict[int, int] = {}
+    for sample in samples:
+        counts[id(sample)] = counts.get(id(sample), 0) + 1
+    distinct = {id(sample): sample for sample in samples}
+    content = [{"n_samples": counts[key], "doc": sample.to_bytes()} for key, sample in distinct.items()]
+    doc.user_data[KEY] = {**doc.user_data[KEY], "parses": content}
 
 
 def content_of(doc: Doc) -> Content:

@@ -29,7 +29,7 @@ from corefsample.spacy_bridge._model_files import packed_model, read_model, unpa
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
-from corefsample.spacy_bridge._state import KEY, store
+from corefsample.spacy_bridge._state import KEY, store, store_parses
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,6 +88,10 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
         Number of sampled clusterings to write as groups.
     require_parser
         Whether to reject a pipeline without a parser; false if Docs are parsed already.
+    n_parses
+        Number of parses to draw of each Doc and to score as well (`DocPosterior.parses`); 0: none.
+    parse_temperature
+        As of `corefsample.spacy_bridge.parse_samples`; null: that of the pipeline.
 
     Raises
     ------
@@ -104,7 +108,7 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     checked = Settings(**settings)
     if checked.require_parser:
         _require_parser(nlp, nlp.component_names)
-    return CorefComponent(name, checked)
+    return CorefComponent(name, checked, nlp)
 
 
 # spaCy checks a config against the signature of the factory.
@@ -142,6 +146,8 @@ class CorefComponent(Pipe):
         Its name in the pipeline.
     settings
         Its settings.
+    nlp
+        Its pipeline, which is needed where parses are drawn.
 
     Raises
     ------
@@ -150,8 +156,10 @@ class CorefComponent(Pipe):
         loaded from disk brings its model.
     """
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, nlp: Language | None = None) -> None:
         self.name = name
+        self._nlp = nlp
+        self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
         self._model: AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
@@ -201,8 +209,28 @@ class CorefComponent(Pipe):
         if (settings.temperature, settings.new_bias) != (1.0, 0.0):
             distribution = Recalibration(settings.temperature, settings.new_bias).apply(distribution)
         store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
+        if settings.n_parses and self._nlp is not None and not self._is_sampling:
+            store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
+
+    def _drawn(self, doc: Doc, nlp: Language) -> list[Doc]:
+        """Parses of a Doc, each scored by this component."""
+        from corefsample.spacy_bridge import parse_samples
+
+        settings = self.settings
+        self._is_sampling = True
+        try:
+            return parse_samples(
+                nlp,
+                doc,
+                settings.n_parses,
+                temperature=settings.parse_temperature,
+                seed=settings.seed,
+                doc_id=doc_id_of(doc),
+            )
+        finally:
+            self._is_sampling = False
 
     def _mentions(self, doc: Doc, tokens: Tokens) -> npt.NDArray[np.int32]:
         from corefsample.spacy_bridge.documents import mentions_of_spans

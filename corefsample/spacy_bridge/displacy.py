@@ -19,7 +19,7 @@ from corefsample.spacy_bridge._posterior import posterior_of
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
-__all__ = ["STYLES", "clustering_markup", "displacy_input", "displacy_options", "side_by_side_markup"]
+__all__ = ["STYLES", "clustering_markup", "displacy_input", "displacy_options", "parses_markup", "side_by_side_markup"]
 
 Style = Literal["span", "ent"]
 Clustering = npt.ArrayLike | Literal["map"]
@@ -205,6 +205,56 @@ def side_by_side_markup(
         for title, each in zip(titles, clusterings, strict=True)
     )
     content = _COLUMNS.format(content=columns).strip()
+    return _page(doc, content) if page else content
+
+
+def parses_markup(doc: Doc, sentence: int = 0, *, most: int = 3, compact: bool = True, page: bool = False) -> str:
+    """Draw the alternative parses of one sentence, each with its share of the drawn parses.
+
+    Parses of the Doc that agree on the sentence are one.
+
+    Parameters
+    ----------
+    doc
+        A Doc that was scored with `n_parses`.
+    sentence
+        Number of the sentence, from 0.
+    most
+        Number of alternatives to draw, the most frequent first.
+    compact, page
+        displaCy's square arrows; whether to make a complete page.
+
+    Returns
+    -------
+    str
+        HTML; in a notebook, IPython.display.HTML shows it.
+
+    Raises
+    ------
+    ParameterError
+        If no parses were drawn, or there is no such sentence.
+    """
+    from spacy import displacy
+
+    part = _part(doc, (sentence, sentence + 1))
+    _checks.whole("most", most, 1)
+    alternatives = posterior_of(doc).parses
+    if not alternatives:
+        raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
+    shares: Counter[tuple[tuple[int, str], ...]] = Counter()
+    spans: dict[tuple[tuple[int, str], ...], Span] = {}
+    for share, posterior in alternatives:
+        span = posterior.doc[part.start : part.end]
+        arcs = tuple((token.head.i, token.dep_) for token in span)
+        shares[arcs] += share  # type: ignore[assignment]
+        spans.setdefault(arcs, span)
+    content = "".join(
+        _COLUMN.format(
+            title=f"{share:.2f}",
+            content=displacy.render(spans[arcs], style="dep", options={"compact": compact}, jupyter=False),
+        )
+        for arcs, share in shares.most_common(most)
+    ).strip()
     return _page(doc, content) if page else content
 
 

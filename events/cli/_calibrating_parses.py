@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     cls=Command,
     short_help="Measure the probabilities of sampled parses against a treebank.",
     sections={
+        "Fitting": ("fit", "fit_by", "temperature"),
         "Measuring": ("n_samples", "n_words", "sentences", "rule", "preset", "level", "n_resamples", "seed"),
     },
 )
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--fit", multiple=True, metavar="FILE", help="Other documents (.conllu) to fit the temperature to; repeatable."
+)
+@click.option(
+    "--fit-by",
+    type=click.Choice(["brier", "likelihood"]),
+    default="brier",
+    help="Score of labelled arcs or roles that the temperature maximizes.",
 )
 @click.option(
     "--temperature",
@@ -68,7 +75,7 @@ def calibrate_parses(
     shares of the parses. A pipeline with labels of another scheme than the treebank's is measured by roles, which both
     have.
 
-    The temperature is the one of highest likelihood on the documents of --fit. Without --fit and --temperature, that
+    The temperature is the one of the best Brier score on the documents of --fit. Without --fit and --temperature, that
     of each half of the documents comes from the other half. Each document is parsed about ten times as long as usual,
     for each of seven temperatures.
 
@@ -94,7 +101,8 @@ def _print_calibration(run: ParseCalibrationRun) -> None:
     if run.fit is not None:
         fit = run.fit
         ends = "" if fit.lower is None else f", {100 * fit.level:g}% interval {fit.lower:.2f} to {fit.upper:.2f}"
-        print_text(f"Temperature by likelihood: {fit.temperature:.2f}{ends}.")
+        score = "Brier score" if run.fit_by == "brier" else "likelihood"
+        print_text(f"Temperature by {score}: {fit.temperature:.2f}{ends}.")
         if fit.is_at_end:
             print_text("It is at the end of the temperatures that were tried: one beyond may be better.")
     if run.fit is None or len(run.temperatures) > 1:

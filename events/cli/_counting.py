@@ -196,8 +196,11 @@ def _print_run(summary: RunSummary) -> None:
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
+    covered = "coreference only, not errors of rule, lexicon, parse"
+    if summary.n_mixtures:
+        covered = "coreference and sampled parses, not errors of rule, lexicon"
     print_text(
-        "The intervals cover coreference only, not errors of rule, lexicon, parse or choice of articles: "
+        f"The intervals cover {covered} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})

@@ -169,6 +169,7 @@ def _print_training(run: TrainingRun) -> None:
             *("date_format", "date_column", "text_column", "id_column", "number_articles", "title_column"),
             *("headline", "paragraphs", "fix_text"),
         ),
+        "Sampling parses": ("parses", "parse_temperature"),
         "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields", "clusters"),
         "Processes": ("jobs", "workers", "scheduler"),
     },
@@ -197,6 +198,14 @@ def _print_training(run: TrainingRun) -> None:
     help="What separates the paragraphs of a text.",
 )
 @click.option("--fix-text", is_flag=True, help="Repair characters of a wrong encoding with ftfy (extra `text`).")
+@click.option(
+    "--parses", type=AT_LEAST_1, help="Draw this many parses of each text, and score all.  [default: the usual parse]"
+)
+@click.option(
+    "--parse-temperature",
+    type=click.FloatRange(min=0.0, min_open=True),
+    help="Temperature of the drawn parses.  [default: that fitted for the pipeline]",
+)
 @click.option("--model", metavar="FILE", help="A trained model.  [default: the English one in the package]")
 @click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
 @click.option(
@@ -240,6 +249,7 @@ def score(
       corefsample score texts --pipeline NAME --fix-text --out scored.parquet
       corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
       corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
+      corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
     """
     from corefsample.files import local_name
     from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score

@@ -9,6 +9,7 @@ from ._counts import INTERVALS as INTERVALS
 from ._counts import EventCounts as EventCounts
 from ._counts import Interval as Interval
 from ._evaluation import DocumentEvents as DocumentEvents
+from ._evaluation import ParseEvents as ParseEvents
 from ._evaluation import Predicate as Predicate
 from ._evaluation import evaluate_clustering as evaluate_clustering
 from ._evaluation import evaluate_matches as evaluate_matches
@@ -17,12 +18,19 @@ from ._evaluation import evaluate_rules as evaluate_rules
 from ._evaluation import monte_carlo_errors as monte_carlo_errors
 from ._evidence import EVIDENCE_SCHEMA as EVIDENCE_SCHEMA
 from ._evidence import EvidenceRow as EvidenceRow
+from ._evidence import ParseEvidence as ParseEvidence
 from ._evidence import evidence_batch as evidence_batch
 from ._evidence import evidence_rows as evidence_rows
 from ._evidence import evidence_schema as evidence_schema
 from ._keys import EventKey as EventKey
 from ._keys import event_key as event_key
 from ._keys import event_name as event_name
+from ._mixture_evidence import ParsedMentions as ParsedMentions
+from ._mixture_evidence import mixture_evidence_rows as mixture_evidence_rows
+from ._mixtures import MatchedParse as MatchedParse
+from ._mixtures import VarianceParts as VarianceParts
+from ._mixtures import evaluate_mixture as evaluate_mixture
+from ._mixtures import variance_parts as variance_parts
 from ._periods import Calendar as Calendar
 from ._periods import Period as Period
 from ._poisson_binomial import Comparison as Comparison

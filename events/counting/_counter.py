@@ -5,18 +5,21 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample.documents import ScoredDocument
-from corefsample.errors import ParameterError
+from corefsample._arrays import Bytes, Ints32
+from corefsample.documents import ScoredDocument, Tokens
+from corefsample.errors import InputError, ParameterError
 from corefsample.recalibration import UncertainRecalibration, Uncertainty
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_predicate, evaluate_rules
 from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
+from events.counting._mixture_evidence import ParsedMentions, mixture_evidence_rows
+from events.counting._mixtures import MatchedParse, evaluate_mixture
 from events.counting._periods import Calendar
 from events.counting._recalibrated import CountedRecalibration
 from events.counting._rule_examples import check_examples
@@ -166,28 +169,59 @@ class EventCounter:
         for events in found:
             event = "event" if events.matches is None else events.matches.event
             self.tallies[event].add_events(events, period.number)
-            self._rows += evidence_rows(events, period.label, document.tokens, document.mentions)
+            self._rows += self._evidence_of(events, period.label, document)
         return tuple(found)
 
+    @staticmethod
+    def _evidence_of(events: DocumentEvents, period: str, document: ScoredDocument) -> list[EvidenceRow]:
+        if events.alternatives:
+            parses = [ParsedMentions(parse.tokens, parse.mentions) for parse in document.parses]
+            return mixture_evidence_rows(events, period, parses)
+        return evidence_rows(events, period, document.tokens, document.mentions)
+
     def _evaluated(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
-        sampling = {"n_samples": self.n_samples, "seed": self.seed}
+        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
+        if document.parses:
+            return self._evaluated_parses(document, date)
         if self._predicate is not None:
             return [evaluate_predicate(document, self._predicate, **sampling)]
         matches = [each for each in self._matcher.match(document, date) if each.possible]
         if not matches:
             return []
-        kinds = None
-        if self._recalibrated is not None and document.tokens is not None:
-            kinds = self._recalibrated.kinds(document.tokens, document.mentions)
         return evaluate_rules(
             document.antecedents,
             matches,
             document.doc_id,
             date,
             recalibrated=self._recalibrated,
-            kinds=kinds,
+            kinds=self._kinds(document.tokens, document.mentions),
             **sampling,
         )
+
+    def _evaluated_parses(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
+        if self._predicate is not None:
+            rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
+            raise InputError(f"{rule}, got {len(document.parses)}", place=f"doc_id {document.doc_id!r}")
+        parses = []
+        for k, parse in enumerate(document.parses):
+            matched = self._matcher.match(document.with_parse(k), date)
+            matches = tuple(each for each in matched if each.possible)
+            kinds = self._kinds(parse.tokens, parse.mentions) if matches else None
+            parses.append(MatchedParse(parse.weight, parse.antecedents, matches, kinds))
+        return evaluate_mixture(
+            parses,
+            document.doc_id,
+            date,
+            n_samples=self.n_samples,
+            seed=self.seed,
+            recalibrated=self._recalibrated,
+        )
+
+    def _kinds(self, tokens: Tokens | None, mentions: Ints32) -> Bytes | None:
+        """Kinds of mentions, if a recalibration needs them."""
+        if self._recalibrated is None or tokens is None:
+            return None
+        return self._recalibrated.kinds(tokens, mentions)
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -258,12 +292,14 @@ class EventCounter:
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
 
-        Instead of `actors` it has the columns of the rules' roles.
+        Instead of `actors` it has the columns of the rules' roles, and if a document has alternative parses the columns
+        of `events.counting.ParseEvidence` instead of `parse`.
         """
         import pandas as pd
 
-        rows = [row.values(self._columns[row.event], self._roles) for row in self._rows]
-        return pd.DataFrame(rows, columns=evidence_schema(self._roles).names)
+        has_parses = any(row.parse is not None for row in self._rows)
+        rows = [row.values(self._columns[row.event], self._roles, parses=has_parses) for row in self._rows]
+        return pd.DataFrame(rows, columns=evidence_schema(self._roles, parses=has_parses).names)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

@@ -17,6 +17,7 @@ from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference import AntecedentDistribution, canonical_labels, map_clustering, sample_clusterings
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.recalibration import SampleShare
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._recalibrated import CountedRecalibration, clustering_labels
@@ -65,6 +66,11 @@ class DocumentEvents:
         int64 (n_instances, n_keys): samples in which an instance makes the event true; None for a predicate.
     description_hits
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    alternatives
+        Of a document with several parses, the events in each parse in which one is possible; `matches` are then those
+        of the first of these, and the two counts are in the alternatives.
+    parse_counts
+        int64 (n_parses,): samples with each parse of such a document; None for a document with one parse.
     """
 
     doc_id: str
@@ -75,6 +81,8 @@ class DocumentEvents:
     matches: MentionMatches | None = None
     instance_hits: Ints | None = None
     description_hits: Ints | None = None
+    alternatives: tuple[ParseEvents, ...] = ()
+    parse_counts: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -106,6 +114,26 @@ class DocumentEvents:
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParseEvents:
+    """Events of a document in the samples that have one of its parses.
+
+    Attributes
+    ----------
+    parse
+        Index of the parse among those of the document.
+    samples
+        int64 (n,), ascending: the samples with this parse. Empty for a first parse of weight 0.
+    events
+        The events given this parse, with one sample for each of these, or with one that does not count if there are
+        none.
+    """
+
+    parse: int
+    samples: Ints
+    events: DocumentEvents
 
 
 def evaluate_matches(
@@ -153,26 +181,39 @@ def evaluate_rules(
     *,
     n_samples: int = 1000,
     seed: int = 0,
+    first_sample: int = 0,
     recalibrated: CountedRecalibration | None = None,
     kinds: Bytes | None = None,
+    share: SampleShare | None = None,
 ) -> list[DocumentEvents]:
     """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does.
 
-    With a recalibration the samples are divided among its draws; `kinds` are the kinds of the document's mentions.
+    `first_sample` is the index of the first one in the document's random stream. With a recalibration the samples are
+    divided among its draws; `kinds` are the kinds of the document's mentions, and `share` says which of the document's
+    samples these are, if not all.
     """
     # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
-    sampling = [each for each in matches if not _is_certain(each)]
-    parts = [part for each in sampling for part in (each.described_mentions, each.instances)]
+    uncertain = [each for each in matches if not _is_certain(each)]
+    parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
     last = max((int(part.max(initial=-1)) for part in parts), default=-1)
     relevant = antecedents.first_mentions(last + 1)
-    sampled, best = clustering_labels(relevant, recalibrated, kinds, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    sampled, best = clustering_labels(
+        relevant,
+        recalibrated,
+        kinds,
+        n_samples=n_samples,
+        seed=seed,
+        doc_id=doc_id,
+        first_sample=first_sample,
+        share=share,
+    )
     likeliest = np.ascontiguousarray(best[:, None])
     found: dict[int, tuple[Hits, Bytes]] = {}  # by matches: in the samples, and the events of the likeliest antecedents
     for each in matches:
         if _is_certain(each):
             certain = _certain(each, n_samples)
             found[id(each)] = certain, certain.events
-    for group in with_common_descriptions(sampling):
+    for group in with_common_descriptions(uncertain):
         inputs = KernelInputs(group)
         together = zip(group, inputs.evaluated(sampled), inputs.evaluated(likeliest), strict=True)
         found |= {id(each): (hits, one_best.events) for each, hits, one_best in together}

@@ -20,12 +20,38 @@ from events.counting._evaluation import DocumentEvents, monte_carlo_errors
 from events.counting._keys import EventKey
 from events.counting._tables import COUNTRY, arrow_schema, role_values
 
-_SEPARATOR = " | "
+SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
-_MOST_MENTIONS = 8  # of each kind, the likeliest first
+MOST_MENTIONS = 8  # of each kind, the likeliest first
 
 _Instance = tuple[int, list[int], float]
 _Description = tuple[int, str, list[int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ParseEvidence:
+    """What the alternative parses of a document contribute to one event; columns of a table of evidence.
+
+    Attributes
+    ----------
+    n_parses
+        Number of the document's parses.
+    parse_variance, coreference_variance
+        Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
+        mean variance given the parse (see `events.counting.variance_parts`).
+    parses
+        The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
+        P(event | parse), share of the samples with this parse.
+    alternatives
+        For each trigger, what the parses have there (at most eight): labels and words that depend on the trigger,
+        share of the samples, P(event) given these.
+    """
+
+    n_parses: int
+    parse_variance: float
+    coreference_variance: float
+    parses: str = ""
+    alternatives: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +81,10 @@ class EvidenceRow:
     places
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
         role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
+        With alternative parses, mentions are those of the first parse, -1 if it has none of these words, and
+        ``alternatives`` are [token of the trigger, words, share, probability].
+    parse
+        Of a document with alternative parses; in a table the columns of `ParseEvidence`, if it has them.
     """
 
     doc_id: str
@@ -70,8 +100,9 @@ class EvidenceRow:
     country_mentions: str
     places: str = ""
     excluded: str = ""
+    parse: ParseEvidence | None = None
 
-    def values(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, Any]:
+    def values(self, columns: Sequence[str], roles: Sequence[str], *, parses: bool = False) -> dict[str, Any]:
         """The row of a table.
 
         Parameters
@@ -80,31 +111,41 @@ class EvidenceRow:
             Columns of the rule's roles.
         roles
             Columns of roles in the table, with those of other rules.
+        parses
+            Whether the table has the columns of `ParseEvidence`.
         """
         fields = {name: getattr(self, name) for name in _COLUMNS}
+        if parses:
+            fields |= dataclasses.asdict(parse_evidence(self))
         return {**fields, **dict.fromkeys(roles, ""), **role_values(self.actors, columns)}
 
 
 _COLUMNS = {
     field.name: str(field.type).removeprefix("datetime.")
     for field in dataclasses.fields(EvidenceRow)
-    if field.name != "actors"
+    if field.name not in ("actors", "parse")
 }
+_PARSE_COLUMNS = {field.name: str(field.type) for field in dataclasses.fields(ParseEvidence)}
 
 
-def evidence_schema(roles: Sequence[str]) -> pa.Schema:
-    """Schema of the table of evidence with the given columns of roles."""
+def evidence_schema(roles: Sequence[str], *, parses: bool = False) -> pa.Schema:
+    """Schema of the table of evidence with the given columns of roles, and those of `ParseEvidence` if `parses`."""
     names = list(_COLUMNS)
     after = names.index("event") + 1
     typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
-    return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]})
+    last = _PARSE_COLUMNS if parses else {}
+    return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]} | last)
 
 
 EVIDENCE_SCHEMA = evidence_schema(COUNTRY)
 
 
 def evidence_batch(
-    rows: Sequence[EvidenceRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
+    rows: Sequence[EvidenceRow],
+    columns: Mapping[str, Sequence[str]],
+    roles: Sequence[str],
+    *,
+    parses: bool = False,
 ) -> pa.RecordBatch:
     """The table of some rows, as `evidence_schema` describes it.
 
@@ -116,19 +157,27 @@ def evidence_batch(
         Columns of the roles of each rule, by its name.
     roles
         Columns of roles in the table.
+    parses
+        Whether it has the columns of `ParseEvidence`.
     """
-    schema = evidence_schema(roles)
+    schema = evidence_schema(roles, parses=parses)
+    about_parses = [parse_evidence(row) for row in rows] if parses else []
     of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
     arrays = [
         pa.array(
             [each.get(field.name, "") for each in of_roles]
             if field.name in roles
-            else list(map(attrgetter(field.name), rows)),
+            else list(map(attrgetter(field.name), about_parses if field.name in _PARSE_COLUMNS else rows)),
             field.type,
         )
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def parse_evidence(row: EvidenceRow) -> ParseEvidence:
+    """What alternative parses contribute to a row; nothing if its document has one parse."""
+    return row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability))
 
 
 def evidence_rows(
@@ -149,7 +198,7 @@ def evidence_rows(
     """
     rows = []
     name = event or ("event" if events.matches is None else events.matches.event)
-    excluded = "" if tokens is None else _excluded(events, tokens)
+    excluded = "" if tokens is None else excluded_triggers(events, tokens)
     texts_of = None if tokens is None else _texts_of(tokens, spans)
     true_in_any = np.flatnonzero(events.n_hits)
     probabilities = (events.n_hits[true_in_any] / events.n_samples).tolist()
@@ -176,11 +225,11 @@ def evidence_rows(
     return rows
 
 
-def _excluded(events: DocumentEvents, tokens: Tokens) -> str:
+def excluded_triggers(events: DocumentEvents, tokens: Tokens) -> str:
     """Triggers that a condition excluded, with their token and the conditions."""
     if events.matches is None:
         return ""
-    return _SEPARATOR.join(
+    return SEPARATOR.join(
         f"{tokens.text[each.token]} [{each.token}] {', '.join(each.conditions)}" for each in events.matches.excluded
     )
 
@@ -212,11 +261,11 @@ class _Sources:
         n_samples = self._events.n_samples
         made = sorted((t for t, n_hits in enumerate(hits) if n_hits), key=lambda t: -hits[t])
         describing = [description for code, description in self._described if code in key]
-        instances = [(*self._instances[t], hits[t] / n_samples) for t in made[:_MOST_MENTIONS]]
-        return instances, describing[:_MOST_MENTIONS]
+        instances = [(*self._instances[t], hits[t] / n_samples) for t in made[:MOST_MENTIONS]]
+        return instances, describing[:MOST_MENTIONS]
 
 
-class _Texts:
+class EvidenceTexts:
     """Sentences and mentions of a document as text, each made once."""
 
     def __init__(self, tokens: Tokens, spans: Ints32) -> None:
@@ -237,7 +286,7 @@ class _Texts:
         heads = [int(self.spans[mention, 2]) for mention, *_ in descriptions]
         places = {trigger for trigger, _, _ in instances}.union(heads)
         sentences = map(self._sentence, sorted({int(self.tokens.sent[place]) for place in places}))
-        return _SEPARATOR.join(sentences), _SEPARATOR.join(agents), _SEPARATOR.join(dict.fromkeys(described))
+        return SEPARATOR.join(sentences), SEPARATOR.join(agents), SEPARATOR.join(dict.fromkeys(described))
 
     def _sentence(self, number: int) -> str:
         if number not in self._sentences:
@@ -256,9 +305,9 @@ class _Texts:
 _latest = threading.local()  # the texts of the latest document: the rules of a run follow each other in it
 
 
-def _texts_of(tokens: Tokens, spans: Ints32) -> _Texts:
+def _texts_of(tokens: Tokens, spans: Ints32) -> EvidenceTexts:
     """The texts of a document, of which the latest are kept."""
-    kept: _Texts | None = getattr(_latest, "texts", None)
+    kept: EvidenceTexts | None = getattr(_latest, "texts", None)
     if kept is None or kept.tokens is not tokens or kept.spans is not spans:
-        kept = _latest.texts = _Texts(tokens, spans)
+        kept = _latest.texts = EvidenceTexts(tokens, spans)
     return kept

@@ -9,7 +9,7 @@ from corefsample._arrays import Bytes, Ints32
 from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
 from corefsample.documents import Tokens
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.recalibration import Recalibration, UncertainRecalibration, Uncertainty, mixture_labels
+from corefsample.recalibration import Recalibration, SampleShare, UncertainRecalibration, Uncertainty, mixture_labels
 
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
@@ -52,6 +52,8 @@ def clustering_labels(
     n_samples: int,
     seed: int,
     doc_id: str,
+    first_sample: int = 0,
+    share: SampleShare | None = None,
 ) -> tuple[Ints32, Ints32]:
     """Sampled clusterings, and the one of the likeliest antecedents: int32 (n_mentions, n_samples) and (n_mentions,).
 
@@ -61,12 +63,25 @@ def clustering_labels(
         Of the document's first mentions.
     recalibrated, kinds
         The recalibration and the kinds of all mentions, or None to leave the scores as they are.
-    n_samples, seed, doc_id
+    n_samples, seed, doc_id, first_sample
         As for `corefsample.coreference.sample_clusterings`.
+    share
+        Which of the document's samples these are; None: all of them.
     """
     if recalibrated is None:
-        samples = sample_clusterings(antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id)
+        samples = sample_clusterings(
+            antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id, first_sample=first_sample
+        )
         return samples.labels.T, map_clustering(antecedents)
     own = None if kinds is None else kinds[: antecedents.n_mentions]
-    labels = mixture_labels(recalibrated.draws, antecedents, own, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    labels = mixture_labels(
+        recalibrated.draws,
+        antecedents,
+        own,
+        n_samples=n_samples,
+        seed=seed,
+        doc_id=doc_id,
+        first_sample=first_sample,
+        share=share,
+    )
     return labels, map_clustering(recalibrated.recalibration.apply(antecedents, own))

@@ -21,6 +21,7 @@ from corefsample.mention_ranking.features._codes import Atom, Column, Fact
 from corefsample.mention_ranking.features._encoding_kernels import Text
 from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.spacy_bridge import _transition_kernels as transitions
 from corefsample.syntax import _mention_kernels as mentions
 from corefsample.syntax import _role_kernels as roles
 from corefsample.syntax._mention_kernels import ParsedText
@@ -137,6 +138,13 @@ def compile_samples() -> None:
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
 
 
+def compile_transitions() -> None:
+    """Compile the sampled transitions of parses."""
+    hidden, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
+    states = np.uint64(0), indices, 0, bias, empty(np.float64), hidden
+    transitions.perturbed_scores(hidden, hidden, bias, indices, bounds(), 1.0, *states)
+
+
 class Group(NamedTuple):
     """Kernels that are compiled together.
 
@@ -176,10 +184,12 @@ GROUPS = {
             coreference.poisson_binomial,
         ),
     ),
+    "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
 }
-# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them.
+# "transitions" are for `score --parses`. "clearnlp" is for pipelines with its labels; `score` adds it when it knows them.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
+    "score with sampled parses": ("transitions",),
     "events": ("samples", "documents", "parse checks", "events"),
 }

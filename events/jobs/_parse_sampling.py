@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample.documents import STRING_COLUMNS, AnnotatedDocument, Tokens
 from corefsample.errors import ParameterError
-from corefsample.parses import ParsePairs, gold_log_score, parse_pairs
+from corefsample.parses import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax import document_schemes, fitting_schemes
@@ -110,13 +110,13 @@ class TreebankParses:
         self._gold_sentences = gold_sentences
         self._on_document = on_document
 
-    def log_scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float]) -> Floats:
-        """Log likelihood of each document at each temperature: float64 (n_documents, n_temperatures)."""
+    def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
+        """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
         table = np.empty((len(documents), len(temperatures)))
         for d, document in enumerate(documents):
             for t, temperature in enumerate(temperatures):
                 samples = self._samples(document, temperature)
-                table[d, t], _ = gold_log_score(document.tokens, samples, schemes=self._schemes)
+                table[d, t] = gold_score(document.tokens, samples, schemes=self._schemes, by=by)
                 self._on_document()
         return table
 

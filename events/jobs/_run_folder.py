@@ -33,6 +33,8 @@ class RunFolder(OutputFolder):
     ----------
     roles
         Columns of roles in its tables; to be set before rows are added.
+    has_parses
+        Whether a document of the run has several parses, so that evidence has columns about them; likewise.
     """
 
     RECORD: ClassVar[str] = "run.json"
@@ -66,6 +68,7 @@ class RunFolder(OutputFolder):
         self._evidence: pq.ParquetWriter | None = None
         self._documents: ParquetWriter | None = None
         self.roles: tuple[str, ...] = ("country",)
+        self.has_parses = False
         self._rows: list[Mapping[str, Any]] = []
         self._near: list[tuple[float, int, Mapping[str, Any]]] = []
         self._n_rows = 0
@@ -95,7 +98,7 @@ class RunFolder(OutputFolder):
 
     @property
     def _schema(self) -> pa.Schema:
-        return evidence_schema(self.roles)
+        return evidence_schema(self.roles, parses=self.has_parses)
 
     def add_evidence(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append evidence, by column, and keep the rows closest to one half."""

@@ -16,14 +16,14 @@ from corefsample.documents import ON_ERROR
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files import PathLike
 from corefsample.formats.annotated import read_corefud
-from corefsample.parses import ParseCalibration, TemperatureFit, calibrate_parses, fit_temperature
+from corefsample.parses import SCORES, ParseCalibration, TemperatureFit, calibrate_parses, fit_temperature
 from corefsample.plots import reliability_figure
 from events.jobs._output_folder import OutputFolder
 from events.jobs._parse_sampling import TreebankDocument, TreebankParses, schemes_of
 from events.jobs._pictures import picture_files, save_pictures
 from events.jobs._reading import BadDocuments, Progress
 from events.jobs._record import checksums, json_rows, plain_fields, run_record
-from events.jobs.scoring._parsing import load_pipeline
+from events.jobs.scoring import load_pipeline
 from events.rules import Rule, load_rules
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ class CalibrateParsesOptions:
         At which to measure; None: fitted.
     temperatures
         Those that a fit tries: at least 3, ascending, above 0.
+    fit_by
+        "brier": the temperature has the best Brier score; "likelihood": the highest likelihood, which samples can
+        estimate only where they have the treebank's arc. See `corefsample.parses.gold_score`.
     n_samples
         Parses drawn of each document, at least 2.
     n_words
@@ -83,6 +86,7 @@ class CalibrateParsesOptions:
     pipeline: str
     temperature: float | None = None
     temperatures: tuple[float, ...] = (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5)
+    fit_by: str = "brier"
     n_samples: int = 100
     n_words: int | None = None
     sentences: str = "predicted"
@@ -96,6 +100,7 @@ class CalibrateParsesOptions:
     def __post_init__(self) -> None:
         if self.temperature is not None:
             _checks.above_zero("temperature", self.temperature)
+        _checks.choice("fit_by", self.fit_by, SCORES)
         _checks.n_samples(self.n_samples, 2)
         if self.n_words is not None:
             _checks.whole("n_words", self.n_words, 1)
@@ -116,6 +121,8 @@ class ParseCalibrationRun:
         The measured calibration.
     fit
         The fitted temperature, from all documents for it; None if a temperature was given.
+    fit_by
+        Score that was fitted: "brier" or "likelihood".
     temperatures
         Those at which the parses measured were drawn: the given one, the fitted one, or if the same documents served
         both, one for each half of them, fitted to the other half.
@@ -133,6 +140,7 @@ class ParseCalibrationRun:
 
     calibration: ParseCalibration
     fit: TemperatureFit | None
+    fit_by: str
     temperatures: tuple[float, ...]
     schemes: tuple[str, str]
     out: str | None
@@ -210,6 +218,7 @@ def run_calibrate_parses(
         run = ParseCalibrationRun(
             calibration,
             measure.fit,
+            options.fit_by,
             measure.temperatures,
             measure.schemes,
             None if out is None else os.fspath(out),
@@ -274,7 +283,7 @@ class _Measurement:
 
     def _fitted_temperatures(self) -> list[float]:
         options = self._options
-        table = self._parses.log_scores(self._fit_documents, options.temperatures)
+        table = self._parses.scores(self._fit_documents, options.temperatures, options.fit_by)
         fitted = partial(
             fit_temperature,
             temperatures=options.temperatures,

@@ -34,6 +34,8 @@ class CorpusReport:
         The files.
     n_documents, n_mentions, n_candidates
         Valid documents, their mentions and candidate antecedents.
+    n_mixtures
+        Those with several parses; the other figures are about the first parse of these.
     n_dated, n_parsed, n_gold
         Documents with a date, with tokens, with gold entities.
     dates
@@ -52,6 +54,7 @@ class CorpusReport:
     n_documents: int = 0
     n_mentions: int = 0
     n_candidates: int = 0
+    n_mixtures: int = 0
     n_dated: int = 0
     n_parsed: int = 0
     n_gold: int = 0
@@ -68,6 +71,7 @@ class CorpusReport:
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
+        several = [("parses", f"several of {self.n_mixtures:,} documents")] if self.n_mixtures else []
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -76,6 +80,7 @@ class CorpusReport:
             ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} per mention)"),
             ("dates", f"{self.dates[0]} to {self.dates[1]} ({self.n_dated:,} documents)" if self.dates else "none"),
             ("tokens", f"{self.n_parsed:,} documents"),
+            *several,
             ("scheme", schemes or "none"),
             ("gold", f"{self.n_gold:,} documents"),
             ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions" if self.n_mentions else "none"),
@@ -162,11 +167,12 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
         if len(report.problems) < _SHOWN:
             report.problems.append(rejected.error())
 
-    stream = DocumentStream(files, on_rejected=on_rejected)
+    stream = DocumentStream(files, on_rejected=on_rejected, mixtures=True)
     sizes: list[int] = []
     new_mass, schemes = 0.0, Counter[str]()
     for batch in stream:
         report.n_documents += len(batch)
+        report.n_mixtures += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.columns.column("gold").null_count

@@ -13,7 +13,7 @@ from events.jobs._compiling import compiled_meanwhile, folders_of_kernels, load_
 __all__ = ["WarmUp", "run_warm_up"]
 
 _COMMANDS = ("score", "events", "demo")
-_GROUPS = ("score", "score with ClearNLP", "events")
+_GROUPS = ("score", "score with ClearNLP", "score with sampled parses", "events")
 
 
 @dataclass(frozen=True, slots=True)

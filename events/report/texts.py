@@ -11,7 +11,7 @@ links     for each mention: antecedent, probability, ..., the likeliest first; p
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
 about     names and values of the document's metadata
-events    by country: instances and descriptions, as in the column `places` of the evidence
+events    by country: instances, descriptions, and alternatives of parses, as in the column `places` of the evidence
 ===== ====================================================================================================
 """
 
@@ -137,10 +137,16 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
     descriptions = [[mention, word, _thousandths(p)] for mention, _, word, p in places["descriptions"]]
     tokens = [t for t, _, _ in instances] + [t for _, (start, end), _ in descriptions for t in (start, end - 1)]
     mentions = [m for _, several, _ in instances for m in several] + [m for m, _, _ in descriptions]
+    alternatives = [
+        [trigger, str(words), _thousandths(share), _thousandths(p)]
+        for trigger, words, share, p in places.get("alternatives", ())
+    ]
+    tokens += [trigger for trigger, *_ in alternatives]
     for numbers, limit in ((tokens, n_tokens), (mentions, n_mentions)):
         if not all(isinstance(n, int) and 0 <= n < limit for n in numbers):
             raise ValueError("places must be within the document")
-    return {"instances": instances, "descriptions": descriptions}
+    content = {"instances": instances, "descriptions": descriptions}
+    return content | {"alternatives": alternatives} if "alternatives" in places else content
 
 
 def _entities(labels: Sequence[int]) -> list[int]:

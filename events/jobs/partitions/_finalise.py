@@ -190,7 +190,8 @@ def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[P
 def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
     """Place and doc_id of a document by its partition and number."""
     file = plan.input_of(partition)
-    for batch in DocumentStream(file.place, row_groups=partition.groups, on_rejected=lambda rejected: None):
+    stream = DocumentStream(file.place, row_groups=partition.groups, mixtures=True, on_rejected=lambda rejected: None)
+    for batch in stream:
         if number in batch.places:
             return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
     return file.path, ""
@@ -212,6 +213,7 @@ def _written(
     options = plan.options
     rules, lexicon = loaded_rules(options)
     run.roles = run_columns(rules)
+    run.has_parses = any(record.get("mixtures", 0) for record in records.values())
     calendar = Calendar(options.period)
     tallies = _summed(store, plan, records, rules)
     _quarantined(run, store, plan, records)
@@ -267,6 +269,7 @@ def _written(
         seconds=round(time.time() - started, 3),
         n_partitions=len(plan.partitions),
         n_computed=len(plan.partitions) if n_computed is None else n_computed,
+        n_mixtures=sum(record.get("mixtures", 0) for record in records.values()),
     )
     run.finish_record(
         run_record(

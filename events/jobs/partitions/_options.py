@@ -137,6 +137,8 @@ class RunSummary:
         Wall time.
     n_partitions, n_computed
         Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
+    n_mixtures
+        Documents with several parses.
     """
 
     out: str
@@ -150,6 +152,7 @@ class RunSummary:
     seconds: float
     n_partitions: int = 1
     n_computed: int = 1
+    n_mixtures: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""

@@ -28,20 +28,21 @@ from events.counting import (
     EvidenceRow,
     Period,
     count_documents,
+    evaluate_mixture,
     evaluate_rules,
     event_key,
     evidence_batch,
-    evidence_rows,
     evidence_schema,
 )
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
+from events.jobs.partitions._mixtures import Matched, evidence_of, found_words, kinds_of, matched, matched_parses
 from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
 from events.jobs.partitions._start import loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, writing
 from events.lexicon import Lexicon
-from events.matching import MentionMatches, Screen
+from events.matching import Screen
 from events.rules import Rule
 
 __all__ = ["DUPLICATE", "document_keys", "evidence_keys", "run_columns", "run_partition"]
@@ -128,7 +129,7 @@ def _computed(
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
-    schema = evidence_schema(run_columns(rules))
+    schema = evidence_schema(run_columns(rules), parses=True)
     compared = {event_key(name) for name in options.compare or ()}
     recalibrated = options.recalibrated()
     by_sample = options.interval == "normal" or recalibrated is not None
@@ -147,6 +148,7 @@ def _computed(
         on_rejected=quarantine if options.on_error == "quarantine" else None,
         batch_size=_BATCH,
         row_groups=partition.groups,
+        mixtures=True,
         ahead=True,
     )
     is_first = not partition.first  # of its file; it computes the checksum of the file too
@@ -173,6 +175,7 @@ def _computed(
         "with_events": sums.n_with_events,
         "ambiguous": sums.n_ambiguous,
         "quarantined": quarantine.count,
+        "mixtures": sums.n_mixtures,
         "dates": sums.extremes,
     }
 
@@ -212,6 +215,7 @@ class _Sums:
     n_sampled: int = 0
     n_with_events: int = 0
     n_ambiguous: int = 0
+    n_mixtures: int = 0  # documents with several parses
     digests: list[bytes] = field(default_factory=list)  # of the doc_ids
     numbers: list[int] = field(default_factory=list)  # of lines or rows
     extremes: list[list[str]] = field(default_factory=list)  # the first and the last date, each with its place
@@ -231,6 +235,7 @@ class _Sums:
         periods = several[0]
         self.digests += map(id_digest, batch.doc_ids)
         self.numbers += batch.places
+        self.n_mixtures += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
         if len(batch):
             rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
             dated = self.extremes + [[str(batch.dates[row]), place_of(row)] for row in rows]
@@ -257,14 +262,13 @@ class _Sums:
                 if events.matches is not None:
                     self.tallies[events.matches.event].add_events(events, periods[row].number)
             if likely:
-                tokens, spans = batch.tokens(row), batch.spans(row)
                 for events in likely:
-                    evidence += evidence_rows(events, periods[row].label, tokens, spans)
+                    evidence += evidence_of(events, periods[row].label, batch, row)
                 rows_with_events.append(row)
         self.n_with_events += len(rows_with_events)
         if rows_with_events:
             roles = role_columns_of_evidence(self.evidence.schema)
-            self.evidence.add(evidence_batch(evidence, self.columns, roles))
+            self.evidence.add(evidence_batch(evidence, self.columns, roles, parses=True))
             self.documents.add(batch.take(rows_with_events).table)
 
 
@@ -304,24 +308,20 @@ class _Sampler:
     seed: int
     recalibrated: CountedRecalibration | None
 
-    def evaluated(self, batch: DocumentBatch, row: int, matches: tuple[MentionMatches, ...]) -> list[DocumentEvents]:
+    def evaluated(self, batch: DocumentBatch, row: int, matches: Matched) -> list[DocumentEvents]:
         """Events of one document of a batch, by rule."""
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
+        sampling: dict[str, Any] = {
+            "n_samples": self.n_samples,
+            "seed": self.seed,
+            "recalibrated": self.recalibrated,
+        }
         try:
-            kinds = None
-            tokens = batch.tokens(row) if self.recalibrated is not None else None
-            if self.recalibrated is not None and tokens is not None:
-                kinds = self.recalibrated.kinds(tokens, batch.spans(row))
-            return evaluate_rules(
-                batch.antecedents(row),
-                matches,
-                doc_id,
-                date,
-                n_samples=self.n_samples,
-                seed=self.seed,
-                recalibrated=self.recalibrated,
-                kinds=kinds,
-            )
+            if isinstance(matches, dict):
+                parses = matched_parses(batch, row, matches, self.recalibrated)
+                return evaluate_mixture(parses, doc_id, date, **sampling)
+            kinds = kinds_of(batch, row, self.recalibrated)
+            return evaluate_rules(batch.antecedents(row), matches, doc_id, date, kinds=kinds, **sampling)
         except Exception as error:
             error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
             raise
@@ -343,8 +343,8 @@ def _count(
         batch, periods, found, futures = sampled.popleft()
         sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
 
-    def inspect(batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, str | Fault]]:
-        matches, reasons = screen.match(batch)
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, Matched], dict[int, str | Fault]]:
+        matches, reasons = matched(screen, batch)
         repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
         return dict(matches), {**reasons, **dict.fromkeys(repeated, DUPLICATE)}
 
@@ -353,7 +353,7 @@ def _count(
             for batch, matches in documents.inspected(inspect):
                 periods = sums.add_documents(batch)
                 futures = {row: pool.submit(sampler.evaluated, batch, row, each) for row, each in matches.items()}
-                sampled.append((batch, periods, screen.found(batch), futures))
+                sampled.append((batch, periods, found_words(screen, batch), futures))
                 if len(sampled) > _AHEAD:
                     add_oldest()
                 if on_progress is not None:

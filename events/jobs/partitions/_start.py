@@ -213,9 +213,7 @@ def finished_summary(inputs: Any, folder: PathLike, options: EventsOptions) -> R
                 return None
             summary = dict(record["summary"])
             fields = {**summary, "out": run.given, "n_computed": 0}
-            return RunSummary(
-                **{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])}
-            )
+            return RunSummary(**{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 

@@ -31,6 +31,12 @@ class ScoreOptions:
         text "parse".
     pipeline
         spaCy pipeline that parses text: a package or a folder. Required for news, and only for news.
+    parses
+        Number of parses drawn of each text, at least 1; None: the pipeline's own parse alone. A document is then a
+        weighted mixture of the different ones, and the file has version 2.
+    parse_temperature
+        Above 0: below 1 parses vary less than the parser's probabilities say, above 1 more. None: that of the
+        pipeline, see `corefsample.spacy_bridge.parse_temperature`.
     recalibration
         Record of `corefsample recalibrate` whose temperature and NEW bias are applied to the scores, or None.
     min_prob
@@ -63,6 +69,8 @@ class ScoreOptions:
     model: str | None = None
     mentions: str | None = None
     pipeline: str | None = None
+    parses: int | None = None
+    parse_temperature: float | None = None
     recalibration: str | None = None
     min_prob: float = 1e-4
     scheme: str | None = None
@@ -95,6 +103,14 @@ class ScoreOptions:
             require_repair()
             if self.pipeline is None:
                 raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="fix_text")
+        if self.parses is not None:
+            _checks.whole("parses", self.parses, 1)
+            if self.pipeline is None:
+                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="parses")
+        if self.parse_temperature is not None:
+            _checks.above_zero("parse_temperature", self.parse_temperature)
+            if self.parses is None:
+                raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
         if self.pipeline is not None and self.mentions == "annotated":
             raise ParameterError("must be 'parse' with a pipeline, got 'annotated'", parameter="mentions")
 

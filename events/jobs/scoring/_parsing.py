@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from events.news import Article
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 PARAGRAPHS = ("blank-line", "line")
 # Components whose output the antecedent model does not read.
@@ -137,11 +138,22 @@ def parsed_article(
     ParameterError
         If the pipeline cannot parse it.
     """
+    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
+    return joined([tokens_of_doc(doc) for doc in parsed_texts(texts, pipeline)])
+
+
+def article_texts(article: Article, *, headline: bool, paragraphs: str) -> list[str]:
+    """Texts of the paragraphs of an article, as `parsed_article` parses them."""
     texts = paragraphs_of(article.text, mode=paragraphs)
     if headline and article.title.strip():
         texts.insert(0, " ".join(article.title.split()))
+    return texts
+
+
+def parsed_texts(texts: Sequence[str], pipeline: Language) -> Iterator[Doc]:
+    """Parse texts; raise ParameterError if the pipeline cannot."""
     try:
-        return joined([tokens_of_doc(doc) for doc in pipeline.pipe(texts)])
+        yield from pipeline.pipe(texts)
     except ParameterError:
         raise
     except ValueError as error:

@@ -214,12 +214,14 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions)
 def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
     """Everything on which the content of the parts depends."""
     options, described = scorer.options, scorer.described()
+    parses = {"parses": described["parses"]} if "parses" in described else {}
     names = ("min_prob", "scheme", "headline", "paragraphs", *ARTICLE_OPTIONS, "entity_fields")
     return {
         "corefsample": described["corefsample"],
         "documents_a_part": documents_per_part(),
         "model": described["model"],
         "pipeline": described["pipeline"],
+        **parses,
         "options": {
             **{name: getattr(options, name) for name in names},
             "mentions": options.mentions or "annotated",

@@ -11,13 +11,15 @@ from typing import Any
 
 import corefsample
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
+from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
+from corefsample.spacy_bridge import parse_temperature
 from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
 from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
+from events.jobs.scoring._sampled_parses import require_sampling, sampled_articles
 from events.news import Article, TextTally, repair_version, repaired
 
 
@@ -73,6 +75,8 @@ class Scorer:
         self.options = options
         self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        if options.parses is not None and self.pipeline is not None:
+            require_sampling(self.pipeline, options.parse_temperature)
         self.recalibration = None if options.recalibration is None else load_recalibration(options.recalibration)
 
     def described(self) -> dict[str, Any]:
@@ -87,9 +91,17 @@ class Scorer:
             "corefsample": corefsample.__version__,
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
+            **self._sampling(),
             "recalibration": None if self.recalibration is None else self.recalibration.to_json(),
             "text_repair": repair_version() if options.fix_text else None,
         }
+
+    def _sampling(self) -> dict[str, Any]:
+        """How parses are sampled; nothing where they are not."""
+        if self.options.parses is None:
+            return {}
+        temperature = self.options.parse_temperature or parse_temperature(self.pipeline)
+        return {"parses": {"n_samples": self.options.parses, "temperature": temperature}}
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
         """Score documents one by one; those that cannot be scored are rejected.
@@ -119,6 +131,8 @@ class Scorer:
         return result
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
+        if isinstance(document, Article) and self.options.parses is not None:
+            return self._scored_parses(document, self.options.parses, tally)
         is_text = isinstance(document, Article)
         (scored,) = score_documents(
             self.model,
@@ -130,10 +144,41 @@ class Scorer:
         )
         return scored if self.recalibration is None else self.recalibration.apply_document(scored)
 
+    def _scored_parses(self, article: Article, n_parses: int, tally: ScoringTally) -> ScoredDocument:
+        """Score every different parse of an article; the tally counts the first, the pipeline's own."""
+        options = self.options
+        drawn = sampled_articles(
+            article,
+            self.pipeline,
+            n_parses,
+            temperature=options.parse_temperature,
+            headline=options.headline,
+            paragraphs=options.paragraphs,
+        )
+        parses = []
+        for k, (count, tokens) in enumerate(drawn):
+            (scored,) = score_documents(
+                self.model,
+                [self._unscored(article, tokens)],
+                mentions="parse",
+                min_prob=options.min_prob,
+                scheme=options.scheme,
+                tally=None if k else tally,
+            )
+            if self.recalibration is not None:
+                scored = self.recalibration.apply_document(scored)
+            parses.append(Parse(count, tokens, scored.mentions, scored.antecedents))
+        metadata = article_metadata(article)
+        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata)
+
     def _parsed(self, article: Article) -> ScoredDocument:
         """Parse an article to a document without mentions."""
         options = self.options
         tokens = parsed_article(article, self.pipeline, headline=options.headline, paragraphs=options.paragraphs)
+        return self._unscored(article, tokens)
+
+    @staticmethod
+    def _unscored(article: Article, tokens: Tokens) -> ScoredDocument:
         return ScoredDocument(
             doc_id=article.doc_id,
             mentions=[],  # type: ignore[arg-type]

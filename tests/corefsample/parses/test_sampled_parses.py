@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
 
 from corefsample.documents import Tokens
 from corefsample.errors import InputError, ParameterError
-from corefsample.parses import calibrate_parses, fit_temperature, gold_log_score, parse_pairs, properties_of
+from corefsample.parses import calibrate_parses, fit_temperature, gold_score, parse_pairs, properties_of
 
 WORDS = ["They", "saw", "her", "duck"]
 UPOS = ["PRON", "VERB", "PRON", "NOUN"]
@@ -97,11 +99,38 @@ def test_paths_of_a_rule_start_at_tokens_of_its_parts_of_speech() -> None:
     assert sorted(zip(pairs.q.tolist(), pairs.y.tolist(), strict=True)) == [(0.25, 0), (0.75, 1), (1.0, 1)]
 
 
-def test_the_log_score_is_that_of_the_gold_arcs() -> None:
-    score, n_tokens = gold_log_score(GOLD, SAMPLES)
+def test_the_likelihood_is_that_of_the_gold_arcs() -> None:
     # (c + 1/2) / (S + 1): twice 4 of 4, twice 3 of 4
-    assert score == pytest.approx(2 * math.log(4.5 / 5) + 2 * math.log(3.5 / 5))
-    assert n_tokens == 4
+    expected = 2 * math.log(4.5 / 5) + 2 * math.log(3.5 / 5)
+    assert gold_score(GOLD, SAMPLES, by="likelihood") == pytest.approx(expected)
+
+
+def test_the_brier_score_by_hand() -> None:
+    # 2 p - sum of p_k**2 - 1 per token. Tokens 0 and 1: p = 1, and all pairs of samples agree: 0. Tokens 2 and 3:
+    # p = 3/4; of the 12 ordered pairs of different samples, 6 agree: 3/2 - 1/2 - 1 = 0.
+    assert gold_score(GOLD, SAMPLES) == pytest.approx(0.0)
+    # Wrong in all samples: tokens 2 and 3 have 0 - 1 - 1.
+    assert gold_score(GOLD, [OTHER, OTHER]) == pytest.approx(-4.0)
+
+
+def test_no_role_is_a_role_of_the_brier_score() -> None:
+    clearnlp = parse([1, -1, 3, 1], "nsubj ROOT poss dobj")
+    without = parse([1, -1, 3, 1], "nsubj ROOT poss punct")  # the last token has no role
+    score = partial(gold_score, GOLD, schemes=("ud2", "clearnlp"))
+    assert score([clearnlp] * 2) == pytest.approx(0.0)
+    # One of two is right for the last token, and no pair of different samples agrees: 2 / 2 - 0 - 1.
+    assert score([clearnlp, without]) == pytest.approx(0.0)
+    assert score([without] * 2) == pytest.approx(-2.0)
+    none = parse([1, -1, 3, 1], "nsubj root nmod:poss punct")
+    assert gold_score(none, [without] * 2, schemes=("ud2", "clearnlp")) == pytest.approx(0.0)
+
+
+def test_the_brier_score_is_unbiased_for_few_samples() -> None:
+    # The mean over all 2**n equally likely sets of n samples of two parses, P = 1/2 each, is the exact score for any
+    # n: tokens 0 and 1 have 0, tokens 2 and 3 have 2 * 1/2 - (1/4 + 1/4) - 1 = -1/2.
+    for n_samples in (2, 3, 5):
+        sets = itertools.product([GOLD, OTHER], repeat=n_samples)
+        assert np.mean([gold_score(GOLD, samples) for samples in sets]) == pytest.approx(-1.0)
 
 
 def test_calibration_counts_documents_and_leaves_small_shares_out() -> None:
@@ -138,9 +167,13 @@ def test_a_temperature_is_the_top_of_a_parabola_in_its_logarithm() -> None:
 def test_bad_parameters_raise_one_line() -> None:
     with pytest.raises(ParameterError, match="samples must have at least one parse, got none"):
         parse_pairs(GOLD, [])
+    with pytest.raises(ParameterError, match="samples must have at least 2 parses, got 1"):
+        gold_score(GOLD, [GOLD])
+    with pytest.raises(ParameterError, match="by must be"):
+        gold_score(GOLD, SAMPLES, by="log")
     with pytest.raises(ParameterError, match=r"samples\[0\] must have the words of gold, got others"):
         parse_pairs(GOLD, [parse([-1], "root", ["They"])])
     with pytest.raises(ParameterError, match="temperatures must be at least 3, ascending, above 0"):
         fit_temperature([[0.0, 1.0]], [1.0, 2.0])
-    with pytest.raises(ParameterError, match=r"log_likelihoods must be finite numbers \(n_documents, 3\)"):
+    with pytest.raises(ParameterError, match=r"scores must be finite numbers \(n_documents, 3\)"):
         fit_temperature([[0.0, math.nan, 0.0]], [1.0, 2.0, 3.0])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numba
 import pytest
-from places import PROJECT
+from places import EN_GUM_UD, PROJECT
 
 from corefsample import _jit
 from events.jobs import _compiling as compiling
@@ -51,6 +51,28 @@ def test_the_commands_need_no_kernel_besides(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
     assert finished.stdout.splitlines()[-1] == "[]"
+
+
+# Prints the number of signatures of the kernel of sampled parses, compiled ahead and after use.
+SAMPLED_PARSES = """
+import sys
+import spacy
+from corefsample.spacy_bridge import _transition_kernels as kernels, parse_samples
+from events.jobs._compiling import load_kernels
+
+load_kernels("score with sampled parses")
+before = len(kernels.perturbed_scores.signatures)
+nlp = spacy.load(sys.argv[1])
+parse_samples(nlp, nlp.make_doc("They met."), 2)
+print(before, len(kernels.perturbed_scores.signatures))
+"""
+
+
+@pytest.mark.skipif(not EN_GUM_UD.exists(), reason="en_gum_ud is not there")
+def test_sampled_parses_need_no_kernel_besides() -> None:
+    arguments = [sys.executable, "-c", SAMPLED_PARSES, str(EN_GUM_UD)]
+    finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["1", "1"]
 
 
 # Writes what it takes from a pipe to its standard output, like a process that compiles.

@@ -166,7 +166,9 @@ def test_the_summary_for_programs_counts_what_is_left_out(
     assert summary["n_texts"] == 7
     assert summary["n_bytes"] == out.stat().st_size
     left_out = summary["n_with_events"] - 7
-    assert f"{left_out} texts are left out; <code>--documents {summary['n_with_events']}</code>" in out.read_text("utf-8")
+    assert f"{left_out} texts are left out; <code>--documents {summary['n_with_events']}</code>" in out.read_text(
+        "utf-8"
+    )
     _, printed, _ = called(capsys, folder, "--out", out, "--documents", 7, "--overwrite")
     assert f"{left_out} texts left out; --documents {summary['n_with_events']} includes them all." in printed
 

@@ -1,0 +1,216 @@
+"""Events of documents with several parses: against enumeration, and as mixtures of one-parse documents."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import tolerance
+from references import coreference as references
+from references import events as er
+from references import parses as pr
+
+from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents
+from corefsample.documents import sample_parses
+from events import EventCounter
+from events.counting import MatchedParse, evaluate_mixture, evaluate_rules, variance_parts
+from events.matching import MentionMatches
+
+DAY = datetime.date(2000, 1, 1)
+
+# Mention 1 (a pronoun, which fills the role in parse 0) refers to mention 0 (described as AAA) or to nobody; in parse 1
+# mention 0 fills the role itself; in parse 2 nothing does.
+SCORES = ([[], [0]], [[], [0.5]])
+WEIGHTS = (5.0, 2.0, 3.0)
+P_LINK = 1.0 / (1.0 + np.exp(-0.5))
+
+
+def matches(instance: int) -> MentionMatches:
+    return MentionMatches(
+        countries=("AAA",),
+        described_mentions=np.array([0], np.int32),
+        described_countries=np.array([0], np.int32),
+        instances=np.array([[instance]], np.int32),
+        triggers=np.zeros(1, np.int32),
+    )
+
+
+def three_parses() -> list[MatchedParse]:
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    several = [(matches(1),), (matches(0),), ()]
+    return [MatchedParse(weight, distribution, each) for weight, each in zip(WEIGHTS, several, strict=True)]
+
+
+def test_the_probability_is_the_mean_over_parses() -> None:
+    # P = .5 P(link) + .2 * 1 + .3 * 0, by hand: the only clusterings are "together" and "apart".
+    n = 20_000
+    (events,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=n)
+    assert tolerance.plausible_counts(events.n_hits, n, [0.5 * P_LINK + 0.2]).all()
+    # It fails for parses that are drawn with equal weights.
+    equal = [MatchedParse(1.0, each.antecedents, each.matches) for each in three_parses()]
+    (wrong,) = evaluate_mixture(equal, "d", DAY, n_samples=n)
+    assert not tolerance.plausible_counts(wrong.n_hits, n, [0.5 * P_LINK + 0.2]).all()
+
+
+def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
+    # Given the parses P is P(link), 1, 0. Mean of the variances: .5 P(link) (1 - P(link)). The rest is the parse's.
+    n = 200_000
+    (events,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=n)
+    parts, p = variance_parts(events), 0.5 * P_LINK + 0.2
+    expected = 0.5 * P_LINK * (1.0 - P_LINK)
+    # The standard error of a share is at most .5 / sqrt(n), and the derivative of both parts at most 1 in each share.
+    assert tolerance.plausible_means(parts.coreference, [expected], [1.0 / np.sqrt(n)]).all()
+    assert tolerance.plausible_means(parts.parse, [p * (1.0 - p) - expected], [1.0 / np.sqrt(n)]).all()
+    probability = events.probabilities
+    assert np.allclose(parts.parse + parts.coreference, probability * (1.0 - probability), rtol=0, atol=1e-12)
+
+
+def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream() -> None:
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    several = [(matches(1),), (matches(1),), ()]  # uncertain in two parses
+    parses = [MatchedParse(weight, distribution, each) for weight, each in zip(WEIGHTS, several, strict=True)]
+    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=300, seed=7)
+    drawn = pr.sample_parses(WEIGHTS, 300, 7, "d")
+    expected = []
+    for s, k in enumerate(drawn):
+        first = k * 2**40 + drawn[:s].count(k)
+        (one,) = evaluate_rules(distribution, [matches(1)], "d", DAY, n_samples=1, seed=7, first_sample=first)
+        expected.append(0 if k == 2 else int(one.hits[0, 0]))
+    assert events.hits[0].tolist() == expected
+    (fewer,) = evaluate_mixture(parses, "d", DAY, n_samples=100, seed=7)
+    assert fewer.hits[0].tolist() == expected[:100]
+
+
+def test_one_parse_gives_the_samples_of_a_document_without_alternatives() -> None:
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    (alone,) = evaluate_rules(distribution, [matches(1)], "d", DAY, n_samples=500, seed=3)
+    (events,) = evaluate_mixture([MatchedParse(4.0, distribution, (matches(1),))], "d", DAY, n_samples=500, seed=3)
+    assert (events.hits == alone.hits).all()
+    assert (events.one_best == alone.one_best).all()
+
+
+def test_the_one_best_is_of_the_first_parse_even_if_it_has_no_weight() -> None:
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    parses = [MatchedParse(0.0, distribution, (matches(0),)), MatchedParse(1.0, distribution, ())]
+    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=50)
+    assert events.one_best.tolist() == [True]
+    assert events.n_hits.tolist() == [0]
+    parses = [MatchedParse(0.0, distribution, ()), MatchedParse(1.0, distribution, (matches(0),))]
+    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=50)
+    assert events.one_best.tolist() == [False]
+    assert events.n_hits.tolist() == [50]
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def two_readings(weights: tuple[float, float] = (7, 3)) -> dict[str, Any]:
+    """French troops are the subject of "attacked" in one parse, and the object in the other."""
+    sentence = "French/ADJ>2:amod troops=troop/NOUN>3:nsubj attacked=attack/VERB>0:root yesterday/ADV>3:advmod"
+    document = er.json_document("d", "2000-01-01", [sentence], {})
+    return pr.with_other_parses(document, weights)
+
+
+def read(document: dict[str, Any], folder: Path) -> ScoredDocument:
+    path = folder / "d.jsonl"
+    path.write_text(json.dumps(document) + "\n")
+    (found,) = read_documents(path)
+    return found
+
+
+def test_evidence_says_which_parses_make_the_event_and_what_they_have_at_the_trigger(tmp_path: Path) -> None:
+    counter = EventCounter(n_samples=1000)
+    counter.add(read(two_readings(), tmp_path))
+    (row,) = counter.evidence().to_dict("records")
+    drawn = np.bincount(sample_parses([7, 3], n_samples=1000, doc_id="d")) / 1000
+    assert (row["country"], row["n_parses"], row["probability"]) == ("FRA", 2, drawn[0])
+    assert row["one_best"]
+    # Coreference plays no part: the variance is all the parse's.
+    assert row["parse_variance"] == pytest.approx(drawn[0] * drawn[1], abs=1e-12)
+    assert row["coreference_variance"] == pytest.approx(0.0, abs=1e-12)
+    assert row["parses"] == f"0: 1.000 of {drawn[0]:.3f}"
+    assert row["alternatives"] == (
+        f"attacked [2] nsubj troops, advmod yesterday: {drawn[0]:.3f}, P 1.000"
+        f" | attacked [2] obj troops, advmod yesterday: {drawn[1]:.3f}, P 0.000"
+    )
+    assert row["agent_mentions"] == f"troops [1-2] {drawn[0]:.3f}"
+    places = json.loads(row["places"])
+    assert places["instances"] == [[2, [0], drawn[0]]]
+    assert [each[:2] for each in places["alternatives"]] == [
+        [2, "nsubj troops, advmod yesterday"],
+        [2, "obj troops, advmod yesterday"],
+    ]
+
+
+def test_a_table_without_alternative_parses_has_no_columns_about_them(tmp_path: Path) -> None:
+    counter = EventCounter(n_samples=100)
+    counter.add(read(two_readings(), tmp_path).with_parse(0))
+    assert "parses" not in counter.evidence()
+
+
+def test_a_predicate_needs_one_parse(tmp_path: Path) -> None:
+    counter = EventCounter(predicate=lambda document, labels: {"any": np.ones(len(labels), bool)})
+    with pytest.raises(InputError, match=r"parses must be one for a predicate, .* got 2"):
+        counter.add(read(two_readings(), tmp_path))
+
+
+def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
+    """P of each document of a corpus with altered parses, against the mixture of the exact P of its parses."""
+    n, weights = 4000, (4.0, 3.0, 3.0)
+    checked = []
+    for each in er.corpus():
+        document = read(pr.with_other_parses(each, weights), tmp_path)
+        counter = EventCounter(n_samples=n)
+        events = counter.add(document)
+        exact: dict[str, float] = {}
+        for k, weight in enumerate(weights):
+            for code, p in exact_probabilities(document.with_parse(k)).items():
+                exact[code] = exact.get(code, 0.0) + p * weight / 10.0
+        if events is None:
+            assert not exact
+            continue
+        found = dict(zip((key[0] for key in events.keys), events.n_hits.tolist(), strict=True))
+        assert set(exact) <= set(found)
+        checked += [(count, exact.get(code, 0.0)) for code, count in found.items()]
+    counts, probs = zip(*checked, strict=True)
+    assert sum(0 < p < 1 for p in probs) >= 3
+    # Draws of parses are more even than independent ones, so exact binomial tails are wider than needed.
+    assert tolerance.plausible_counts(counts, n, probs).all()
+
+
+def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
+    """P of each country's event in a document of one parse, by enumeration of its antecedent vectors."""
+    from events.counting import evaluate_clustering
+    from events.lexicon import load_lexicon
+    from events.matching import match_document
+    from events.rules import load_rules
+
+    assert document.tokens is not None
+    found = match_document(document.tokens, document.mentions, load_rules(), load_lexicon(), document.date)
+    if not found.possible:
+        return {}
+    lists = references.content(document)["candidates"]
+    rows = references.softmax_rows([[*each] for each in lists], [[*each.values()] for each in lists])
+    exact: dict[str, float] = {}
+    for labels, p in references.clustering_probs(rows).items():
+        for key in evaluate_clustering(found, labels):
+            exact[key[0]] = exact.get(key[0], 0.0) + p
+    return exact
+
+
+def test_counts_and_evidence_agree(tmp_path: Path) -> None:
+    counter = EventCounter(n_samples=500)
+    counter.update(read(pr.with_other_parses(each, (2, 1)), tmp_path) for each in er.corpus())
+    counts, evidence = counter.counts().to_frame(), counter.evidence()
+    means = evidence.groupby(["country", "period"])["probability"].sum()
+    for row in counts.itertuples():
+        assert row.mean == pytest.approx(means.get((row.country, row.period), 0.0))
+    p = evidence["probability"]
+    assert isinstance(p, pd.Series)
+    total = evidence["parse_variance"] + evidence["coreference_variance"]
+    assert np.allclose(total, p * (1.0 - p))
