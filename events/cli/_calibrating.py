@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from events.jobs.recalibrate import RecalibrationRun
 
 
-form_option = click.option(
-    "--form",
-    type=click.Choice(["global", "kinds"]),
-    default="global",
-    help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
-)
+def form_option(default: str) -> Callable[[Any], Any]:
+    """The option --form with a default."""
+    return click.option(
+        "--form",
+        type=click.Choice(["global", "kinds"]),
+        default=default,
+        help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
+    )
+
+
 folder_option = click.option(
     "--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"
 )
@@ -132,7 +137,7 @@ def _print_calibration(run: CalibrationRun) -> None:
 )
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
-@form_option
+@form_option("global")
 @click.option(
     "--recalibration", metavar="FILE", help="Measure this record of `corefsample recalibrate`, fitted elsewhere."
 )
@@ -221,10 +226,11 @@ def _print_queries(report: QueryReport) -> None:
 @click.option(
     "--objective",
     type=click.Choice(["joint", "queries", "queries-log", "links", "links-log", "likelihood"]),
-    default="queries",
-    help="What to fit: entity queries, pairs of mentions, or antecedents; -log for the log score, else Brier's.",
+    default="joint",
+    help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links, for --form "
+    "global); -log for the log score, else Brier's.",
 )
-@form_option
+@form_option("kinds")
 @click.option(
     "--domains",
     metavar="FIELD",
