@@ -30,7 +30,8 @@ class ScoreOptions:
     pipeline
         spaCy pipeline that parses text: a package or a folder. Required for news, and only for news.
     recalibration
-        Record of `corefsample recalibrate` whose temperature and NEW bias are applied to the scores, or None.
+        Record of `corefsample recalibrate` to apply to the scores; "english": that of the English model; "none" or
+        None: leave them as they are.
     min_prob
         In [0, 1): candidates below this probability are left out.
     scheme

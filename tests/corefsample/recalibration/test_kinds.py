@@ -216,9 +216,9 @@ def test_a_fit_finds_the_offsets_that_made_gold() -> None:
     assert fit.recalibration.offsets is not None
     table = fit.recalibration.offsets.table()
     # Differences within a row do not depend on how offsets of links share with those of NEW. Some 300 mentions decide
-    # each: a standard error of about 0.2, and the prior shrinks them.
+    # the first: a standard error of about 0.2. Links that are hardly ever true say less, and the prior shrinks both.
     assert 0.75 < table[0, 0] - table[0, 1:].mean() < 2.25
-    assert -3.0 < table[3, 1] - np.delete(table[3], 1).mean() < -1.0
+    assert -3.0 < table[3, 1] - np.delete(table[3], 1).mean() < -0.4
     assert abs(math.log(fit.recalibration.temperature)) < 0.1
     assert fit.score_after < fit.score_before
 

@@ -146,7 +146,7 @@ def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
     ("given", "options", "message"),
     [
         ([], {}, "documents must have gold for queries, got none in 0 documents"),
-        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of likelihood, links, links-log, queries"),
+        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of joint, likelihood, links"),
         (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
         (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
     ],
