@@ -182,7 +182,7 @@ def test_the_loss_by_kind_follows_the_definition() -> None:
 
 @pytest.mark.kernels
 def test_gradient_and_curvature_are_those_of_the_loss() -> None:
-    losses = likelihood_of(made_documents(3, 40, seed=4))
+    losses = likelihood_of(made_documents(2, 15, seed=4))
     point, step = vector(4, 0.3), 1e-5
     found = losses.derivatives(Recalibration.from_vector(point))
     for place in range(N_PARAMETERS):
