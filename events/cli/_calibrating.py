@@ -133,7 +133,9 @@ def _print_calibration(run: CalibrationRun) -> None:
     "calibrate-queries",
     cls=Command,
     short_help="Measure the intervals of counts against gold entities.",
-    sections={"Measuring": ("form", "recalibration", "uncertainty", "by", "role", "scheme", "unannotated", "seed")},
+    sections={
+        "Measuring": ("form", "recalibration", "uncertainty", "group_by", "role", "scheme", "unannotated", "seed")
+    },
 )
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
@@ -147,7 +149,7 @@ def _print_calibration(run: CalibrationRun) -> None:
     help="Uncertainty of --recalibration that the intervals include.  [default: all that it has]",
 )
 @click.option(
-    "--by",
+    "--group-by",
     multiple=True,
     default=("genre",),
     metavar="FIELD",

@@ -52,7 +52,7 @@ class QueryReportOptions(FitOptions):
         Record of `corefsample recalibrate` to measure instead of the objectives, or None.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
-    by
+    group_by
         Fields of the documents by which to compare P with the truth.
     """
 
@@ -60,7 +60,7 @@ class QueryReportOptions(FitOptions):
     n_boot: int = 100
     recalibration: str | None = None
     uncertainty: Uncertainty | None = None
-    by: tuple[str, ...] = ("genre",)
+    group_by: tuple[str, ...] = ("genre",)
 
     def __post_init__(self) -> None:
         FitOptions.__post_init__(self)
@@ -182,6 +182,7 @@ def run_query_report(
 def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReportOptions) -> QueryStudy:
     chosen: dict[str, Any] = dataclasses.asdict(options)
     del chosen["on_error"]
+    chosen["by"] = chosen.pop("group_by")
     chosen["domains"] = options.domains_of(documents, place)
     if options.recalibration is not None:
         chosen["recalibration"] = read_recalibration(options.recalibration)
