@@ -103,15 +103,15 @@ def _print_calibration(run: CalibrationRun) -> None:
     click.echo(
         f"\nCalibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), {percent} intervals:"
     )
-    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>7} {'true':>7} {'error':>7}  by document      p")
+    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>6} {'true':>6} {'error':>6}  by document      p")
     for group in calibration.groups:
         interval, p = group.by_document, group.p_value
         ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
         name = group.group if group.partition != "distance" else f"{group.group} apart"
         click.echo(
-            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>7.4f} "
-            f"{group.share_true:>7.4f} "
-            f"{group.error:>7.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
+            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>6.4f} "
+            f"{group.share_true:>6.4f} "
+            f"{group.error:>6.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
         )
     simulated = overall.simulated
     click.echo()
