@@ -132,6 +132,8 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "compare": ["USA", "IRQ"],
         "threads": 2,
         "on_error": "quarantine",
+        "recalibration": None,
+        "uncertainty": None,
         "partition_size": 5000,
         "out": str(tmp_path / "run"),
     }
