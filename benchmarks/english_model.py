@@ -6,11 +6,17 @@ gives the same bytes.
 
 from __future__ import annotations
 
+import argparse
 import csv
+import json
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+
+from held_out_scores import ScoreCache
+from transfer_study import english_fit, kept_fit
 
 from corefsample.formats.annotated import read_corefud
 from corefsample.mention_ranking import ENGLISH_GENRES
@@ -40,7 +46,20 @@ OPTIONS = [
 ]
 
 
+def write_recalibration(folder: Path) -> None:
+    """Fit the recalibration to the documents of the model, each scored by the same recipe without its genre."""
+    scores = ScoreCache(folder)
+    record = kept_fit(folder / "fit-english-kinds-joint.json", partial(english_fit, scores))
+    (DATA / "english.recalibration.json").write_text(json.dumps(record.to_json()), encoding="utf-8")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recalibration", type=Path, metavar="FOLDER", help="make the recalibration instead")
+    folder = parser.parse_args().recalibration
+    if folder is not None:
+        write_recalibration(folder)
+        return
     options = [*OPTIONS, "--out", str(DATA / "english.npz"), "--overwrite"]
     print(shlex.join(["corefsample", "train", TRAIN.name, *OPTIONS, "--out", "english.npz"]))
     subprocess.run([sys.executable, "-m", "events.cli", "train", str(TRAIN.resolve()), *options], check=True, cwd=ROOT)

@@ -1,9 +1,10 @@
 """Do intervals hold in text of another kind? python benchmarks/transfer_study.py FOLDER [--only PART].
 
 Leaves out each of GUM's 15 genres: the antecedent model, the recalibration and the domain effect are fitted to other
-genres, and the intervals of entity queries are tested on the genre. Recalibrations leave out three genres at a time. The counts are over the documents of all genres,
-each document recalibrated without its genre; domain shifts are drawn for each genre. The same for the English model of
-the package, whose recalibration is fitted to its own genres and tested on the genres that it never saw. FOLDER keeps
+genres, and the intervals of entity queries are tested on the genre. Recalibrations leave out three genres at a time.
+The counts are over the documents of all genres, each document recalibrated without its genre; domain shifts are drawn
+for each genre. The same for the English model of the package, whose recalibration is fitted to its own genres and
+tested on the genres that it never saw. FOLDER keeps
 scored documents and fits, so that a second run does not train again.
 """
 
@@ -13,6 +14,7 @@ import argparse
 import json
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import held_out_scores as held_out
@@ -75,7 +77,7 @@ def fits_without_genre(scores: held_out.ScoreCache, form: Form, objective: str) 
     for block in held_out.blocks():
         path = scores.folder / f"fit-{scores.orders}-{form}-{objective}-without-{'+'.join(block)}.json"
         for genre in block:
-            found[genre] = kept_fit(path, lambda block=block: fit(block))  # type: ignore[misc]
+            found[genre] = kept_fit(path, partial(fit, block))
         print(f"{form}, {objective}: fitted without {', '.join(block)}", flush=True)
     return found
 
@@ -175,8 +177,10 @@ def main() -> None:
         documents = [each for genre in held_out.genres() for each in held_out.test_documents(scores, genre)]
         tables.append(report("each genre left out", documents, {f: found[f].__getitem__ for f in FORMS}, **options))
     if arguments.only in (None, "english"):
-        fits = {form: kept_fit(scores.folder / f"fit-english-{form}-{arguments.objective}.json", lambda f=form: english_fit(scores, f, arguments.objective))
-                for form in FORMS}  # type: ignore[misc]  # fmt: skip
+        fits = {}
+        for form in FORMS:
+            path = scores.folder / f"fit-english-{form}-{arguments.objective}.json"
+            fits[form] = kept_fit(path, partial(english_fit, scores, form, arguments.objective))
         unseen = [each for each in held_out.gum() if held_out.genre_of(each.doc_id) not in ENGLISH_GENRES]
         documents = list(score_documents(english_model(), unseen))
         of_any: dict[Form, RecalibrationOf] = {form: (lambda _, fit=fit: fit) for form, fit in fits.items()}

@@ -22,3 +22,4 @@ from ._uncertain import UncertainRecalibration as UncertainRecalibration
 from ._uncertain import Uncertainty as Uncertainty
 from ._uncertain import mixture_labels as mixture_labels
 from ._uncertain import read_recalibration as read_recalibration
+from ._uncertain import recalibration_file as recalibration_file

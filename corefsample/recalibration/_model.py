@@ -77,6 +77,10 @@ class Recalibration:
         object.__setattr__(self, "temperature", _checks.above_zero("temperature", self.temperature))
         object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
 
+    def __repr__(self) -> str:
+        by_kind = "" if self.offsets is None else ", offsets by kind"
+        return f"Recalibration(temperature={self.temperature!r}, new_bias={self.new_bias!r}{by_kind})"
+
     def scores(self, scores: npt.ArrayLike) -> Floats:
         """Scores over the temperature minus the bias, of the same shape; offsets by kind are not added.
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import resources
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 
+ENGLISH = "english"
 Uncertainty = Literal["none", "fit", "domain"]
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
 
@@ -148,15 +150,28 @@ def _draws(content: Mapping[str, Any], recalibration: Recalibration) -> Recalibr
     return RecalibrationDraws(temperature, new_bias, 0, offsets)
 
 
+def recalibration_file(name: PathLike) -> str:
+    """Path of a record: "english" is that of the English model of the package, others are paths already."""
+    text = os.fspath(name)
+    if text != ENGLISH:
+        return text
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", "english.recalibration.json"))
+
+
 def read_recalibration(path: PathLike) -> UncertainRecalibration:
     """Read the record that `corefsample recalibrate` writes.
+
+    Parameters
+    ----------
+    path
+        The file; or "english" for the recalibration of the English model of the package.
 
     Raises
     ------
     InputError
         If the file cannot be read, or is not such a record.
     """
-    name = os.fspath(path)
+    name = recalibration_file(path)
     with open_bytes(name, ReadProgress()) as stream:
         data = stream.read()
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from events.jobs.recalibrate import RecalibrationRun
 
 
-form_option = click.option(
-    "--form",
-    type=click.Choice(["global", "kinds"]),
-    default="global",
-    help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
-)
+def form_option(default: str) -> Callable[[Any], Any]:
+    """The option --form with a default."""
+    return click.option(
+        "--form",
+        type=click.Choice(["global", "kinds"]),
+        default=default,
+        help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
+    )
+
+
 folder_option = click.option(
     "--out", metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"
 )
@@ -98,15 +103,15 @@ def _print_calibration(run: CalibrationRun) -> None:
     click.echo(
         f"\nCalibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), {percent} intervals:"
     )
-    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>7} {'true':>7} {'error':>7}  by document      p")
+    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>6} {'true':>6} {'error':>6}  by document      p")
     for group in calibration.groups:
         interval, p = group.by_document, group.p_value
         ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
         name = group.group if group.partition != "distance" else f"{group.group} apart"
         click.echo(
-            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>7.4f} "
-            f"{group.share_true:>7.4f} "
-            f"{group.error:>7.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
+            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>6.4f} "
+            f"{group.share_true:>6.4f} "
+            f"{group.error:>6.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
         )
     simulated = overall.simulated
     click.echo()
@@ -128,11 +133,13 @@ def _print_calibration(run: CalibrationRun) -> None:
     "calibrate-queries",
     cls=Command,
     short_help="Measure the intervals of counts against gold entities.",
-    sections={"Measuring": ("form", "recalibration", "uncertainty", "by", "role", "scheme", "unannotated", "seed")},
+    sections={
+        "Measuring": ("form", "recalibration", "uncertainty", "group_by", "role", "scheme", "unannotated", "seed")
+    },
 )
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
-@form_option
+@form_option("global")
 @click.option(
     "--recalibration", metavar="FILE", help="Measure this record of `corefsample recalibrate`, fitted elsewhere."
 )
@@ -142,7 +149,7 @@ def _print_calibration(run: CalibrationRun) -> None:
     help="Uncertainty of --recalibration that the intervals include.  [default: all that it has]",
 )
 @click.option(
-    "--by",
+    "--group-by",
     multiple=True,
     default=("genre",),
     metavar="FIELD",
@@ -221,10 +228,11 @@ def _print_queries(report: QueryReport) -> None:
 @click.option(
     "--objective",
     type=click.Choice(["joint", "queries", "queries-log", "links", "links-log", "likelihood"]),
-    default="queries",
-    help="What to fit: entity queries, pairs of mentions, or antecedents; -log for the log score, else Brier's.",
+    default="joint",
+    help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links, for --form "
+    "global); -log for the log score, else Brier's.",
 )
-@form_option
+@form_option("kinds")
 @click.option(
     "--domains",
     metavar="FIELD",

@@ -59,7 +59,11 @@ if TYPE_CHECKING:
     default="quantile",
     help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
 )
-@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
+@click.option(
+    "--recalibration",
+    metavar="FILE",
+    help="Record of `corefsample recalibrate` to apply to the scores; english: that of the English model.",
+)
 @click.option(
     "--uncertainty",
     type=click.Choice(["none", "fit", "domain"]),

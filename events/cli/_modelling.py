@@ -207,7 +207,12 @@ def _print_training(run: TrainingRun) -> None:
     help="Temperature of the drawn parses.  [default: that fitted for the pipeline]",
 )
 @click.option("--model", metavar="FILE", help="A trained model.  [default: the English one in the package]")
-@click.option("--recalibration", metavar="FILE", help="Record of `corefsample recalibrate` to apply to the scores.")
+@click.option(
+    "--recalibration",
+    metavar="FILE",
+    help="Record of `corefsample recalibrate` to apply to the scores; "
+    "english: that of the English model.  [default: none]",
+)
 @click.option(
     "--mentions",
     type=click.Choice(["annotated", "parse"]),

@@ -31,6 +31,12 @@ _TABLES = [f"query_{name}.csv" for name in _NAMES]
 QUERY_FILES = frozenset([*_TABLES, "query_pairs.parquet", *picture_files("query_reliability", "query_coverage")])
 
 
+_OBJECTIVES: dict[str, tuple[str, ...]] = {
+    "global": ("likelihood", "links", "links-log", "queries"),
+    "kinds": ("joint", "likelihood"),
+}
+
+
 class QueryReportFolder(OutputFolder):
     """Collects the files of a query report: see `OutputFolder`."""
 
@@ -45,26 +51,27 @@ class QueryReportOptions(FitOptions):
     Attributes
     ----------
     objectives
-        Recalibrations to compare, out of likelihood, links, links-log, queries, queries-log.
+        Recalibrations to compare, out of joint, likelihood, links, links-log, queries, queries-log; None: those that
+        docs/recalibration.md compares, or joint and likelihood for the form "kinds".
     n_boot
         Refits on bootstrapped documents, or draws of the recalibration; 0 for none.
     recalibration
         Record of `corefsample recalibrate` to measure instead of the objectives, or None.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
-    by
+    group_by
         Fields of the documents by which to compare P with the truth.
     """
 
-    objectives: tuple[str, ...] = ("likelihood", "links", "links-log", "queries")
+    objectives: tuple[str, ...] | None = None
     n_boot: int = 100
     recalibration: str | None = None
     uncertainty: Uncertainty | None = None
-    by: tuple[str, ...] = ("genre",)
+    group_by: tuple[str, ...] = ("genre",)
 
     def __post_init__(self) -> None:
         FitOptions.__post_init__(self)
-        for objective in self.objectives:
+        for objective in self.objectives or ():
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 0)
         if self.uncertainty is not None:
@@ -182,6 +189,9 @@ def run_query_report(
 def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReportOptions) -> QueryStudy:
     chosen: dict[str, Any] = dataclasses.asdict(options)
     del chosen["on_error"]
+    chosen["by"] = chosen.pop("group_by")
+    if options.objectives is None:
+        chosen["objectives"] = _OBJECTIVES[options.form]
     chosen["domains"] = options.domains_of(documents, place)
     if options.recalibration is not None:
         chosen["recalibration"] = read_recalibration(options.recalibration)

@@ -21,6 +21,7 @@ from corefsample.formats.scored import SUFFIXES
 from corefsample.recalibration import (
     CrossFit,
     DomainEffect,
+    Form,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFit,
@@ -44,7 +45,10 @@ class RecalibrateOptions(FitOptions):
     Attributes
     ----------
     objective
-        "queries", "queries-log", "links", "links-log" or "likelihood".
+        "joint" (likelihood and queries), "queries", "queries-log", "likelihood", or for the form "global" also "links"
+        and "links-log".
+    form
+        "kinds" or "global".
     n_boot
         Refits on bootstrapped documents, at least 2.
     shrink
@@ -52,7 +56,8 @@ class RecalibrateOptions(FitOptions):
         (`RecalibrationDraws.shrunk`): for few documents with gold.
     """
 
-    objective: str = "queries"
+    objective: str = "joint"
+    form: Form = "kinds"
     n_boot: int = 200
     shrink: bool = False
 
@@ -178,7 +183,7 @@ def run_recalibrate(
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         gold_documents = GoldDocuments(
             gold_names,
-            for_queries=options.objective.startswith("queries"),
+            for_queries=options.objective.startswith(("queries", "joint")),
             role=options.role,
             scheme=options.scheme,
             on_rejected=on_rejected,

@@ -78,12 +78,12 @@ class DocumentQueries:
         int32 (n_instances,): pronouns in the role, and the index of their verb.
     antecedents
         Distribution up to the last of these mentions; later ones do not change the result.
-    kinds
-        uint8: kind of each of these mentions, for recalibration by kind.
     n_left_out
         Mentions that would decide a query but have no gold entity.
     truth
         bool (n_verbs, n_types): truth by gold entities, or None.
+    kinds
+        uint8: kind of each mention of the distribution, which recalibration by kind needs.
     """
 
     doc_id: str
@@ -94,9 +94,9 @@ class DocumentQueries:
     pronouns: Ints32
     pronoun_verbs: Ints32
     antecedents: AntecedentDistribution
-    kinds: Bytes
     n_left_out: int = 0
     truth: Bools | None = None
+    kinds: Bytes | None = None
 
     def __repr__(self) -> str:
         return f"DocumentQueries({self.doc_id!r}, {self.n_queries} queries of {len(self.verbs)} verbs)"
@@ -138,6 +138,8 @@ class DocumentQueries:
         array of shape (n_verbs, n_types, n_parameters), float64
             Parameters in the order of `Recalibration.vector`.
         """
+        if self.kinds is None:
+            raise ParameterError("are required for slopes, got None", parameter="kinds")
         changed = recalibration.apply(self.antecedents, self.kinds)
         labels, holds = self._sampled(changed, n_samples, seed, first_sample)
         slopes = np.zeros((len(recalibration.vector()), n_samples))

@@ -15,6 +15,7 @@ import corefsample
 from corefsample.errors import ParameterHint
 from corefsample.files import absolute, file_version, input_paths, is_file, open_binary, sha256
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
+from corefsample.recalibration import recalibration_file
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
 
@@ -201,7 +202,7 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
         lexicon_sha256=_checksum(options.lexicon, "data"),
         corefsample=corefsample.__version__,
         versions={name: metadata.version(name) for name in _LIBRARIES},
-        recalibration_sha256=None if options.recalibration is None else sha256(options.recalibration),
+        recalibration_sha256=_record_sha256(options.recalibration),
     )
     return with_partitions(plan, files)
 
@@ -232,6 +233,10 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
             ranges.append((first, group, (done - before) / max(total, 1)))
             first, before = group, done
     return ranges or [(None, None, 1.0)]
+
+
+def _record_sha256(recalibration: str | None) -> str | None:
+    return None if recalibration is None else sha256(recalibration_file(recalibration))
 
 
 def _rules_checksum(options: EventsOptions) -> str:

@@ -38,7 +38,8 @@ class ScoreOptions:
         Above 0: below 1 parses vary less than the parser's probabilities say, above 1 more. None: that of the
         pipeline, see `corefsample.spacy_bridge.parse_temperature`.
     recalibration
-        Record of `corefsample recalibrate` whose temperature and NEW bias are applied to the scores, or None.
+        Record of `corefsample recalibrate` to apply to the scores; "english": that of the English model; "none" or
+        None: leave them as they are.
     min_prob
         In [0, 1): candidates below this probability are left out.
     scheme

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size
 from corefsample.calibration.binning import _kernels as kernels
+from corefsample.calibration.measures import binned_error
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")
@@ -94,10 +95,27 @@ def test_bins_record_the_requested_options() -> None:
 
 
 def test_five_thousand_pairs_a_bin_are_the_default() -> None:
-    q = np.linspace(0.0, 1.0, 14_999)
+    q = np.linspace(0.0, 1.0, 109_999)
     bins = bin_pairs(q, q > 0.5)
     assert bins.requested_bin_size == 5000
-    assert bins.n.tolist() == [5000, 9999]
+    assert bins.n.tolist() == [5000] * 20 + [9999]
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "size"),
+    [(10, 50), (1000, 50), (1020, 51), (99_999, 4999), (100_000, 5000), (10_000_000, 5000)],
+)
+def test_small_data_have_smaller_bins_by_default(n_pairs: int, size: int) -> None:
+    # A twentieth of the pairs, from 50 to 5,000.
+    assert default_bin_size(n_pairs) == size
+
+
+def test_random_truth_of_extreme_predictions_is_an_error_of_half() -> None:
+    # 500 pairs at 0.01 and 500 at 0.99 with every second label true: |q - 0.5| = 0.49 in both bins. One bin has 0.
+    q = np.repeat([0.01, 0.99], 500)
+    y = np.tile([0, 1], 500)
+    assert abs(binned_error(bin_pairs(q, y)) - 0.49) < 1e-12
+    assert binned_error(bin_pairs(q, y, n_bins=1)) < 1e-12
 
 
 def test_predictions_that_are_all_alike_make_one_bin() -> None:

@@ -179,7 +179,7 @@ def test_the_repr_of_a_result_gives_the_shapes_of_arrays_only() -> None:
         "norm='rms',\n    debiased=False, bins=<ReliabilityBins>)"
     )
     q, y = made_pairs(1)
-    text = repr(calibration_error(q, y, interval=None).bins)
+    text = repr(calibration_error(q, y, n_bins=1, interval=None).bins)
     assert text.startswith("ReliabilityBins(n=int64[1], sum_q=float64[1], ")
     assert len(text.splitlines()) <= 5
 

@@ -22,6 +22,7 @@ from corefsample.recalibration import (
     CrossFit,
     DocumentObjective,
     LinkScore,
+    NoMinimumError,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFitter,
@@ -721,3 +722,30 @@ def test_results_are_described_in_one_line(held_out: CrossFit) -> None:
     assert re.fullmatch(r"CrossFit\(likelihood: [\d.]+ to [\d.]+ held out, 6 folds of 20 documents\)", repr(held_out))
     assert repr(CROSS) == "RecalibrationDraws(4 draws, temperature 1.12 (sd 0.54), new_bias 0 (sd 0.98))"
     assert repr(Recalibration(2.0, 0.5)) == "Recalibration(temperature=2.0, new_bias=0.5)"
+
+
+# --- searches that could oscillate ---------------------------------------------------------------------------
+
+
+def test_a_lower_loss_that_polynomials_promise_but_is_not_there_is_not_followed() -> None:
+    # The loss falls up to a cliff just before the edge of the first region, where all nodes but none beyond it lie. The
+    # polynomial's minimum is at the edge, over the cliff: going there, and back, ends at a loss of 9.97.
+    class Cliff:
+        name, sampled, n_terms = "cliff", False, np.ones(1)
+
+        def at(self, recalibration: Recalibration) -> np.ndarray[Any, Any]:
+            x, y = math.log(recalibration.temperature), recalibration.new_bias
+            return np.array([10.0 + x * x + (5.0 if y >= 0.77 else -y)])
+
+    found = find_surface(Cliff(), np.zeros(2), np.ones(1), at_minimum=False)
+    assert Cliff().at(Recalibration(math.exp(found.center[0]), found.center[1]))[0] < 9.6
+
+
+def test_an_objective_without_a_minimum_is_named() -> None:
+    documents = rr.calibrated_documents(5, 8, seed=1)
+
+    def falling(document: ScoredDocument, recalibration: Recalibration) -> float:
+        return -recalibration.new_bias
+
+    with pytest.raises(NoMinimumError, match="got documents where the objective falling has no minimum"):
+        fit_recalibration(documents, objective=falling)

@@ -47,7 +47,7 @@ def run(gold: Path, target: Path, tmp_path: Path) -> Run:
         defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
         inputs = [changes.pop(name, path) for name, path in defaults.items()]
         keywords = {name: changes.pop(name) for name in ("overwrite", "on_progress") if name in changes}
-        options = {"objective": "likelihood", "n_folds": 3, "n_boot": 4, "n_samples": 30, **changes}
+        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_boot": 4, "n_samples": 30, **changes}
         return run_recalibrate(*inputs, RecalibrateOptions(**options), **keywords)
 
     return started
@@ -91,10 +91,11 @@ def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -
     assert done.fit.objective == expected.objective
 
 
-def test_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
-    options = RecalibrateOptions(n_folds=2, n_samples=10, n_boot=2)
+def test_likelihood_and_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
+    options = RecalibrateOptions(form="global", n_folds=2, n_samples=10, n_boot=2)
     done = run_recalibrate(gold, target, tmp_path / "out.jsonl", options)
-    assert done.fit.objective == "queries"
+    assert done.fit.objective == "joint"
+    assert RecalibrateOptions().form == "kinds"
 
 
 def test_reported_scores_are_held_out(run: Run) -> None:
@@ -226,7 +227,10 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objective": "guess"}, "objective must be one of likelihood, links, links-log, queries, queries-log, got"),
+        (
+            {"objective": "guess"},
+            "objective must be one of joint, likelihood, links, links-log, queries, queries-log",
+        ),
         ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
         ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),

@@ -23,8 +23,12 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks("python")
+    by_kind, example = blocks("python")
     names: dict[str, Any] = {}
+    exec(compile(by_kind, str(PAGE), "exec"), names)
+    assert names["recalibrated"].antecedents.n_candidates == names["documents"][0].antecedents.n_candidates
+    capsys.readouterr()
+    names = {}
     exec(compile(example, str(PAGE), "exec"), names)
     assert names["fit"].temperature == pytest.approx(1.5, rel=0.2)  # what the simulation divided by
     ends = [int(n) for n in re.findall(r"\d+", capsys.readouterr().out)]
@@ -39,9 +43,10 @@ def test_commands_and_options_of_the_page_exist() -> None:
         options = {option for parameter in cli.commands[name].params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options
     text = PAGE.read_text(encoding="utf-8")
-    parameters = [p for name in ("calibrate-queries", "recalibrate") for p in cli.commands[name].params]
+    commands = ("calibrate-queries", "recalibrate", "events")
+    parameters = [p for name in commands for p in cli.commands[name].params]
     known = {option for parameter in parameters for option in parameter.opts}
-    assert set(re.findall(r"`(--[a-z-]+)", text)) <= known | {"--only"}
+    assert set(re.findall(r"`(--[a-z-]+)", text)) <= known | {"--only", "--save"}
 
 
 def test_groups_of_the_page_are_those_of_the_code() -> None:

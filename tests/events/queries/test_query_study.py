@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,14 @@ from references import events as er
 from references import recalibration as rr
 
 from corefsample import InputError, ParameterError, ScoredDocument
-from corefsample.recalibration import LinkScore, Recalibration
+from corefsample.recalibration import (
+    LinkScore,
+    NoMinimumError,
+    Recalibration,
+    RecalibrationDraws,
+    RecalibrationFitter,
+    UncertainRecalibration,
+)
 from events.jobs.calibrate_queries import QUERY_FILES, QueryReportOptions, run_query_report
 from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
 
@@ -121,6 +129,38 @@ def test_without_objectives_the_scores_are_studied_as_they_are() -> None:
     assert bare.recalibrations().empty
 
 
+def test_an_objective_without_a_minimum_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_fit(self: Any, *args: Any, **options: Any) -> Any:
+        if self._losses.name == "links":
+            raise NoMinimumError("no minimum")
+        return cross_fit(self, *args, **options)
+
+    cross_fit = RecalibrationFitter.cross_fit
+    monkeypatch.setattr(RecalibrationFitter, "cross_fit", no_fit)
+    found = study_queries(documents(), objectives=("links", "likelihood"), n_folds=2, n_boot=0, n_samples=20)
+    assert [each.name for each in found.variants] == ["as scored", "likelihood"]
+    assert found.failures == {"links": "no minimum"}
+
+
+def test_a_recalibration_from_elsewhere_is_measured() -> None:
+    draws = RecalibrationDraws(np.array([1.2, 1.4]), np.array([0.1, 0.3]))
+    elsewhere = UncertainRecalibration(Recalibration(1.3, 0.2), draws)
+    found = study_queries(documents(), recalibration=elsewhere, n_boot=2, n_samples=50, by=("absent",))
+    as_scored, recalibrated = found.variants
+    assert (as_scored.name, recalibrated.name) == ("as scored", "recalibrated")
+    expected = found.table.probabilities(Recalibration(1.3, 0.2), n_samples=50)
+    assert np.array_equal(recalibrated.probabilities, expected)
+    assert recalibrated.draws is not None
+    assert recalibrated.draws.shape == (2, found.table.n_pairs)
+    groups, overdispersion = found.misfit(n_draws=20)
+    for variant in found.variants:
+        rows = groups[(groups["variant"] == variant.name) & (groups["by"] == "mention_type")]
+        assert rows["n_pairs"].sum() == found.table.n_pairs
+        assert math.isclose((rows["n_pairs"] * rows["mean_p"]).sum(), variant.probabilities.sum())
+        assert math.isclose((rows["n_pairs"] * rows["share_true"]).sum(), found.table.truth.sum())
+    assert set(overdispersion["by"]) >= {"mention_type", "verb"}
+
+
 def test_documents_without_gold_are_counted() -> None:
     some = [dataclasses.replace(d, gold=None) if n % 2 else d for n, d in enumerate(documents()[:8])]
     bare = study_queries(some, objectives=(), n_samples=10)
@@ -146,7 +186,7 @@ def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
     ("given", "options", "message"),
     [
         ([], {}, "documents must have gold for queries, got none in 0 documents"),
-        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of likelihood, links, links-log, queries"),
+        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of joint, likelihood, links"),
         (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
         (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
     ],

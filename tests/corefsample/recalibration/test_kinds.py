@@ -1,0 +1,331 @@
+"""Recalibration by kind: kinds of mentions, offsets against plain loops, derivatives against differences, fits."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from references import recalibration as rr
+from strategies.documents import Lists
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
+from corefsample._arrays import Floats
+from corefsample.documents import Tokens
+from corefsample.mention_ranking.features import MENTION_KINDS, mention_kinds
+from corefsample.recalibration import (
+    N_PARAMETERS,
+    DomainEffect,
+    KindOffsets,
+    Recalibration,
+    RecalibrationDraws,
+    RecalibrationFitter,
+    UncertainRecalibration,
+    mixture_labels,
+    read_recalibration,
+)
+from corefsample.recalibration._derivatives import KindLikelihood
+from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._kind_search import _em
+
+N_KINDS = len(MENTION_KINDS)
+# A word of each kind, its lemma and universal part of speech.
+WORDS = (
+    ("Ada", "Ada", "PROPN"),
+    ("dogs", "dog", "NOUN"),
+    ("dog", "dog", "NOUN"),
+    ("her", "she", "PRON"),
+    ("its", "its", "PRON"),
+    ("them", "they", "PRON"),
+    ("you", "you", "PRON"),
+    ("those", "that", "DET"),
+    ("running", "run", "VERB"),
+)
+
+
+def tokens_of(kinds: list[int], **extra: list[str]) -> Tokens:
+    text, lemma, upos = zip(*(WORDS[kind] for kind in kinds), strict=True)
+    n = len(kinds)
+    return Tokens(list(text), list(lemma), list(upos), ["root"] * n, np.full(n, -1), np.arange(n), extra)
+
+
+def vector(seed: int, sd: float = 0.4) -> Floats:
+    return np.random.default_rng(seed).normal(0.0, sd, N_PARAMETERS)
+
+
+def made_document(rng: np.random.Generator, n: int, doc_id: str, change: Recalibration | None = None) -> ScoredDocument:
+    """A document of random kinds, whose gold is drawn from its scores after a recalibration."""
+    lists = rr.random_lists(rng, n)
+    kinds = rng.integers(0, N_KINDS, n).tolist()
+    document = dataclasses.replace(rr.document(lists, None, doc_id), tokens=tokens_of(kinds))
+    drawn = document.antecedents if change is None else change.apply(document.antecedents, kinds)
+    labels = sample_clusterings(drawn, n_samples=1, seed=5, doc_id=doc_id).labels[0].tolist()
+    return dataclasses.replace(document, gold=labels)
+
+
+def made_documents(n_documents: int, n_mentions: int, seed: int, change: Recalibration | None = None) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    return [made_document(rng, n_mentions, f"doc {d}", change) for d in range(n_documents)]
+
+
+def loop_scores(document: ScoredDocument, kinds: list[int], parameters: Floats) -> Lists:
+    """Recalibrated scores by a plain loop."""
+    new, links = parameters[2 : 2 + N_KINDS], parameters[2 + N_KINDS :].reshape(N_KINDS, N_KINDS)
+    rows, scores = [], []
+    for i in range(document.n_mentions):
+        row, values = document.antecedents.row(i)[0].tolist(), document.antecedents
+        start = int(values.indptr[i])
+        changed = []
+        for place, k in enumerate(row):
+            score = float(values.scores[start + place]) / math.exp(parameters[0]) - parameters[1]
+            changed.append(score - new[kinds[i]] + links[kinds[i], kinds[k]])
+        rows.append(row)
+        scores.append(changed)
+    return Lists(rows, scores)
+
+
+# --- kinds --------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_is_told_without_features() -> None:
+    tokens = tokens_of(list(range(N_KINDS)))
+    found = mention_kinds(tokens, [[i, i + 1, i] for i in range(N_KINDS)])
+    assert found.tolist() == list(range(N_KINDS))
+
+
+@pytest.mark.parametrize(
+    ("word", "upos", "extra", "kind"),
+    [
+        ("sheep", "NOUN", {"xpos": "NNS"}, "plural noun"),
+        ("sheep", "NOUN", {"feats": "Number=Plur"}, "plural noun"),
+        ("sheep", "NOUN", {"xpos": "NN"}, "singular noun"),
+        ("sie", "PRON", {"feats": "Number=Plur|Person=3|PronType=Prs"}, "they"),
+        ("elle", "PRON", {"feats": "Gender=Fem|Number=Sing|Person=3|PronType=Prs"}, "he or she"),
+        ("nous", "PRON", {"feats": "Number=Plur|Person=1|PronType=Prs"}, "first or second person"),
+        ("who", "PRON", {}, "other pronoun"),
+        ("themselves", "PRON", {}, "they"),
+        ("hers", "PRON", {"xpos": "PRP$"}, "he or she"),
+        ("seven", "NUM", {}, "other"),
+    ],
+)
+def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, str], kind: str) -> None:
+    further = {name: [value] for name, value in extra.items()}
+    # The label of the dependency has no part in it: the three schemes give the same kinds.
+    for label in ("nsubj", "obl", "pobj"):
+        tokens = Tokens([word], [word], [upos], [label], np.array([-1]), np.zeros(1, int), further)
+        assert MENTION_KINDS[mention_kinds(tokens, [[0, 1, 0]])[0]] == kind
+
+
+# --- application --------------------------------------------------------------------------------------------
+
+
+def test_offsets_are_added_by_kind_of_mention_and_antecedent() -> None:
+    document = made_documents(1, 12, seed=1)[0]
+    kinds = mention_kinds(document.tokens, document.mentions).tolist()
+    parameters = vector(1)
+    after = Recalibration.from_vector(parameters).apply_document(document)
+    expected = AntecedentDistribution.from_lists(*loop_scores(document, kinds, parameters))
+    np.testing.assert_allclose(after.antecedents.scores, expected.scores, rtol=0, atol=1e-12)
+
+
+def test_offsets_need_kinds_or_tokens() -> None:
+    change = Recalibration.from_vector(vector(2))
+    document = rr.document(Lists([[], [0]], [[], [1.0]]), None)
+    with pytest.raises(ParameterError, match="kinds are required by offsets by kind, got None"):
+        change.apply(document.antecedents)
+    with pytest.raises(ParameterError, match="doc_id 'd': tokens are required for recalibration by kind of mention"):
+        change.apply_document(document)
+    with pytest.raises(ParameterError, match=r"kinds must be one per mention \(2\), got 1"):
+        change.apply(document.antecedents, [0])
+    with pytest.raises(ParameterError, match="kinds must be from 0 to 8, got 9"):
+        change.apply(document.antecedents, [0, 9])
+
+
+def test_a_recalibration_by_kind_can_be_stored_as_json() -> None:
+    change = Recalibration.from_vector(vector(3))
+    assert Recalibration.from_json(json.loads(json.dumps(change.to_json()))) == change
+    np.testing.assert_allclose(Recalibration.from_vector(change.vector()).vector(), change.vector(), atol=1e-12)
+
+
+def test_offsets_of_too_few_kinds_raise() -> None:
+    with pytest.raises(ParameterError, match=r"new must have one number for each kind of mention \(9\), got 1"):
+        KindOffsets((0.0,), ((0.0,),))
+    content = KindOffsets((0.0,) * 9, ((0.0,) * 9,) * 9).to_json()
+    del content["new"]["they"]
+    with pytest.raises(ParameterError, match="new must have the kinds name, plural noun"):
+        KindOffsets.from_json(content)
+
+
+# --- derivatives --------------------------------------------------------------------------------------------
+
+
+def likelihood_of(documents: list[ScoredDocument]) -> KindLikelihood:
+    return KindLikelihood(GoldSet.of(documents, missing="skip", unannotated="skip"))
+
+
+@pytest.mark.kernels
+def test_the_loss_by_kind_follows_the_definition() -> None:
+    for seed in range(8):
+        (document,) = made_documents(1, 7, seed=seed)
+        gold = [None if i % 5 == 3 else entity for i, entity in enumerate(document.gold)]
+        document = dataclasses.replace(document, gold=gold)
+        kinds = mention_kinds(document.tokens, document.mentions).tolist()
+        parameters = vector(seed)
+        expected = rr.likelihood_loss(loop_scores(document, kinds, parameters), gold)
+        found = likelihood_of([document]).at(Recalibration.from_vector(parameters))
+        np.testing.assert_allclose(found, [expected], rtol=1e-10)
+
+
+@pytest.mark.kernels
+def test_gradient_and_curvature_are_those_of_the_loss() -> None:
+    losses = likelihood_of(made_documents(2, 15, seed=4))
+    point, step = vector(4, 0.3), 1e-5
+    found = losses.derivatives(Recalibration.from_vector(point))
+    for place in range(N_PARAMETERS):
+        shift = np.zeros(N_PARAMETERS)
+        shift[place] = step
+        above = losses.derivatives(Recalibration.from_vector(point + shift))
+        below = losses.derivatives(Recalibration.from_vector(point - shift))
+        np.testing.assert_allclose(
+            found.gradients[:, place], (above.losses - below.losses) / (2 * step), rtol=1e-5, atol=1e-6
+        )
+        np.testing.assert_allclose(
+            found.hessians[:, place], (above.gradients - below.gradients) / (2 * step), rtol=1e-4, atol=1e-5
+        )
+
+
+# --- fits ---------------------------------------------------------------------------------------------------
+
+
+def domains_of(documents: list[ScoredDocument], n: int) -> dict[str, str]:
+    return {document.doc_id: f"domain {d % n}" for d, document in enumerate(documents)}
+
+
+def test_a_fit_finds_the_offsets_that_made_gold() -> None:
+    truth = vector(6, 0.0)
+    truth[2 + N_KINDS] = 1.5  # names with names
+    truth[2 + N_KINDS + 3 * N_KINDS + 1] = -2.0  # he or she with plural nouns
+    documents = made_documents(150, 60, seed=6, change=Recalibration.from_vector(truth))
+    fit = RecalibrationFitter(documents, form="kinds").fit()
+    assert fit.prior_sd is not None
+    assert fit.prior_sd >= 0.1
+    assert fit.recalibration.offsets is not None
+    table = fit.recalibration.offsets.table()
+    # Differences within a row do not depend on how offsets of links share with those of NEW. Some 300 mentions decide
+    # the first: a standard error of about 0.2. Links that are hardly ever true say less, and the prior shrinks both.
+    assert 0.75 < table[0, 0] - table[0, 1:].mean() < 2.25
+    assert -3.0 < table[3, 1] - np.delete(table[3], 1).mean() < -0.4
+    assert abs(math.log(fit.recalibration.temperature)) < 0.1
+    assert fit.score_after < fit.score_before
+
+
+def test_without_differences_between_kinds_the_prior_is_narrow() -> None:
+    documents = made_documents(60, 40, seed=7)
+    fit = RecalibrationFitter(documents, form="kinds").fit()
+    assert fit.prior_sd is not None
+    assert fit.prior_sd <= 0.2
+    assert np.abs(fit.recalibration.vector()[2:]).max() < 0.3
+
+
+def test_refits_are_close_to_fits_of_the_same_weights() -> None:
+    documents = made_documents(40, 40, seed=8)
+    fitter = RecalibrationFitter(documents, form="kinds")
+    search = fitter._kinds
+    assert search is not None
+    everything = np.ones(40)
+    weights = np.random.default_rng(8).multinomial(40, np.full(40, 1 / 40)).astype(np.float64)
+    (refit,) = search.refitted(everything, weights[None])
+    exact, prior_sd = search.fitted(weights)
+    fit = fitter.fit()
+    if prior_sd == fit.prior_sd:  # one Newton step has an error of second order
+        moved = float(np.abs(exact - fit.recalibration.vector()).max())
+        assert np.abs(refit - exact)[:2].max() < 0.25 * max(moved, 0.1)
+    draws = fitter.bootstrap(5, seed=1)
+    assert draws.offsets is not None
+    assert draws.offsets.shape == (5, N_PARAMETERS - 2)
+    assert fitter.bootstrap(3, seed=1)[2] == draws[2]
+
+
+def test_a_shift_between_domains_is_found() -> None:
+    # Normal shifts with known standard deviations, seen with the precision of 400 units each.
+    rng = np.random.default_rng(9)
+    sds = {"log_temperature": 0.0, "new_bias": 0.5, "new_offsets": 0.0, "link_offsets": 0.3}
+    effect = DomainEffect(**sds, n_domains=60)
+    precision = 400.0
+    slopes, curvatures = [], []
+    for _ in range(60):
+        shift = rng.standard_normal(N_PARAMETERS) * effect.sds()
+        seen = shift + rng.standard_normal(N_PARAMETERS) / math.sqrt(precision)
+        slopes.append(-precision * seen)
+        curvatures.append(precision * np.eye(N_PARAMETERS))
+    found = _em(slopes, curvatures)
+    # The standard error of a standard deviation from 60 shifts is 0.5 / sqrt(120) = 0.05; five of them.
+    assert abs(found.new_bias - 0.5) < 0.25
+    assert abs(found.link_offsets - 0.3) < 0.05
+    assert found.log_temperature < 0.1
+    assert found.new_offsets < 0.05
+
+
+def test_domains_need_the_form_kinds_and_three_of_them() -> None:
+    documents = made_documents(6, 20, seed=10)
+    with pytest.raises(ParameterError, match="domains are required, with the form 'kinds', for a domain effect"):
+        RecalibrationFitter(documents).domain_effect()
+    two = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
+    with pytest.raises(ParameterError, match="must be at least 3 to estimate how domains differ, got 2"):
+        two.domain_effect()
+    with pytest.raises(ParameterError, match="domains must have each document with gold, got none for 'doc 0'"):
+        RecalibrationFitter(documents, form="kinds", domains={})
+
+
+# --- uncertainty --------------------------------------------------------------------------------------------
+
+
+def uncertain() -> UncertainRecalibration:
+    vectors = np.stack([vector(seed, 0.1) for seed in range(4)])
+    effect = DomainEffect(0.0, 0.5, 0.0, 0.0, n_domains=5)
+    return UncertainRecalibration(
+        Recalibration.from_vector(vector(0)), RecalibrationDraws.from_vectors(vectors), effect
+    )
+
+
+def test_an_uncertain_recalibration_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps({"more": 1, **uncertain().to_json()}), encoding="utf-8")
+    found = read_recalibration(path)
+    assert found.recalibration == uncertain().recalibration
+    assert found.domain_effect == uncertain().domain_effect
+    assert found.widest == "domain"
+    for one, other in zip(found.sampled("fit", 4), uncertain().sampled("fit", 4), strict=True):
+        np.testing.assert_allclose(one.vector(), other.vector(), atol=1e-5)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="must be the record of a recalibration, got another"):
+        read_recalibration(path)
+
+
+def test_domain_draws_are_refits_with_a_shift() -> None:
+    both = uncertain()
+    refits, moved = both.sampled("fit", 400), both.sampled("domain", 400)
+    shifts = np.stack([a.vector() - b.vector() for a, b in zip(moved, refits, strict=True)])
+    assert np.abs(np.delete(shifts, 1, axis=1)).max() < 1e-12
+    assert abs(shifts[:, 1].std() - 0.5) < 0.1  # standard error 0.5 / sqrt(800) = 0.018
+    assert both.sampled("none", 400) == (both.recalibration,)
+    with pytest.raises(ParameterError, match="uncertainty needs a domain effect, got a recalibration that was fitted"):
+        UncertainRecalibration(both.recalibration, both.draws).sampled("domain")
+    with pytest.raises(ParameterError, match="uncertainty needs refits to resampled documents"):
+        UncertainRecalibration(both.recalibration).sampled("fit")
+
+
+def test_samples_are_divided_among_draws_in_order() -> None:
+    document = made_documents(1, 15, seed=11)[0]
+    kinds = mention_kinds(document.tokens, document.mentions)
+    draws = uncertain().sampled("fit", 4)
+    options: dict[str, Any] = {"seed": 3, "doc_id": "d"}
+    labels = mixture_labels(draws, document.antecedents, kinds, n_samples=10, **options)
+    bounds = [0, 2, 5, 7, 10]  # as evenly as whole numbers allow
+    for draw, first, end in zip(draws, bounds[:-1], bounds[1:], strict=True):
+        own = sample_clusterings(draw.apply(document.antecedents, kinds), n_samples=end, **options).labels
+        assert np.array_equal(labels.T[first:end], own[first:end])
