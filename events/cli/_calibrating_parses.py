@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(
     "calibrate-parses",
     cls=Command,
-    short_help="Measure the probabilities of sampled parses against a treebank.",
+    short_help="Measure sampled parses against a treebank.",
     sections={
         "Fitting": ("fit", "fit_by", "temperature"),
         "Measuring": ("n_samples", "n_words", "sentences", "rule", "preset", "level", "n_resamples", "seed"),
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 )
 @click.argument("treebank", nargs=-1, required=True)
 @click.option(
-    "--pipeline", required=True, metavar="NAME", help="spaCy pipeline with a transition parser, or its folder."
+    "--pipeline", required=True, metavar="SPACY", help="spaCy pipeline with a transition parser, or its folder."
 )
 @click.option(
-    "--fit", multiple=True, metavar="FILE", help="Other documents (.conllu) to fit the temperature to; repeatable."
+    "--fit",
+    multiple=True,
+    metavar="FILE",
+    help="Documents (.conllu) to fit the temperature to; repeatable.  [default: TREEBANK, by halves]",
 )
 @click.option(
     "--fit-by",
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
     help="Sentences of the pipeline's usual parse, or of the treebank.",
 )
 @click.option("--rule", default="attack", metavar="RULE", help="Shipped rule, or rule file, whose paths are measured.")
-@click.option("--preset", default="extended", help="Preset of the rule.")
+@click.option("--preset", default="extended", metavar="NAME", help="Preset of the rule.")
 @click.option("--level", type=INSIDE_0_1, default=0.95, help="Level of the intervals.")
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=2), default=2000, help="Draws for intervals.")
 @seed_option("Same seed, same parses.")
@@ -75,13 +78,13 @@ def calibrate_parses(
     shares of the parses. A pipeline with labels of another scheme than the treebank's is measured by roles, which both
     have.
 
-    The temperature is the one of the best Brier score on the documents of --fit. Without --fit and --temperature, that
-    of each half of the documents comes from the other half. Each document is parsed about ten times as long as usual,
+    Unless it is given, the temperature is the one of the best Brier score on the documents of --fit or, without them,
+    for each half of the documents, on the other half. Each document is parsed about ten times as long as usual,
     for each of seven temperatures.
 
     \b
     Example:
-      corefsample calibrate-parses test.conllu --fit dev.conllu --pipeline en_core_web_sm
+      corefsample calibrate-parses ud.conllu --pipeline en_core_web_sm
     """
     from events.jobs.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
 

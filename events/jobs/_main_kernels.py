@@ -186,7 +186,7 @@ GROUPS = {
     ),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
 }
-# "transitions" are for `score --parses`. "clearnlp" is for pipelines with its labels; `score` adds it when it knows them.
+# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for --parses.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "parse checks"),
     "score with ClearNLP": ("clearnlp",),

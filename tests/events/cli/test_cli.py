@@ -135,8 +135,6 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "recalibration": None,
         "uncertainty": None,
         "partition_size": 5000,
-        "recalibration": None,
-        "uncertainty": None,
         "out": str(tmp_path / "run"),
     }
 

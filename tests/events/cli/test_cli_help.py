@@ -13,6 +13,7 @@ import pytest
 from corefsample.calibration.binning import NORMS
 from corefsample.links import UNANNOTATED
 from corefsample.mention_ranking import LARGEST_TABLE
+from corefsample.parses import SCORES
 from corefsample.recalibration import MISSING
 from corefsample.syntax import scheme_names
 from events.audit import METHODS, STABLE_ERRORS
@@ -22,6 +23,7 @@ from events.counting import _counts as counts
 from events.jobs.audit_estimate import run_audit_estimate
 from events.jobs.audit_plan import AuditPlanOptions
 from events.jobs.calibrate_links import CalibrateOptions
+from events.jobs.calibrate_parses import SENTENCES, CalibrateParsesOptions
 from events.jobs.calibrate_queries import QueryReportOptions
 from events.jobs.convert import CLUSTERINGS, ConvertOptions
 from events.jobs.count_events import EventsOptions
@@ -161,6 +163,8 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("recalibrate", "objective"): (*OBJECTIVES,),
     ("convert", "clustering"): CLUSTERINGS,
     ("score", "clusters"): scoring.CLUSTERS,
+    ("calibrate-parses", "fit_by"): SCORES,
+    ("calibrate-parses", "sentences"): SENTENCES,
     ("score", "paragraphs"): ("blank-line", "line"),
     ("audit estimate", "method"): METHODS,
     ("audit estimate", "assume"): (STABLE_ERRORS,),
@@ -191,6 +195,7 @@ def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixtu
 LIBRARY: dict[str, Any] = {
     "events": EventsOptions(),
     "calibrate": CalibrateOptions(),
+    "calibrate-parses": CalibrateParsesOptions(pipeline=""),
     "convert": ConvertOptions(),
     "score": ScoreOptions(),
     "train": TrainOptions(),
