@@ -154,6 +154,8 @@ def run_score(
         scorer = Scorer(options)
         if scorer.pipeline is not None and has_clearnlp_labels(scorer.pipeline):
             compilers.add("clearnlp")
+        if options.parses is not None:
+            compilers.add("transitions")
         sources = checksums(documents.paths)
         manifest = _manifest(scorer, sources)
     engine = _engine(options, workers, scheduler)
