@@ -84,6 +84,8 @@ if nlp is not None:
     print(pd.DataFrame(rows).to_string(index=False))
 
 # %% [markdown]
+# ## What the shares say
+#
 # The attachment of "with" and "on" is where the parser hesitates; subject and object are nearly certain. Whether such
 # shares are right is a question for a treebank: `corefsample calibrate-parses` measures them, and fits the temperature
 # at which they are (docs/parses.md).

@@ -93,7 +93,9 @@ def without_corpora(path: Path, folder: Path, *, timeout: int) -> Any:
     """Run a copy of a notebook from which ../../shared is not in reach."""
     copy = folder / "project" / "notebooks"
     if not copy.exists():
-        shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__", "*-demo"))
+        for name in ("notebooks", "benchmarks"):
+            ignored = shutil.ignore_patterns("__pycache__", "*-demo")
+            shutil.copytree(FOLDER.parent / name, copy.with_name(name), ignore=ignored)
     return execute(copy / path.name, timeout=timeout)
 
 

@@ -51,7 +51,7 @@ def convert(inputs: tuple[str, ...], output: str, overwrite: bool, as_json: bool
       corefsample convert scored.jsonl.gz scored.parquet
       corefsample convert corpus.conllu corpus_gold_conll
       corefsample convert scored.parquet answer.conllu --clustering map
-      corefsample convert scored.parquet - | head -n 1
+      corefsample convert scored.parquet -
     """
     to_screen = output != "-"
     if as_json and not to_screen:

@@ -14,7 +14,7 @@ __all__ = ["warm_up"]
 @click.option("--all", "all_commands", is_flag=True, help="Those of calibrate, recalibrate, train and audit too.")
 @json_option
 def warm_up(all_commands: bool, as_json: bool) -> None:
-    """Compile the kernels of score, events and demo, so that their first run does not have to.
+    """Compile the kernels of score, events, demo and report, so that their first run does not have to.
 
     Compiled kernels are kept beside the package, or in the folder NUMBA_CACHE_DIR; each machine needs this once, and
     again after an update. They are valid for processors of one kind.

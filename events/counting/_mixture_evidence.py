@@ -54,14 +54,14 @@ def mixture_evidence_rows(events: DocumentEvents, period: str, parses: Sequence[
     """
     sources = _Sources(events, parses)
     tokens = parses[0].tokens
-    texts_of, excluded = EvidenceTexts(tokens, sources.spans), _excluded(events, parses)
+    excluded = _excluded(events, parses)
     parts, errors = variance_parts(events), events.mc_errors
     name = "event" if events.matches is None else events.matches.event
     rows = []
     for e in np.flatnonzero(events.n_hits).tolist():
         instances, descriptions = sources.of(e)
         by_trigger = sources.alternatives(e, sorted({trigger for trigger, _, _ in instances}))
-        texts = texts_of.of(instances, descriptions)
+        texts = EvidenceTexts(tokens, sources.spans).of(instances, descriptions)
         about_parse = ParseEvidence(
             n_parses=len(parses),
             parse_variance=float(parts.parse[e]),

@@ -22,6 +22,8 @@ from corefsample.mention_ranking.features._encoding_kernels import Text
 from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.spacy_bridge import _transition_kernels as transitions
+from corefsample.summaries import _kernels as estimates
+from corefsample.summaries import _marginal_search_kernels as searches
 from corefsample.syntax import _mention_kernels as mentions
 from corefsample.syntax import _role_kernels as roles
 from corefsample.syntax._mention_kernels import ParsedText
@@ -145,6 +147,16 @@ def compile_transitions() -> None:
     transitions.perturbed_scores(hidden, hidden, bias, indices, bounds(), 1.0, *states)
 
 
+def compile_estimates() -> None:
+    """Compile the best clusterings of a report's documents."""
+    marginals, labels = np.eye(1), np.zeros(1, np.int32)
+    coreference.link_marginals(fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64)), empty(np.float64, 0))
+    estimates.marginal_costs(marginals, labels)
+    estimates.cut_tree(empty(np.int64, 4), empty(np.float64), 0.0, labels)
+    for search in (searches.binder_sweep, searches.binder_merges, searches.binder_splits):
+        search(marginals, np.zeros(1, np.int64), np.ones(1, np.int64))
+
+
 class Group(NamedTuple):
     """Kernels that are compiled together.
 
@@ -184,6 +196,14 @@ GROUPS = {
             coreference.poisson_binomial,
         ),
     ),
+    "estimates": Group(
+        compile_estimates,
+        2.5,
+        (
+            *(estimates.marginal_costs, estimates.cut_tree, coreference.link_marginals),
+            *(searches.binder_sweep, searches.binder_merges, searches.binder_splits),
+        ),
+    ),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
 }
 # "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for --parses.
@@ -192,4 +212,5 @@ COMMANDS = {
     "score with ClearNLP": ("clearnlp",),
     "score with sampled parses": ("transitions",),
     "events": ("samples", "documents", "parse checks", "events"),
+    "report": ("estimates",),
 }

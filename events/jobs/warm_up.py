@@ -12,8 +12,8 @@ from events.jobs._compiling import compiled_meanwhile, folders_of_kernels, load_
 
 __all__ = ["WarmUp", "run_warm_up"]
 
-_COMMANDS = ("score", "events", "demo")
-_GROUPS = ("score", "score with ClearNLP", "score with sampled parses", "events")
+_COMMANDS = ("score", "events", "demo", "report")
+_GROUPS = ("score", "score with ClearNLP", "score with sampled parses", "events", "report")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.recalibration", "corefsample.summaries"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
+    ["events._yaml_faults"],
     ["events._yaml_file", "events.news", "events.simulation", "events.pages"],
     ["events.lexicon", "events.rules"],
     ["events.matching", "events.texts"],

@@ -9,7 +9,7 @@ const numberOf = new Map(documents.doc_id.map((id, i) => [id, i]));
 const codes = new Set(sheet.actors.map(([code]) => code));
 
 // Rows of a CSV file: fields may be quoted, with quotes doubled, and hold line breaks.
-export function csvRows(text) {
+function csvRows(text) {
   const rows = [];
   let row = [];
   for (const [, quotedField, plainField, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r\n|\r|\n|$)/g)) {

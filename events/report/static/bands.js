@@ -104,7 +104,7 @@ function countRows() {
   return [titles, ...rows];
 }
 
-const fileName = (ending) => `counts-${chosen().map(({ code }) => fileWord(code)).join("-")}.${ending}`;
+const fileName = (ending) => ["counts", ...chosen().map((each) => fileWord(each.code))].join("-") + `.${ending}`;
 
 // The chart with a title on white, as a view of its own that is not shown.
 async function pictureView() {

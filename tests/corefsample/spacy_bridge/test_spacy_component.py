@@ -997,7 +997,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
     assert [span.text for span in (names["mayor"], names["she"])] == ["The mayor", "she"]

@@ -24,7 +24,7 @@ from events.jobs import DocumentInputs
 from events.jobs.scoring._parsing import load_pipeline
 from events.news import ArticleStream
 
-README = PROJECT / "README.md"
+PAGE = PROJECT / "docs" / "count-events.md"
 ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
 CSV = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
 
@@ -66,9 +66,9 @@ def test_an_error_in_a_csv_file_has_a_hint(tmp_path: Path, text: str, step: str 
     assert hint_of_reading(path) == step
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
-def test_the_news_that_the_readme_shows_are_read(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```csv\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.S)
+@pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+def test_the_news_that_the_page_shows_are_read(tmp_path: Path) -> None:
+    block, *_ = re.findall(r"```text\n(doc_id.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     path = tmp_path / "news.csv"
     path.write_text(block, encoding="utf-8")
     articles = list(ArticleStream(path))

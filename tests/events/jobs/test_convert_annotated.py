@@ -346,7 +346,7 @@ def test_scored_documents_keep_everything_on_the_way_to_scored_ones(
 ) -> None:
     write_documents(scored, tmp_path / "s.jsonl")
     run = run_convert(tmp_path / "s.jsonl", tmp_path / "t.parquet")
-    assert run.to_json() == {"output": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
+    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
     found = list(read_documents(tmp_path / "t.parquet"))
     assert all(sr.same_documents(a, b) for a, b in zip(found, scored, strict=True))
 

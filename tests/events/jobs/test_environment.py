@@ -34,7 +34,7 @@ def test_every_package_that_is_needed_is_listed_with_its_version() -> None:
     found = describe_environment()
     needed = names(project["dependencies"])
     assert found.packages == {name: metadata.version(name) for name in needed}
-    for_users = set(project["optional-dependencies"]) - {"bench", "dev", "notebooks", "test"}
+    for_users = set(project["optional-dependencies"]) - {"bench", "dev", "docs", "notebooks", "test"}
     assert set(found.extras) == for_users
     for extra in for_users:
         assert list(found.extras[extra]) == names(project["optional-dependencies"][extra])
@@ -82,7 +82,7 @@ def test_the_page_says_what_each_package_is_for() -> None:
     rows = re.findall(r"^\| ([\w-]+) \| (.*?) \|", page, flags=re.M)
     listed = dict(rows)
     assert set(names(project["dependencies"])) <= set(listed)
-    for extra in set(project["optional-dependencies"]) - {"bench", "dev", "notebooks", "test"}:
+    for extra in set(project["optional-dependencies"]) - {"bench", "dev", "docs", "notebooks", "test"}:
         assert set(names(project["optional-dependencies"][extra])) <= set(listed[extra].split(", "))
 
 

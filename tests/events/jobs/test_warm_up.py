@@ -197,7 +197,7 @@ def test_warm_up_says_where_the_kernels_are() -> None:
     arguments = [sys.executable, "-m", "events.cli", "warm-up", "--json"]
     finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
     content = json.loads(finished.stdout)
-    assert content["commands"] == ["score", "events", "demo"]
+    assert content["commands"] == ["score", "events", "demo", "report"]
     assert content["n_kernels"] == sum(len(group.kernels) for group in GROUPS.values())
     folders = {_jit.cache_folders(kernel)[0] for group in GROUPS.values() for kernel in group.kernels}
     assert set(content["folders"]) == folders
