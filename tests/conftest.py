@@ -1,4 +1,4 @@
-"""What every run needs: hypothesis profiles, the marker of kernel tests, the real file if it exists."""
+"""What every run needs: hypothesis profiles, the markers of kernel and slow tests, the real file if it exists."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numba
 import pytest
 from places import GUM_SCORED
 
+SLOW_TESTS = Path(__file__).parent / "data" / "slow_tests.txt"
+
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
@@ -19,9 +21,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "kernels: runs compiled loops on input small enough for plain Python (NUMBA_DISABLE_JIT=1)"
     )
+    config.addinivalue_line("markers", "slow: listed in tests/data/slow_tests.txt; left out by default, see CONTRIBUTING")
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         # Compiled, unsigned numbers wrap around in silence, as they should; NumPy's scalars warn of it.
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # One list instead of marks in forty files, as it follows measured times.
+    slow = {line for line in SLOW_TESTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
+    for item in items:
+        if item.nodeid.partition("[")[0] in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
