@@ -18,7 +18,7 @@ from events.jobs._compiling import folders_of_kernels, missing_groups
 __all__ = ["Environment", "describe_environment"]
 
 _PACKAGE = "corefsample"
-_FOR_DEVELOPERS = ("bench", "dev", "notebooks", "test")  # extras
+_FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras
 _COMMANDS = ("score", "events")
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 _NAME = re.compile(r"^[\w.-]+")
