@@ -34,6 +34,8 @@ from corefsample.files import (
     total_size,
 )
 
+pytest.importorskip("fsspec", reason="extra `remote`")
+
 
 @pytest.fixture
 def system() -> Iterator[Any]:

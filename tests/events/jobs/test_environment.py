@@ -21,6 +21,7 @@ from events.jobs.environment import describe_environment
 
 PAGE = PROJECT / "docs" / "installation.md"
 SOURCES = PROJECT / "pyproject.toml"
+DEVELOPERS = {"bench", "dev", "docs", "notebooks", "test"}  # extras that users do not need
 beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
 
@@ -34,7 +35,7 @@ def test_every_package_that_is_needed_is_listed_with_its_version() -> None:
     found = describe_environment()
     needed = names(project["dependencies"])
     assert found.packages == {name: metadata.version(name) for name in needed}
-    for_users = set(project["optional-dependencies"]) - {"bench", "dev", "docs", "notebooks", "test"}
+    for_users = set(project["optional-dependencies"]) - DEVELOPERS
     assert set(found.extras) == for_users
     for extra in for_users:
         assert list(found.extras[extra]) == names(project["optional-dependencies"][extra])
@@ -82,7 +83,7 @@ def test_the_page_says_what_each_package_is_for() -> None:
     rows = re.findall(r"^\| ([\w-]+) \| (.*?) \|", page, flags=re.M)
     listed = dict(rows)
     assert set(names(project["dependencies"])) <= set(listed)
-    for extra in set(project["optional-dependencies"]) - {"bench", "dev", "docs", "notebooks", "test"}:
+    for extra in set(project["optional-dependencies"]) - DEVELOPERS:
         assert set(names(project["optional-dependencies"][extra])) <= set(listed[extra].split(", "))
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import s3fs
 from command_line import called, refused
 from references import events as er
 from remote_files import memory, s3_server, stored_in
@@ -34,6 +33,8 @@ from events.jobs.count_events import (
 )
 from events.report import write_report
 from events.report.model import read_report
+
+s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
 
 OPTIONS = EventsOptions(n_samples=40, compare=("USA", "IRQ"), partition_size=9, threads=1)
 TABLES = {

@@ -118,6 +118,7 @@ def test_an_audit_of_another_run_or_without_labels_is_rejected(
 
 
 def test_the_first_lines_say_what_the_intervals_cover(run: Path, audit: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
     plain, audited = tmp_path / "plain.html", tmp_path / "audited.html"
     write_report(run, plain)
     write_report(run, audited, audit=audit)

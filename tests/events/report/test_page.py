@@ -25,6 +25,8 @@ from events.report import write_report
 from events.report.model import read_report
 from events.report.page import rendered_page
 
+pytest.importorskip("altair", reason="extra `report`")
+
 
 class Elements(HTMLParser):
     """Elements of a page with their attributes and text, as a browser would find them."""

@@ -101,6 +101,7 @@ def test_tampered_counts(
 
 @pytest.mark.parametrize("about", [b"{", b'{"index_columns": 5}', b"\xff", b'{"index_columns": ["x"], "columns": []}'])
 def test_damaged_metadata_for_pandas_changes_nothing(run: Path, copy: Path, tmp_path: Path, about: bytes) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
     for name in ("counts.parquet", "evidence.parquet"):
         pq.write_table(pq.read_table(copy / name).replace_schema_metadata({b"pandas": about}), copy / name)
     write_report(run, tmp_path / "a.html", title="Same")
