@@ -149,7 +149,7 @@ def test_files_of_several_formats_make_one_corpus(
     tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
 ) -> None:
     first = sr.corpus_file(tmp_path / "a.conllu", documents[:2])
-    second = sr.corpus_file(tmp_path / "b_gold_conll.gz", documents[2:4])
+    second = sr.corpus_file(tmp_path / "b.conllu.gz", documents[2:4])
     run_score([first, second], tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
     assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
 
@@ -401,7 +401,7 @@ def test_a_pipeline_is_required_for_text_and_only_for_text(
     assert line.startswith("corefsample: --pipeline must be left out for documents with a parse")
     arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
     assert refused(capsys, "score", news, *arguments)[1].startswith(
-        "corefsample: --mentions must be 'parse' with a pipeline"
+        f"corefsample: --mentions must be 'parse' for text ({news}), got 'annotated'"
     )
 
 
@@ -760,7 +760,6 @@ def test_an_existing_output_raises(
         ({"paragraphs": "page"}, "paragraphs must be one of blank-line, line, got 'page'"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
         ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        ({"pipeline": "en", "mentions": "annotated"}, "mentions must be 'parse' with a pipeline, got 'annotated'"),
     ],
 )
 def test_an_option_outside_its_range_raises(options: dict[str, Any], message: str) -> None:
