@@ -121,12 +121,12 @@ def _print_comparison(run: PairedRun) -> None:
         )
     click.echo()
     print_text(
-        "Lower is better: a negative difference favours the second. The log score is the mean of -log of the probability "
-        "of what gold has, in nats."
+        "Lower is better: a negative difference favours the second. The log score is the mean of -log of the "
+        "probability of what gold has, in nats."
     )
     print_text(
-        f"Calibration error: {compared.norm}, in {compared.n_bins[0]:,} and {compared.n_bins[1]:,} bins, without the part "
-        "that chance adds."
+        f"Calibration error: {compared.norm}, in {compared.n_bins[0]:,} and {compared.n_bins[1]:,} bins, without the "
+        "part that chance adds."
     )
     print_text("by document: interval of the true difference, by resampling the same documents for both.")
     if run.out is not None:

@@ -54,10 +54,14 @@ class PairedRun:
         compared = self.comparison
         return {
             **plain_fields(self),
-            **plain_fields(compared),
-            "n_bins": list(compared.n_bins),
+            "n_documents": compared.n_blocks,
+            "n_without_gold": sum(self.n_without_gold),
             "inputs": list(self.inputs),
-            "n_without_gold": list(self.n_without_gold),
+            "n_pairs": compared.n_pairs,
+            "n_bins": list(compared.n_bins),
+            "norm": compared.norm,
+            "level": compared.level,
+            "n_draws": compared.n_draws,
             "differences": json_rows(compared.to_frame()),
         }
 

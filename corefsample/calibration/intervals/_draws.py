@@ -73,9 +73,7 @@ def simulated(
     return _joined(errors, constant, norm), noise
 
 
-def multiplicities(
-    n_blocks: int, n_draws: int, width: int, rng: np.random.Generator
-) -> Iterator[tuple[slice, Floats]]:
+def multiplicities(n_blocks: int, n_draws: int, width: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
     """Resamples of blocks with replacement, in chunks of rows of at most `width` numbers each.
 
     Yields the rows of each chunk, and how often each block is drawn: (n_rows, n_blocks).

@@ -159,7 +159,7 @@ def paired_comparison(
         require_pairs(q, labels, (name, "y"))
         size = default_bin_size(q.shape[0]) if bin_size is None else bin_size
         codes, ids = coded("documents", documents, q.shape[0], name)
-        losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids))
+        losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids)).astype(np.float64)
         sums.append(ScorerSums(block_bin_pairs(q, labels, codes, bin_size=size), losses))
     return compare_blocks(*sums, norm=norm, level=level, n_draws=n_draws, seed=seed)
 

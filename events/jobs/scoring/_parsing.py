@@ -162,7 +162,7 @@ def parsed_texts(texts: Sequence[str], pipeline: Language) -> Iterator[Doc]:
 
 
 def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
-    """Parse the words of a document that has no parse; words and sentences stay.
+    """Parse the words of a document that has no parse, in its sentences.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     except ValueError as error:
         raise ParameterError(f"words must be parsable by the pipeline, got: {_one_line(error)}") from None
     if len(parsed) != n_tokens:
-        raise ParameterError(f"words must not be whitespace, got {n_tokens - len(parsed)} that are", parameter="tokens")
+        raise ParameterError(f"words must not be whitespace, got {n_tokens - len(parsed)} that are")
     return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
 
 

@@ -157,7 +157,8 @@ class Scorer:
                 raise ParameterError("a document must have a parse, got no dependency labels", place=place, hint=hint)
             return document
         if not is_unparsed(tokens):
-            raise ParameterError("must be left out for documents with a parse, got one", parameter="pipeline", place=place)
+            hint = ParameterHint("pipeline", "is for documents without one")
+            raise ParameterError("a document to be parsed must have no parse, got one", place=place, hint=hint)
         parsed = parsed_words(tokens, self.pipeline)
         heads, mentions = parsed.head.tolist(), document.mentions.copy()
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
