@@ -6,7 +6,9 @@ from . import studies as studies
 from . import tables as tables
 from . import tags as tags
 from .binning import bin_pairs as bin_pairs
+from .intervals import PairedComparison as PairedComparison
 from .intervals import calibration_test as calibration_test
+from .intervals import paired_comparison as paired_comparison
 from .measures import CalibrationError as CalibrationError
 from .measures import ReliabilityCurve as ReliabilityCurve
 from .measures import brier_decomposition as brier_decomposition

@@ -1,6 +1,9 @@
 from ._calibration import GroupCalibration as GroupCalibration
 from ._calibration import LinkCalibration as LinkCalibration
 from ._calibration import calibrate_links as calibrate_links
+from ._comparison import ScorerLinks as ScorerLinks
+from ._comparison import compare_links as compare_links
+from ._comparison import scorer_links as scorer_links
 from ._pairs import DISTANCES as DISTANCES
 from ._pairs import PAIR_KINDS as PAIR_KINDS
 from ._pairs import UNANNOTATED as UNANNOTATED

@@ -17,7 +17,7 @@ from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
-from corefsample.syntax import mentions_from_parse
+from corefsample.syntax import is_unparsed, mentions_from_parse
 
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
@@ -225,13 +225,15 @@ def score_documents(
     Raises
     ------
     ParameterError
-        If a document has no tokens, labels that fit no scheme or are ambiguous, or mentions that break their rules; the
-        place is the doc_id.
+        If a document has no tokens or no parse, labels that fit no scheme or are ambiguous, or mentions that break
+        their rules; the place is the doc_id.
     """
     _checks.choice("mentions", mentions, MENTION_SOURCES)
     for document in documents:
         try:
             tokens = required_tokens(document)
+            if len(tokens) and is_unparsed(tokens):
+                raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             if mentions == "parse":
                 found = mentions_from_parse(tokens, scheme=scheme)

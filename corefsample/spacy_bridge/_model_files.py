@@ -1,7 +1,7 @@
-"""The model of a spaCy component, in its folder of a saved pipeline and as bytes.
+"""The model and the recalibration of a spaCy component, in its folder of a saved pipeline and as bytes.
 
-A second file records which model the config named when the model was written. A pipeline that is loaded with another
-name in its config uses the model of that name, not the saved one.
+A second file has the recalibration, and records which model and which recalibration the config named when they were
+written. A pipeline that is loaded with another name in its config uses the one of that name, not the saved one.
 """
 
 from __future__ import annotations
@@ -10,28 +10,40 @@ import json
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.files import write_bytes
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking import AntecedentModel
+    from corefsample.recalibration import Recalibration
+    from corefsample.spacy_bridge._settings import Settings
 
 _MODEL, _RECORD = "model.npz", "record.json"
 
 
-def write_model(model: AntecedentModel, model_path: str | None, folder: Path) -> None:
-    """Write a model, and the path of it that the config names, into a folder, which is made if it is missing."""
+class Saved(NamedTuple):
+    """What a saved component has: its model and its recalibration, each None if the config names another one now."""
+
+    model: AntecedentModel | None
+    recalibration: Recalibration | None
+
+
+def write_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings, folder: Path) -> None:
+    """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
     from corefsample.mention_ranking import save_model
 
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder / _MODEL, overwrite=True)
-    write_bytes(folder / _RECORD, json.dumps({"model": model_path}).encode(), overwrite=True)
+    record: dict[str, Any] = {"model": settings.model}
+    if recalibration is not None:
+        record["recalibration"] = {"path": settings.recalibration, "content": recalibration.to_json()}
+    write_bytes(folder / _RECORD, json.dumps(record).encode(), overwrite=True)
 
 
-def read_model(folder: Path, model_path: str | None) -> AntecedentModel | None:
-    """Read the model of a folder; None if the config named another model when it was written.
+def read_model(folder: Path, settings: Settings) -> Saved:
+    """Read the model and the recalibration of a folder.
 
     Raises
     ------
@@ -39,28 +51,35 @@ def read_model(folder: Path, model_path: str | None) -> AntecedentModel | None:
         If a file is missing, or is not of this version.
     """
     from corefsample.mention_ranking import load_model
+    from corefsample.recalibration import Recalibration
 
     record = folder / _RECORD
+    recalibration = None
     try:
-        saved_path = json.loads(record.read_text(encoding="utf-8"))["model"]
+        content = json.loads(record.read_text(encoding="utf-8"))
+        saved_path, saved = content["model"], content.get("recalibration")
+        if saved is not None and saved["path"] == settings.recalibration:
+            recalibration = Recalibration.from_json(saved["content"])
     except OSError as error:
         raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
-    except (ValueError, KeyError, TypeError):
+    except ParameterError as error:
+        raise error.as_input_error(str(record)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("must be JSON with model, got something else", place=str(record)) from None
-    return load_model(folder / _MODEL) if saved_path == model_path else None
+    return Saved(load_model(folder / _MODEL) if saved_path == settings.model else None, recalibration)
 
 
-def packed_model(model: AntecedentModel, model_path: str | None) -> bytes:
+def packed_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings) -> bytes:
     """Return the files of `write_model` as bytes."""
     from spacy import util
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_model(model, model_path, folder)
+        write_model(model, recalibration, settings, folder)
         return util.to_bytes({file: (folder / file).read_bytes for file in (_MODEL, _RECORD)}, ())
 
 
-def unpacked_model(content: bytes, model_path: str | None) -> AntecedentModel | None:
+def unpacked_model(content: bytes, settings: Settings) -> Saved:
     """Read the bytes of `packed_model` as `read_model` reads a folder.
 
     Raises
@@ -79,4 +98,4 @@ def unpacked_model(content: bytes, model_path: str | None) -> AntecedentModel | 
                 (folder / file).write_bytes(files[file])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError("must be of a component corefsample, got something else", parameter="bytes_data") from None
-        return read_model(folder, model_path)
+        return read_model(folder, settings)

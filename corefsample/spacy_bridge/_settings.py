@@ -39,6 +39,7 @@ class Settings:
     scheme: str | None = None
     temperature: float = 1.0
     new_bias: float = 0.0
+    recalibration: str | None = None
     n_samples: int = 1000
     seed: int = 0
     spans_key: str = "coref"
@@ -61,7 +62,12 @@ class Settings:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, tuple(SCHEMES))
         _checks.probability("min_prob", self.min_prob, below_one=True)
-        Recalibration(self.temperature, self.new_bias)
+        own = Recalibration(self.temperature, self.new_bias)
+        if self.recalibration is not None:
+            require_text("recalibration", self.recalibration)
+            if own != Recalibration():
+                rule = "must be null with a temperature or a new_bias"
+                raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
         _checks.n_samples(self.n_samples, 1)
         _checks.seed(self.seed)
         _checks.whole("n_parses", self.n_parses, 0)

@@ -25,7 +25,7 @@ from spacy.tokens import Doc
 
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._model_files import packed_model, read_model, unpacked_model, write_model
+from corefsample.spacy_bridge._model_files import Saved, packed_model, read_model, unpacked_model, write_model
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from corefsample.documents import Tokens
     from corefsample.mention_ranking import AntecedentModel
+    from corefsample.recalibration import Recalibration
 
 __all__ = [
     "EXTENSION",
@@ -80,6 +81,9 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
         ud2, ud1 or clearnlp; null: recognised from each Doc's labels.
     temperature, new_bias
         Recalibration of the scores, as for `Recalibration`; 1 and 0 leave them unchanged.
+    recalibration
+        Path of a record of `corefsample recalibrate`, instead of these two; "english": that of the English model; null:
+        none.
     n_samples, seed
         Number of clusterings to draw, and their seed.
     spans_key
@@ -98,7 +102,7 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     ParameterError
         If a setting breaks its rule, the pipeline has no parser, or ``doc._.coref`` belongs to another package.
     InputError
-        If the model file exists, but cannot be read.
+        If the file of the model or of the recalibration exists, but cannot be read.
     """
     if Doc.get_extension(EXTENSION)[2] is not posterior_of:
         raise ParameterError(
@@ -152,8 +156,8 @@ class CorefComponent(Pipe):
     Raises
     ------
     InputError
-        If the model file exists, but cannot be read. A missing file is an error only when it is needed: a pipeline
-        loaded from disk brings its model.
+        If the file of the model or of the recalibration exists, but cannot be read. A missing file is an error only
+        when it is needed: a pipeline loaded from disk brings both.
     """
 
     def __init__(self, name: str, settings: Settings, nlp: Language | None = None) -> None:
@@ -164,6 +168,9 @@ class CorefComponent(Pipe):
         self._model: AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
+        self._recalibration: Recalibration | None = None
+        if settings.recalibration is not None and os.path.exists(settings.recalibration):
+            _ = self.recalibration
 
     @property
     def antecedent_model(self) -> AntecedentModel:
@@ -183,6 +190,25 @@ class CorefComponent(Pipe):
             self._model = english_model() if path is None else load_model(path)
         return self._model
 
+    @property
+    def recalibration(self) -> Recalibration | None:
+        """The recalibration of its scores, or None; a file is loaded at its first use.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read.
+        """
+        from corefsample.recalibration import Recalibration, read_recalibration
+
+        settings = self.settings
+        if settings.recalibration is None:
+            own = Recalibration(settings.temperature, settings.new_bias)
+            return None if own == Recalibration() else own
+        if self._recalibration is None:
+            self._recalibration = read_recalibration(settings.recalibration).recalibration
+        return self._recalibration
+
     def __call__(self, doc: Doc) -> Doc:
         """Score a Doc: set its posterior, ``doc._.coref``, and write the groups of spans.
 
@@ -192,7 +218,7 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
-        from corefsample.recalibration import Recalibration
+        from corefsample.mention_ranking.features import mention_kinds
         from corefsample.spacy_bridge.documents import tokens_of_doc
 
         settings, doc_id = self.settings, doc_id_of(doc)
@@ -206,8 +232,8 @@ class CorefComponent(Pipe):
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        if (settings.temperature, settings.new_bias) != (1.0, 0.0):
-            distribution = Recalibration(settings.temperature, settings.new_bias).apply(distribution)
+        if self.recalibration is not None:
+            distribution = self.recalibration.apply(distribution, mention_kinds(tokens, mentions))
         store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
         if settings.n_parses and self._nlp is not None and not self._is_sampling:
             store_parses(doc, self._drawn(doc, self._nlp))
@@ -246,7 +272,7 @@ class CorefComponent(Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Score a stream of Docs. A model that cannot be read is an error before the first Doc is parsed."""
-        _ = self.antecedent_model
+        _ = self.antecedent_model, self.recalibration
         yield from super().pipe(stream, batch_size=batch_size)
 
     def score(  # type: ignore[override]  # spaCy's own scores are None too without annotation
@@ -283,29 +309,27 @@ class CorefComponent(Pipe):
         """
         if nlp is not None and self.settings.require_parser:
             _require_parser(nlp, takewhile(lambda each: each != self.name, nlp.pipe_names))
-        _ = self.antecedent_model
+        _ = self.antecedent_model, self.recalibration
 
     # --- to disk and back ----------------------------------------------------------------------------------
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write the model into a folder; the settings are in the pipeline's config."""
-        write_model(self.antecedent_model, self.settings.model, Path(path))
+        """Write the model and the recalibration into a folder; the settings are in the pipeline's config."""
+        write_model(self.antecedent_model, self._read_recalibration, self.settings, Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
-        """Read the model from a folder, unless the config named another model when it was written.
+        """Read model and recalibration from a folder, unless the config named others when they were written.
 
         Raises
         ------
         InputError
             If the model is missing, or is not of this version.
         """
-        model = read_model(Path(path), self.settings.model)
-        self._model = self._model if model is None else model
-        return self
+        return self._with(read_model(Path(path), self.settings))
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return as bytes what `to_disk` writes."""
-        return packed_model(self.antecedent_model, self.settings.model)
+        return packed_model(self.antecedent_model, self._read_recalibration, self.settings)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
         """Read the bytes of `to_bytes`.
@@ -315,6 +339,14 @@ class CorefComponent(Pipe):
         InputError
             If they are something else, or the model is not of this version.
         """
-        model = unpacked_model(bytes_data, self.settings.model)
-        self._model = self._model if model is None else model
+        return self._with(unpacked_model(bytes_data, self.settings))
+
+    @property
+    def _read_recalibration(self) -> Recalibration | None:
+        """The recalibration that is not in the config itself."""
+        return None if self.settings.recalibration is None else self.recalibration
+
+    def _with(self, saved: Saved) -> CorefComponent:
+        self._model = saved.model or self._model
+        self._recalibration = saved.recalibration or self._recalibration
         return self

@@ -13,6 +13,7 @@ from ._paths import follow as follow
 from ._paths import leading_to as leading_to
 from ._paths import path_labels as path_labels
 from ._roles import NeutralParse as NeutralParse
+from ._roles import is_unparsed as is_unparsed
 from ._roles import neutral_parse as neutral_parse
 from ._schemes import SCHEMES as SCHEMES
 from ._schemes import Scheme as Scheme

@@ -19,7 +19,8 @@ from events.cli._options import (
 from events.cli._screen import print_counts, print_files, print_text, progress
 
 if TYPE_CHECKING:
-    from events.jobs.calibrate_links import CalibrationRun
+    from events.jobs.calibrate_links import CalibrateOptions, CalibrationRun
+    from events.jobs.calibrate_paired import PairedRun
     from events.jobs.calibrate_queries import QueryReport
     from events.jobs.recalibrate import RecalibrationRun
 
@@ -47,6 +48,9 @@ folder_option = click.option(
 @click.argument("inputs", nargs=-1, required=True)
 @folder_option
 @click.option(
+    "--paired", is_flag=True, help="Compare two scorers: INPUTS are two files with the same documents and mentions."
+)
+@click.option(
     "--bin-size",
     type=click.IntRange(min=1),
     help="Pairs in an adaptive bin.  [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]",
@@ -64,7 +68,9 @@ folder_option = click.option(
 @unannotated_option
 @seed_option("Same seed, same intervals.")
 @output_options
-def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, **options: Any) -> None:
+def calibrate(
+    inputs: tuple[str, ...], out: str | None, paired: bool, overwrite: bool, as_json: bool, **options: Any
+) -> None:
     """Can the link probabilities be trusted? Measure their calibration against gold entities.
 
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; documents
@@ -74,15 +80,57 @@ def calibrate(inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json
     (--resamples) it is faster.
 
     \b
-    Example:
+    Examples:
       corefsample calibrate gold.jsonl.gz --out calibration
+      corefsample calibrate gold.jsonl.gz other.jsonl --paired
     """
     from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 
     chosen = CalibrateOptions(**options)
+    if paired:
+        _calibrate_paired(inputs, out, chosen, overwrite, as_json)
+        return
     with progress("pairing", as_json) as on_progress:
         run = run_calibrate(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
     print_result(run, as_json, _print_calibration)
+
+
+def _calibrate_paired(
+    inputs: tuple[str, ...], out: str | None, chosen: CalibrateOptions, overwrite: bool, as_json: bool
+) -> None:
+    from events.jobs.calibrate_paired import run_calibrate_paired
+
+    with progress("pairing", as_json) as on_progress:
+        run = run_calibrate_paired(inputs, out, chosen, overwrite=overwrite, on_progress=on_progress)
+    print_result(run, as_json, _print_comparison)
+
+
+def _print_comparison(run: PairedRun) -> None:
+    compared = run.comparison
+    print_text(f"{compared.n_blocks:,} documents with gold, {compared.n_pairs:,} pairs of mentions.")
+    print_counts(
+        (sum(run.n_without_gold), "document", "without gold left out, of both files"),
+        (run.n_quarantined, "bad document", "set aside"),
+    )
+    click.echo(f"\nFirst   {run.inputs[0]}\nSecond  {run.inputs[1]}\n")
+    click.echo(f"{'measure':<18}{'first':>9}{'second':>9}{'difference':>12}  {100 * compared.level:g}% by document")
+    for each in compared.differences:
+        click.echo(
+            f"{each.measure:<18}{each.first:>9.5f}{each.second:>9.5f}{each.difference:>12.5f}"
+            f"  {each.lower:.5f} to {each.upper:.5f}"
+        )
+    click.echo()
+    print_text(
+        "Lower is better: a negative difference favours the second. The log score is the mean of -log of the "
+        "probability of what gold has, in nats."
+    )
+    print_text(
+        f"Calibration error: {compared.norm}, in {compared.n_bins[0]:,} and {compared.n_bins[1]:,} bins, without the "
+        "part that chance adds."
+    )
+    print_text("by document: interval of the true difference, by resampling the same documents for both.")
+    if run.out is not None:
+        print_files(run.out, {"Table": "paired.csv"})
 
 
 def _print_calibration(run: CalibrationRun) -> None:

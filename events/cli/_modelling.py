@@ -176,7 +176,9 @@ def _print_training(run: TrainingRun) -> None:
 )
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("--out", required=True, metavar="FILE", help="File for the scored mentions: .jsonl, .jsonl.gz, .parquet.")
-@click.option("--pipeline", metavar="SPACY", help="spaCy package or folder that parses text; for news only.")
+@click.option(
+    "--pipeline", metavar="SPACY", help="spaCy package or folder that parses news, or corpora without a parse."
+)
 @click.option(
     "--jobs",
     type=AT_LEAST_1,

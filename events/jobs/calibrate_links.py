@@ -31,7 +31,9 @@ class CalibrationFolder(OutputFolder):
     """Collects the files of a calibration: see `OutputFolder`."""
 
     RECORD: ClassVar[str] = "calibration.json"
-    TABLES: ClassVar[frozenset[str]] = frozenset(["calibration.csv", "calibration.parquet", "reliability.csv"])
+    TABLES: ClassVar[frozenset[str]] = frozenset(
+        ["calibration.csv", "calibration.parquet", "reliability.csv", "paired.csv"]
+    )
     FILES: ClassVar[frozenset[str]] = TABLES.union(
         picture_files("reliability", "reliability_by_kind"), ["quarantine.jsonl", RECORD]
     )

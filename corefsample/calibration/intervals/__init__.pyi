@@ -11,5 +11,11 @@ from ._interval import Interval as Interval
 from ._interval import interval_of_draws as interval_of_draws
 from ._options import checked_level as checked_level
 from ._options import error_of_sums as error_of_sums
+from ._paired import PairedComparison as PairedComparison
+from ._paired import PairedDifference as PairedDifference
+from ._paired import ScorerSums as ScorerSums
+from ._paired import compare_blocks as compare_blocks
+from ._paired import log_losses as log_losses
+from ._paired import paired_comparison as paired_comparison
 from ._sign_flip_test import CalibrationTest as CalibrationTest
 from ._sign_flip_test import calibration_test as calibration_test

@@ -73,6 +73,19 @@ def simulated(
     return _joined(errors, constant, norm), noise
 
 
+def multiplicities(n_blocks: int, n_draws: int, width: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+    """Resamples of blocks with replacement, in chunks of rows of at most `width` numbers each.
+
+    Yields the rows of each chunk, and how often each block is drawn: (n_rows, n_blocks).
+    """
+    for rows in _chunks(n_draws, width, PRODUCT_CHUNK):
+        count = rows.stop - rows.start
+        picked = rng.integers(0, n_blocks, (count, n_blocks))
+        picked += n_blocks * np.arange(count)[:, None]
+        times = np.bincount(picked.ravel(), minlength=count * n_blocks).reshape(count, n_blocks)
+        yield rows, times.astype(np.float64)
+
+
 def bootstrapped(
     n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
@@ -85,11 +98,8 @@ def bootstrapped(
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
     beside = np.hstack((n, residual))
     errors, noise = np.empty(n_draws), np.empty(n_draws)
-    for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
+    for rows, times in multiplicities(n_blocks, n_draws, max(n_blocks, n_bins), rng):
         count = rows.stop - rows.start
-        picked = rng.integers(0, n_blocks, (count, n_blocks))
-        picked += n_blocks * np.arange(count)[:, None]
-        times = np.bincount(picked.ravel(), minlength=count * n_blocks).reshape(count, n_blocks).astype(np.float64)
         sums = times @ beside
         for part in _chunks(count, n_bins, CHUNK):
             drawn_n, drawn = sums[part, :n_bins], sums[part, n_bins:]

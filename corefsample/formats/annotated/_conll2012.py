@@ -3,6 +3,9 @@
 ``(12|(3)|12)``: entity 12 opens, entity 3 is one word, entity 12 closes. Each part of a document is read as a document,
 with name and number of the part as its doc_id (``bc/cctv/00/cctv_0000_0``).
 
+Where tabs separate the columns, the last one may be empty: in some rows of a document, for none, or in all, after the
+coreference.
+
 Columns 5 to 11 become the tokens' further columns xpos, parse_bit, predicate_lemma, frameset, sense, speaker and
 named_entity, those of predicates' arguments become `arguments`, with blanks between them. Files with fewer columns are
 read as well: name, part, number, word, any of those in order, and coreference. The lemma is the predicate's if there is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,12 +75,13 @@ class _RawDocument:
             raise DocumentFaultError(number, "", f"{rule}, got {shown(text)}")
         names: list[str] = []
         rows = _Rows(MentionCollector("coreference", self.on_fault, names), names)
+        cells_of = _row_reader([text for _, text in self.lines[1:] if text.strip() and not text.startswith("#")])
         sentence: list[tuple[int, list[str]]] = []
         for number, text in self.lines[1:]:
             if text.startswith("#"):
                 continue
             if text.strip():
-                sentence.append((number, re.split(r"[ \t]+", text.strip(" \t"))))
+                sentence.append((number, cells_of(text)))
             elif sentence:
                 rows.add(sentence)
                 sentence = []
@@ -100,6 +101,30 @@ class _RawDocument:
             metadata=metadata | ({"genre": genre} if genre != self.name else {}),
             skipped=dict(rows.collector.skipped),
         )
+
+
+def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
+    """How to split the rows of a document into cells.
+
+    Columns are between blanks. Where tabs separate them, the last cell may be empty. If it is so in some rows, it is
+    the coreference, and empty means none. If it is so in all rows, the column before it is the coreference, unless that
+    one has a star, as arguments of predicates and named entities do.
+    """
+    tabbed = [_cells_between_tabs(row) for row in rows]
+    if not rows or not all(_has_full_cells(cells) for cells in tabbed) or all(cells[-1] for cells in tabbed):
+        return lambda row: re.split(r"[ \t]+", row.strip(" \t"))
+    if any(cells[-1] for cells in tabbed) or any("*" in cells[-2] for cells in tabbed):
+        return lambda row: [cell or "-" for cell in _cells_between_tabs(row)]
+    return lambda row: _cells_between_tabs(row)[:-1]
+
+
+def _cells_between_tabs(row: str) -> list[str]:
+    return [cell.strip(" ") for cell in row.split("\t")]
+
+
+def _has_full_cells(cells: list[str]) -> bool:
+    """Whether all cells are single words, apart from the last one, which may be empty."""
+    return len(cells) >= _FEWEST and all(cells[:-1]) and not any(" " in cell for cell in cells)
 
 
 @dataclass

@@ -30,7 +30,8 @@ class ScoreOptions:
         "annotated": the mentions of the documents; "parse": mentions found in the parse. None: "annotated", but for
         text "parse".
     pipeline
-        spaCy pipeline that parses text: a package or a folder. Required for news, and only for news.
+        spaCy pipeline that parses text: a package or a folder. Required for news and for documents without a parse, and
+        only for these.
     parses
         Number of parses drawn of each text, at least 1; None: the pipeline's own parse alone. A document is then a
         weighted mixture of the different ones, and the file has version 2.
@@ -112,8 +113,6 @@ class ScoreOptions:
             _checks.above_zero("parse_temperature", self.parse_temperature)
             if self.parses is None:
                 raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
-        if self.pipeline is not None and self.mentions == "annotated":
-            raise ParameterError("must be 'parse' with a pipeline, got 'annotated'", parameter="mentions")
 
     def article_options(self) -> dict[str, Any]:
         """Keywords of `events.news.ArticleStream`."""

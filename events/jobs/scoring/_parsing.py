@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,6 +159,38 @@ def parsed_texts(texts: Sequence[str], pipeline: Language) -> Iterator[Doc]:
         raise
     except ValueError as error:
         raise ParameterError(f"text must be parsable by the pipeline, got: {_one_line(error)}") from None
+
+
+def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
+    """Parse the words of a document that has no parse, in its sentences.
+
+    Parameters
+    ----------
+    tokens
+        Words and sentences. Columns that the pipeline does not give are kept.
+    pipeline
+        As of `load_pipeline`.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline cannot parse them.
+    """
+    from spacy.tokens import Doc
+
+    n_tokens = len(tokens)
+    spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
+    starts: list[bool | int | None] = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
+    try:
+        doc = pipeline(Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts))
+        parsed = tokens_of_doc(doc)
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise ParameterError(f"words must be parsable by the pipeline, got: {_one_line(error)}") from None
+    if len(parsed) != n_tokens:
+        raise ParameterError(f"words must not be whitespace, got {n_tokens - len(parsed)} that are")
+    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
 
 
 def joined(parts: Sequence[Tokens]) -> Tokens:

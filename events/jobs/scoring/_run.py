@@ -15,7 +15,8 @@ from corefsample.files import PathLike, remove_file, require_free, require_suffi
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
-from events.jobs import ANNOTATED, DocumentInputs, checksums, compiled_meanwhile, free_outputs, run_record
+from corefsample.syntax import is_unparsed
+from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, compiled_meanwhile, free_outputs, run_record
 from events.jobs._cluster import require_dask
 from events.jobs.convert import ConvertOptions, run_convert
 from events.jobs.scoring._engines import Engine
@@ -24,7 +25,7 @@ from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
 from events.jobs.scoring._parsing import has_clearnlp_labels
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
-from events.news import TextTally
+from events.news import Article, TextTally
 
 RECORD_SUFFIX = ".scoring.json"
 
@@ -100,7 +101,7 @@ def run_score(
     ----------
     inputs
         Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
-        (with `ScoreOptions.pipeline`). Annotated entities, dates and metadata are kept.
+        (with `ScoreOptions.pipeline`, as documents without a parse). Annotated entities, dates and metadata are kept.
     out
         New file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with .scoring.json added,
         and bad documents, if any, to the name with .quarantine.jsonl added. The clustering that `ScoreOptions.clusters`
@@ -205,12 +206,28 @@ def _engine(options: ScoreOptions, workers: int | None, scheduler: str | None) -
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions) -> None:
-    text, parsed = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
+    text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
     if text is not None and options.pipeline is None:
         raise ParameterError(f"must be given to parse text, got none for {text}", parameter="pipeline")
-    if parsed is not None and options.pipeline is not None:
-        rule = f"must be left out for documents with a parse ({parsed})"
+    if text is not None and options.mentions == "annotated":
+        raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
+    if words is None or options.pipeline is None:
+        return
+    if words != "-" and _is_parsed(words, options):
+        rule = f"must be left out for documents with a parse ({words})"
         raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
+    for name in ("parses", "fix_text"):
+        if getattr(options, name):
+            raise ParameterError(f"is for text, got documents that are words already ({words})", parameter=name)
+
+
+def _is_parsed(path: str, options: ScoreOptions) -> bool:
+    """Whether the first good document of a file has a parse."""
+    for item in DocumentInputs([path], entity_fields=options.entity_fields):
+        if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
+            tokens = item.document.tokens
+            return tokens is not None and not is_unparsed(tokens)
+    return False
 
 
 def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:

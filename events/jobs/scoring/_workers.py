@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from typing import Any
 
 import corefsample
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens
-from corefsample.errors import ParameterError
+from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens, span_head
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
 from corefsample.spacy_bridge import parse_temperature
+from corefsample.syntax import is_unparsed
 from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
-from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, pipeline_record
+from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
 from events.jobs.scoring._sampled_parses import require_sampling, sampled_articles
 from events.news import Article, TextTally, repair_version, repaired
@@ -136,13 +138,31 @@ class Scorer:
         is_text = isinstance(document, Article)
         (scored,) = score_documents(
             self.model,
-            [self._parsed(document) if isinstance(document, Article) else document],
+            [self._parsed(document) if isinstance(document, Article) else self._with_parse(document)],
             mentions="parse" if is_text or self.options.mentions == "parse" else "annotated",
             min_prob=self.options.min_prob,
             scheme=self.options.scheme,
             tally=tally,
         )
         return scored if self.recalibration is None else self.recalibration.apply_document(scored)
+
+    def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
+        """The document, whose words are parsed if there is a pipeline; the heads of mentions are then of that parse."""
+        tokens, place = document.tokens, f"doc_id {document.doc_id!r}"
+        if tokens is None:
+            return document  # which is an error of scoring
+        if self.pipeline is None:
+            if len(tokens) and is_unparsed(tokens):
+                hint = ParameterHint("pipeline", "names a spaCy pipeline that parses its words")
+                raise ParameterError("a document must have a parse, got no dependency labels", place=place, hint=hint)
+            return document
+        if not is_unparsed(tokens):
+            hint = ParameterHint("pipeline", "is for documents without one")
+            raise ParameterError("a document to be parsed must have no parse, got one", place=place, hint=hint)
+        parsed = parsed_words(tokens, self.pipeline)
+        heads, mentions = parsed.head.tolist(), document.mentions.copy()
+        mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
+        return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
     def _scored_parses(self, article: Article, n_parses: int, tally: ScoringTally) -> ScoredDocument:
         """Score every different parse of an article; the tally counts the first, the pipeline's own."""

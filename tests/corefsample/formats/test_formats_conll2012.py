@@ -64,12 +64,44 @@ def cells(*coreference: str, name: str = "d", sentence_ends: Sequence[int] = ())
     return "\n".join([*lines, "", "#end document", ""])
 
 
+def tabbed(*last: str) -> str:
+    """A document of words a, b, c ... whose columns are between tabs, with these last cells."""
+    rows = [f"d\t0\t{i}\t{chr(97 + i)}\t_\t_\t{cells}" for i, cells in enumerate(last)]
+    return "\n".join(["#begin document (d);", *rows, "", "#end document", ""])
+
+
 def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
     pairs = zip(document.mentions.tolist(), document.entities, strict=True)
     return [(start, end, entity) for (start, end, _), entity in pairs]
 
 
 # --- reading -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        ("(1\t", "1)\t", "(2)\t", "_\t"),  # an empty column after the coreference
+        ("_\t(1", "_\t1)", "_\t(2)", "_\t"),  # coreference, empty for none
+        ("*\t(1", "*\t1)", "*\t(2)", "*\t"),
+        ("(1", "1)", "(2)", "_"),
+    ],
+)
+def test_the_last_column_between_tabs_may_be_empty(last: tuple[str, ...]) -> None:
+    (document,) = read(tabbed(*last))
+    assert spans(document) == [(0, 2, "1"), (2, 3, "2")]
+    assert list(document.tokens.text) == ["a", "b", "c", "d"]
+
+
+def test_coreference_that_is_empty_throughout_is_none() -> None:
+    # The column before has arguments of a predicate, which look like brackets.
+    (document,) = read(tabbed("(A0*)\t", "(V*)\t", "*\t"))
+    assert document.n_mentions == 0
+
+
+def test_an_empty_cell_in_the_last_column_is_a_matter_of_the_document() -> None:
+    first, second = tabbed("(1)\t", "_\t"), tabbed("_\t(1)", "_\t").replace("(d)", "(e)")
+    assert [spans(document) for document in read(first + second)] == [[(0, 1, "1")], [(0, 1, "1")]]
 
 
 def test_each_part_is_a_document_with_its_columns() -> None:

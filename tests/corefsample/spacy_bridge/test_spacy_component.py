@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import subprocess
@@ -34,6 +35,8 @@ from corefsample.mention_ranking import (
     save_model,
 )
 from corefsample.mention_ranking._model_file import on_grid
+from corefsample.recalibration import KindOffsets, Recalibration, UncertainRecalibration, read_recalibration
+from corefsample.recalibration._kind_offsets import N_KINDS
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of
 from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input
@@ -701,6 +704,62 @@ def test_a_saved_pipeline_carries_its_model(pipeline: Callable[..., Any], tmp_pa
     found = again(parsed(again))._.coref
     assert same_distribution(found, expected)
     assert found.n_samples == 17
+
+
+def recalibration_by_kind(path: Path, seed: int = 0) -> Recalibration:
+    """Write a record with offsets by kind of mention and antecedent."""
+    offsets = np.random.default_rng(seed).normal(0.0, 1.0, (N_KINDS + 1, N_KINDS)).round(3).tolist()
+    kinds = KindOffsets(tuple(offsets[0]), tuple(map(tuple, offsets[1:])))
+    recalibration = Recalibration(1.5, 0.25, kinds)
+    path.write_text(json.dumps(UncertainRecalibration(recalibration).to_json()), encoding="utf-8")
+    return recalibration
+
+
+def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Callable[..., Any], tmp_path: Path) -> None:
+    recalibration = recalibration_by_kind(tmp_path / "r.json")
+    plain, nlp = pipeline(), pipeline(recalibration=str(tmp_path / "r.json"))
+    for make in (parsed, spaced):
+        usual, doc = plain(make(plain))._.coref, make(nlp)
+        rows = mentions_from_parse(tokens_of_doc(doc))
+        document = cs.ScoredDocument("a", rows, usual.distribution, tokens=tokens_of_doc(doc))
+        expected = recalibration.apply_document(document).antecedents.scores
+        assert nlp(doc)._.coref.distribution.scores.tolist() == expected.tolist()
+        assert expected.size
+        assert not np.allclose(expected, usual.distribution.scores)
+
+
+def test_the_recalibration_of_the_english_model_has_a_name(pipeline: Callable[..., Any]) -> None:
+    nlp = pipeline(recalibration="english")
+    assert nlp.get_pipe("corefsample").recalibration == read_recalibration("english").recalibration
+
+
+def test_a_saved_pipeline_carries_its_recalibration(
+    pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any
+) -> None:
+    path, other = tmp_path / "away.json", tmp_path / "other.json"
+    recalibration_by_kind(path)
+    recalibration_by_kind(other, seed=1)
+    nlp = pipeline(recalibration=str(path))
+    expected = nlp(parsed(nlp))._.coref
+    path.unlink()
+    again = reloaded(nlp)
+    assert same_distribution(again(parsed(again))._.coref, expected)
+    changed, direct = reloaded(nlp, recalibration=str(other)), pipeline(recalibration=str(other))
+    assert same_distribution(changed(parsed(changed))._.coref, direct(parsed(direct))._.coref)
+
+
+def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(
+    pipeline: Callable[..., Any], tmp_path: Path
+) -> None:
+    rule = "^recalibration must be null with a temperature or a new_bias, got 'english'$"
+    with pytest.raises(ParameterError, match=rule):
+        pipeline(recalibration="english", temperature=2.0)
+    (tmp_path / "r.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"r\.json: file must be the record of a recalibration"):
+        pipeline(recalibration=str(tmp_path / "r.json"))
+    nlp = pipeline(recalibration=str(tmp_path / "none.json"))
+    with pytest.raises(InputError, match=r"none\.json"):
+        nlp(parsed(nlp))
 
 
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(

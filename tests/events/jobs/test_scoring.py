@@ -29,14 +29,15 @@ from references import scoring as sr
 import events.jobs.scoring._job as job
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
 from corefsample.coreference import canonical_labels, map_clustering
-from corefsample.documents import AnnotatedDocument
+from corefsample.documents import AnnotatedDocument, Tokens
 from corefsample.errors import CorefsampleError
+from corefsample.formats.annotated import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.summaries import point_estimate
-from corefsample.syntax import mentions_from_parse
+from corefsample.syntax import is_unparsed, mentions_from_parse
 from events.jobs import DocumentInputs, named_kind
 from events.jobs.scoring import ScoreOptions, load_recalibration, run_score
-from events.jobs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of
+from events.jobs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
 from events.news import Article
 
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
@@ -149,7 +150,7 @@ def test_files_of_several_formats_make_one_corpus(
     tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
 ) -> None:
     first = sr.corpus_file(tmp_path / "a.conllu", documents[:2])
-    second = sr.corpus_file(tmp_path / "b_gold_conll.gz", documents[2:4])
+    second = sr.corpus_file(tmp_path / "b.conllu.gz", documents[2:4])
     run_score([first, second], tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
     assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
 
@@ -253,6 +254,101 @@ def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, model_path: Pa
     assert found.tokens is not None
     assert list(found.tokens.text[:3]) == ["The", "rebels", "attacked"]
     assert found.metadata["title"] == "Rebels attacked  Norvo ."
+
+
+# --- annotated documents without a parse -------------------------------------------------------------------
+
+UNPARSED = """\
+#begin document (u); part 000
+u 0 0 The DT - - - - Ann - (1
+u 0 1 rebels NNS - - - - Ann - 1)
+u 0 2 attacked VBD - - - - Ann - -
+u 0 3 the DT - - - - Ann - (2
+u 0 4 town NN - - - - Ann - 2)
+u 0 5 . . - - - - Ann - -
+
+u 0 0 They PRP - - - - Bob - (1)
+u 0 1 left VBD - - - - Bob - -
+u 0 2 . . - - - - Bob - -
+
+#end document
+"""
+
+
+def unparsed_file(folder: Path) -> Path:
+    (folder / "u.conll").write_text(UNPARSED, encoding="utf-8")
+    return folder / "u.conll"
+
+
+def test_a_pipeline_parses_the_words_of_annotated_documents(
+    tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+) -> None:
+    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1)
+    run_score(unparsed_file(tmp_path), tmp_path / "s.jsonl", options)
+    (found,) = read_documents(tmp_path / "s.jsonl")
+    assert found.tokens is not None
+    # By the rules of the pipeline: each verb is the root of its sentence, "the" is a determiner of the next noun.
+    assert list(found.tokens.dep) == ["det", "nsubj", "root", "det", "obj", "punct", "nsubj", "root", "punct"]
+    assert found.tokens.head.tolist() == [1, 2, -1, 4, 2, 2, 7, -1, 7]
+    assert found.tokens.sent.tolist() == [0] * 6 + [1] * 3
+    assert list(found.tokens.extra["speaker"]) == ["Ann"] * 6 + ["Bob"] * 3
+    assert (found.mentions.tolist(), found.gold) == ([[0, 2, 1], [3, 5, 4], [6, 7, 6]], ["1", "2", "1"])
+    expected = model.score(found.tokens, found.mentions)
+    assert found.antecedents.scores.tolist() == expected.scores.tolist()
+    run_score(tmp_path / "u.conll", tmp_path / "p.jsonl", dataclasses.replace(options, mentions="parse"))
+    (found,) = read_documents(tmp_path / "p.jsonl")
+    assert found.tokens is not None
+    assert found.mentions.tolist() == mentions_from_parse(found.tokens).tolist()
+
+
+def test_documents_without_a_parse_need_a_pipeline(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+) -> None:
+    corpus = unparsed_file(tmp_path)
+    arguments = ("score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
+    status, line = refused(capsys, *arguments)
+    assert status == 3
+    assert line.endswith(
+        "doc_id 'u_0': a document must have a parse, got no dependency labels "
+        "(--pipeline names a spaCy pipeline that parses its words)"
+    )
+    (document,) = read_conll2012(corpus)
+    with pytest.raises(
+        ParameterError, match=r"^doc_id 'u_0': tokens must be parsed to score mentions, got no dependency"
+    ):
+        model.score_document(document)
+    status, line = refused(capsys, *arguments, "--pipeline", tiny, "--parses", 2)
+    assert status == 2
+    assert line.startswith("corefsample: --parses is for text, got documents that are words already (")
+
+
+def test_a_document_with_a_parse_among_others_is_rejected_with_a_pipeline(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, tiny: str
+) -> None:
+    first = unparsed_file(tmp_path)
+    arguments = ("--model", model_path, "--pipeline", tiny, "--jobs", 1, "--out", tmp_path / "s.jsonl")
+    status, line = refused(capsys, "score", first, corpus, *arguments)
+    assert status == 3
+    assert line.endswith(
+        "document 1: doc_id 'sim-000000': a document to be parsed must have no parse, got one "
+        "(--pipeline is for documents without one)"
+    )
+
+
+def test_a_real_parser_keeps_the_words_and_sentences_of_a_document(tmp_path: Path) -> None:
+    if not UD_PIPELINE.exists():
+        pytest.skip(f"the pipeline is not there: {UD_PIPELINE.name}")
+    (document,) = read_conll2012(unparsed_file(tmp_path))
+    words = ["I", "ca", "n't", "go", "She", "left", "Paris"]  # no punctuation shows where a sentence ends
+    tokens = Tokens(words, words, ["_"] * 7, ["_"] * 7, np.full(7, -1), np.array([0, 0, 0, 0, 1, 1, 1]))
+    pipeline = load_pipeline(str(UD_PIPELINE))
+    for given in (tokens, document.tokens):
+        parsed = parsed_words(given, pipeline)
+        assert (list(parsed.text), parsed.sent.tolist()) == (list(given.text), given.sent.tolist())
+        assert not is_unparsed(parsed)
+        assert (parsed.head < 0).sum() == 2
+    with pytest.raises(ParameterError, match=r"^words must not be whitespace, got 1 that are$"):
+        parsed_words(dataclasses.replace(tokens, text=["I", " ", *words[2:]]), pipeline)
 
 
 @pytest.mark.parametrize(
@@ -401,7 +497,7 @@ def test_a_pipeline_is_required_for_text_and_only_for_text(
     assert line.startswith("corefsample: --pipeline must be left out for documents with a parse")
     arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
     assert refused(capsys, "score", news, *arguments)[1].startswith(
-        "corefsample: --mentions must be 'parse' with a pipeline"
+        f"corefsample: --mentions must be 'parse' for text ({news}), got 'annotated'"
     )
 
 
@@ -760,7 +856,6 @@ def test_an_existing_output_raises(
         ({"paragraphs": "page"}, "paragraphs must be one of blank-line, line, got 'page'"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
         ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        ({"pipeline": "en", "mentions": "annotated"}, "mentions must be 'parse' with a pipeline, got 'annotated'"),
     ],
 )
 def test_an_option_outside_its_range_raises(options: dict[str, Any], message: str) -> None:
