@@ -21,7 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "kernels: runs compiled loops on input small enough for plain Python (NUMBA_DISABLE_JIT=1)"
     )
-    config.addinivalue_line("markers", "slow: listed in tests/data/slow_tests.txt; left out by default, see CONTRIBUTING")
+    config.addinivalue_line(
+        "markers", "slow: listed in tests/data/slow_tests.txt; left out by default, see CONTRIBUTING"
+    )
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         # Compiled, unsigned numbers wrap around in silence, as they should; NumPy's scalars warn of it.
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
