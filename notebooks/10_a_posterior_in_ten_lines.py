@@ -23,6 +23,7 @@ from importlib.util import find_spec
 
 import corefsample as cs
 from corefsample import plots, summaries
+from corefsample.links import compare_links, scorer_links
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.arviz_export import to_arviz
 from events.counting import count_samples
@@ -76,6 +77,18 @@ plots.entity_count_bars(counts).figure
 # %%
 print(core)
 print(scores)
+
+# %% [markdown]
+# ## Two scorers on the same documents
+#
+# `compare_links` resamples documents, the same ones for both scorers, and gives each difference with its interval. The
+# second scorer here has the scores of the first, divided by two.
+
+# %%
+documents = [each.document for each in simulate_documents(40, seed=3)]
+flatter = cs.Recalibration(temperature=2.0, new_bias=0.0)
+others = [flatter.apply_document(each) for each in documents]
+compare_links(scorer_links(documents), scorer_links(others), n_resamples=500).to_frame()
 
 # %% [markdown]
 # ## In ArviZ
