@@ -40,7 +40,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def assert_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], command: str, *arguments: object) -> Any:
     """Run a command with --json, validate what it prints, and return it."""
-    words = command.replace(" --environment", "").split()
+    words = command.partition(" --")[0].split()
     status, out, err = called(capsys, *words, *arguments, "--json")
     assert status == 0, err
     content = json.loads(out)
@@ -57,7 +57,7 @@ def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
         for name, command in cli.commands.items()
         for inner in (command.commands if isinstance(command, click.Group) else [""])
     }
-    assert set(schema["properties"]) == names | {"doctor --environment"}
+    assert set(schema["properties"]) == names | {"doctor --environment", "calibrate --paired"}
 
 
 def test_every_key_is_used_and_described(schema: dict[str, Any]) -> None:
@@ -107,6 +107,7 @@ def test_calibrating_fits(
     capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
 ) -> None:
     assert_fits(capsys, schema, "calibrate", news, "--resamples", 20)
+    assert_fits(capsys, schema, "calibrate --paired", news, news, "--paired", "--resamples", 20)
     for form, objective in (("global", "likelihood"), ("kinds", "likelihood")):
         out = tmp_path / f"{form}.parquet"
         options = ["--form", form, "--objective", objective, "--refits", 5]
