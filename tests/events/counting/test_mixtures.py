@@ -15,10 +15,10 @@ from references import coreference as references
 from references import events as er
 from references import parses as pr
 
-from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents
+from corefsample import AntecedentDistribution, InputError, Recalibration, ScoredDocument, read_documents
 from corefsample.documents import sample_parses
 from events import EventCounter
-from events.counting import MatchedParse, evaluate_mixture, evaluate_rules, variance_parts
+from events.counting import CountedRecalibration, MatchedParse, evaluate_mixture, evaluate_rules, variance_parts
 from events.matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -84,6 +84,29 @@ def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream() -> None:
     assert events.hits[0].tolist() == expected
     (fewer,) = evaluate_mixture(parses, "d", DAY, n_samples=100, seed=7)
     assert fewer.hits[0].tolist() == expected[:100]
+
+
+def test_a_sample_of_a_parse_keeps_the_recalibration_of_its_index() -> None:
+    # Three draws share 10 samples as [0, 3), [3, 6), [6, 10): np.linspace(0, 10, 4) cut to whole numbers. The draws
+    # decide the link: NEW is nearly certain, nearly impossible, and as scored.
+    draws = tuple(Recalibration(1.0, bias) for bias in (40.0, -40.0, 0.0))
+    counted = CountedRecalibration(Recalibration(), draws, "fit")
+    distribution = AntecedentDistribution.from_lists(*SCORES)
+    parses = [MatchedParse(weight, distribution, (matches(1),)) for weight in WEIGHTS]
+    found = {}
+    for seed in range(20):
+        (events,) = evaluate_mixture(parses, "d", DAY, n_samples=10, seed=seed, recalibrated=counted)
+        drawn = pr.sample_parses(WEIGHTS, 10, seed, "d")
+        expected = []
+        for s, k in enumerate(drawn):
+            changed = draws[0 if s < 3 else 1 if s < 6 else 2].apply(distribution)
+            first = k * 2**40 + drawn[:s].count(k)
+            (one,) = evaluate_rules(changed, [matches(1)], "d", DAY, n_samples=1, seed=seed, first_sample=first)
+            expected.append(int(one.hits[0, 0]))
+        assert events.hits[0].tolist() == expected
+        found[seed] = expected
+    assert all(hits[:6] == [0, 0, 0, 1, 1, 1] or hits[:6] == [1, 1, 1, 0, 0, 0] for hits in found.values())
+    assert len({tuple(hits[6:]) for hits in found.values()}) > 1
 
 
 def test_one_parse_gives_the_samples_of_a_document_without_alternatives() -> None:

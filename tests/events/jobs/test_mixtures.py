@@ -17,6 +17,7 @@ from references import parses as pr
 from corefsample import InputError, read_documents, write_documents
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
+from corefsample.recalibration import read_recalibration
 from events import EventCounter
 from events.jobs.calibrate_links import run_calibrate
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
@@ -106,6 +107,35 @@ def test_a_run_has_the_numbers_of_the_counter(corpus: Path, reference: Path) -> 
     assert (found["parse_variance"] > 0).any()
     counts = pd.read_parquet(reference / "counts.parquet")
     assert counts["mean"].tolist() == counter.counts().to_frame()["mean"].tolist()
+
+
+@pytest.mark.parametrize("uncertainty", ["none", "fit", "domain"])
+def test_a_recalibrated_run_has_the_numbers_of_the_counter(corpus: Path, tmp_path: Path, uncertainty: Any) -> None:
+    # That of the English model has offsets by kind, and a parse has mentions and kinds of its own.
+    recalibration = read_recalibration("english")
+    run(corpus, tmp_path / "run", recalibration="english", uncertainty=uncertainty)
+    counter = EventCounter(n_samples=OPTIONS.n_samples, recalibration=recalibration, uncertainty=uncertainty)
+    counter.update(read_documents(corpus))
+    counts, expected = pd.read_parquet(tmp_path / "run" / "counts.parquet"), counter.counts().to_frame()
+    for name in ("country", "mean", "sd", "lower", "upper", "one_best", "uncertainty"):
+        assert counts[name].tolist() == expected[name].tolist()
+    plain = EventCounter(n_samples=OPTIONS.n_samples)
+    plain.update(read_documents(corpus))
+    assert counts["mean"].tolist() != plain.counts().to_frame()["mean"].tolist()
+
+
+def test_a_mixture_is_recalibrated_parse_by_parse(corpus: Path) -> None:
+    change = read_recalibration("english").recalibration
+    assert change.offsets is not None
+    n_parses = 0
+    for document in read_documents(corpus):
+        changed = change.apply_document(document)
+        for k in range(document.n_parses):
+            alone = document.with_parse(k)
+            own = changed.with_parse(k).antecedents
+            assert own.scores.tolist() == change.apply_document(alone).antecedents.scores.tolist()
+            n_parses += 1
+    assert n_parses > 30
 
 
 def test_runs_of_one_parse_have_the_columns_of_before(tmp_path: Path) -> None:
