@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import __version__
+from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from events.counting import CountSamples
 
@@ -47,8 +48,9 @@ def to_arviz(samples: CountSamples) -> DataTree:
         from arviz_base import from_dict
         from xarray import DataTree
     except ModuleNotFoundError as error:
-        hint = "pip install 'corefsample[arviz]'"
-        raise ParameterError(f"to_arviz requires arviz-base, got no module {error.name!r}", hint=hint) from None
+        raise ParameterError(
+            f"to_arviz requires arviz-base, got no module {error.name!r}", hint=install_hint("arviz")
+        ) from None
 
     tree = from_dict(
         {

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from corefsample._extras import install_hint
 from corefsample.errors import InputError, OutputError, ParameterError
 
 __all__ = [
@@ -38,7 +39,6 @@ __all__ = [
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive
 _WEB = ("http", "https")
-_EXTRA = 'python -m pip install "corefsample[remote]"'
 _CONFIGURATION = "docs/remote.md says how credentials and endpoints are configured"
 _NETWORK = "check the address and the network; the same command tries again"
 # Their errors are of many families; those of the system are OSError.
@@ -107,7 +107,7 @@ def _filesystem(url: str) -> tuple[Any, str]:
     except ImportError as error:
         missing = error.name or str(error)
         rule = "a URL needs libraries that are not installed"
-        raise ParameterError(f"{rule}, got no {_one_line(missing)}", place=url, hint=_EXTRA) from None
+        raise ParameterError(f"{rule}, got no {_one_line(missing)}", place=url, hint=install_hint("remote")) from None
     except OSError as error:
         raise InputError(f"URL must be usable, got: {_reason(error)}", place=url, hint=_hint(error)) from None
     return system, path

@@ -12,9 +12,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._extras import require_extra
 from corefsample.tagging._sentences import Item, LabelledText, checked_sentences, checked_words, tagset
 
 

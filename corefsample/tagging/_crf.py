@@ -12,10 +12,10 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._crfsuite_file import CrfWeights, read_crfsuite
-from corefsample.tagging._extras import require_extra
 from corefsample.tagging._features import FEATURES
 from corefsample.tagging._sentences import TaggedSentence, checked_sentences, checked_words, tagset
 from corefsample.tagging._sparse_rows import require_rows

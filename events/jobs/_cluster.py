@@ -13,6 +13,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from corefsample import _checks
+from corefsample._extras import install_hint
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError
 
@@ -23,7 +24,6 @@ _MOST_DEATHS = 3  # of workers that compute the same task
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
-_EXTRA = 'python -m pip install "corefsample[dask]"'
 
 
 def require_dask(workers: int | None, scheduler: str | None) -> None:
@@ -51,7 +51,9 @@ def require_dask(workers: int | None, scheduler: str | None) -> None:
         raise ParameterError(f"must be an address like tcp://host:8786, got {scheduler!r}", parameter="scheduler")
     if importlib.util.find_spec("distributed") is None:
         parameter = "workers" if scheduler is None else "scheduler"
-        raise ParameterError("needs dask[distributed], which is not installed", parameter=parameter, hint=_EXTRA)
+        raise ParameterError(
+            "needs dask[distributed], which is not installed", parameter=parameter, hint=install_hint("dask")
+        )
 
 
 class Cluster:

@@ -11,16 +11,14 @@ from importlib import metadata
 from typing import Any
 
 from corefsample import __version__
+from corefsample._extras import requirements
 from corefsample._memory import available_memory
 from corefsample._processors import processors
 from events.jobs._compiling import folders_of_kernels, missing_groups
 
 __all__ = ["Environment", "describe_environment"]
 
-_PACKAGE = "corefsample"
-_FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras
 _COMMANDS = ("score", "events")
-_EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 _NAME = re.compile(r"^[\w.-]+")
 
 
@@ -106,18 +104,12 @@ def describe_environment() -> Environment:
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
     """Names of packages: those always needed, and those of each extra for users."""
-    needed: list[str] = []
-    extras: dict[str, list[str]] = {}
-    for requirement in metadata.requires(_PACKAGE) or []:
-        found = _NAME.match(requirement)
-        if found is None or found[0] == _PACKAGE:
-            continue
-        marked = _EXTRA.search(requirement)
-        if marked is None:
-            needed.append(found[0])
-        elif marked[1] not in _FOR_DEVELOPERS:
-            extras.setdefault(marked[1], []).append(found[0])
-    return needed, extras
+    needed, extras = requirements()
+    return _names(needed), {extra: _names(packages) for extra, packages in extras.items()}
+
+
+def _names(packages: list[str]) -> list[str]:
+    return [found[0] for found in map(_NAME.match, packages) if found is not None]
 
 
 def _version(name: str) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from events.news._fields import Article
 
@@ -95,8 +96,7 @@ def has_mojibake(text: str) -> bool:
 def require_repair() -> None:
     """Raise ParameterError unless ftfy is installed."""
     if find_spec("ftfy") is None:
-        hint = "pip install 'corefsample[text]'"
-        raise ParameterError("needs ftfy, which is not installed", parameter="fix_text", hint=hint)
+        raise ParameterError("needs ftfy, which is not installed", parameter="fix_text", hint=install_hint("text"))
 
 
 def repair_version() -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
 from corefsample._checks import shown
+from corefsample._extras import install_hint
 from corefsample._log import logger
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress, open_bytes
@@ -35,8 +36,7 @@ def workbook_records(path: str, columns: Columns, progress: ReadProgress) -> Ite
         If openpyxl is not installed, the file is no workbook, or no sheet has the columns.
     """
     if find_spec("openpyxl") is None:
-        hint = "pip install 'corefsample[excel]'"
-        raise InputError("a workbook needs openpyxl, which is not installed", place=path, hint=hint)
+        raise InputError("a workbook needs openpyxl, which is not installed", place=path, hint=install_hint("excel"))
     sheets = {name: sheet for name, sheet in _sheets(path, progress).items() if len(sheet)}
     chosen = {name: sheet for name, sheet in sheets.items() if {*columns.required}.issubset(_names(sheet))}
     if not sheets:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from corefsample.errors import ParameterError
 from events.pages._embedding import embedded_json
 
 __all__ = ["Sources", "bundled", "rendered"]
@@ -47,19 +46,10 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
         What the template shows.
     libraries
         Scripts of others by name, which must be safe inside a script element.
-
-    Raises
-    ------
-    ParameterError
-        If Jinja2 is missing.
     """
-    try:
-        import jinja2
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ParameterError(
-            f"page must have jinja2 installed, got no {error.name}", hint="pip install 'corefsample[report]'"
-        ) from None
+    import jinja2
+    from markupsafe import Markup
+
     package, name = sources.template
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda template: _file(package, "templates", template)),

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
 from events.pages import Sources, rendered
@@ -18,7 +19,7 @@ from events.report.others import KINDS
 __all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_report"]
 
 DEFAULT_NAME = "report.html"
-_LIBRARIES = ("altair", "jinja2", "vl_convert")
+_LIBRARIES = ("altair", "vl_convert")
 _OWN = (
     *("page", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
     *("address", "main"),
@@ -160,7 +161,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     except ImportError as error:
         raise ParameterError(
             f"report must have {', '.join(_LIBRARIES)} installed, got no {error.name}",
-            hint="pip install 'corefsample[report]'",
+            hint=install_hint("report"),
         ) from None
     record = report.record
     values = {

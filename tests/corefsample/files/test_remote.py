@@ -17,6 +17,7 @@ from references import events as er
 from remote_files import memory, stored_in, web_server
 
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
+from corefsample._extras import install_hint
 from corefsample.errors import CorefsampleError
 from corefsample.files import (
     ReadProgress,
@@ -105,7 +106,7 @@ def test_without_the_libraries_the_error_names_the_extra(library: str, monkeypat
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ParameterError) as caught:
         input_paths("s3://bucket/1.jsonl")
-    assert 'pip install "corefsample[remote]"' in message(caught.value)
+    assert caught.value.hint == install_hint("remote")
     assert library in caught.value.message
 
 

@@ -13,6 +13,7 @@ import pytest
 from tallies import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, write_documents
+from corefsample._extras import install_hint
 from events import EventCounter, load_rules, simulate_documents
 from events.arviz_export import to_arviz
 from events.counting import CountSamples, EventCounts, count_posterior, count_samples, read_count_posterior
@@ -144,7 +145,7 @@ def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: py
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(ParameterError) as error:
         to_arviz(samples)
-    assert "pip install 'corefsample[arviz]'" in str(error.value)
+    assert error.value.hint == install_hint("arviz")
     assert "\n" not in str(error.value)
 
 

@@ -565,9 +565,7 @@ def test_a_cluster_needs_dask_and_files(corpus: Path, tmp_path: Path, monkeypatc
     with pytest.raises(ParameterError, match=r"scheduler must be an address like tcp://"):
         run(corpus, tmp_path / "run", scheduler="localhost")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(
-        ParameterError, match=r"workers needs dask\[distributed\], .*pip install \"corefsample\[dask\]\""
-    ):
+    with pytest.raises(ParameterError, match=r"workers needs dask\[distributed\], .*pip install 'dask\[distributed\]"):
         run(corpus, tmp_path / "run", workers=2)
     assert not list(tmp_path.iterdir())
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from events.news import Article, TextTally, repaired, require_repair
 from events.news import _quality as quality
@@ -85,4 +86,4 @@ def test_an_error_names_the_extra_of_the_repair(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ParameterError, match="needs ftfy, which is not installed") as raised:
         require_repair()
     assert raised.value.parameter == "fix_text"
-    assert raised.value.hint == "pip install 'corefsample[text]'"
+    assert raised.value.hint == install_hint("text")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corefsample._extras import install_hint
 from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterHint
 from events.news import ArticleStream
@@ -121,7 +122,7 @@ def test_an_error_names_the_extra_of_workbooks(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(workbooks, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="a workbook needs openpyxl") as raised:
         list(ArticleStream(path))
-    assert raised.value.hint == "pip install 'corefsample[excel]'"
+    assert raised.value.hint == install_hint("excel")
 
 
 # --- texts -------------------------------------------------------------------------------------------------

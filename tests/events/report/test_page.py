@@ -200,8 +200,11 @@ def test_an_output_that_cannot_be_written_is_an_error_and_leaves_no_file(run: Pa
 
 
 def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ParameterError, match=r"got no jinja2 \(pip install 'corefsample\[report\]'\)$"):
+    monkeypatch.delitem(sys.modules, "events.report.charts", raising=False)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(
+        ParameterError, match=r"got no altair \(python -m pip install 'altair.* 'vl-convert-python.*'\)$"
+    ):
         rendered_page(read_report(run))
 
 
