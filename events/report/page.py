@@ -21,8 +21,8 @@ __all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_rep
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "vl_convert")
 _OWN = (
-    *("page", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
-    *("address", "main"),
+    *("page", "address", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
+    *("choices", "main"),
 )
 SOURCES = Sources(
     ("events.report", "page.html.j2"),

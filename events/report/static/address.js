@@ -1,10 +1,7 @@
 // The state of the page is in its address, after #: Back works, and a link shows what its sender saw.
 
 import { byId } from "../../pages/static/elements.js";
-import { drawBand } from "./bands.js";
-import { drawList, drawScopes } from "./listing.js";
 import { choice, countries, documents, evidence, periods } from "./page.js";
-import { closeReader, openDocument } from "./reader.js";
 
 const SCOPES = ["all", "country", "period"];
 const ORDERS = () => [...byId("order").options].map(({ value }) => value);
@@ -32,8 +29,8 @@ export function remember(isNew = true) {
   history[isNew ? "pushState" : "replaceState"](null, "", address);
 }
 
-// Read the state from the address; what it names and this page has not is left out.
-function readAddress() {
+// Read the state from the address; what it names and this page has not is left out. The row of the document, or -1.
+export function readAddress() {
   const fields = new URLSearchParams(location.hash.slice(1));
   const countryOf = (code) => countries.findIndex((country) => country.code === code);
   choice.country = Math.max(0, countryOf(fields.get("actor")));
@@ -49,20 +46,4 @@ function readAddress() {
 }
 
 // Whether the address is a state, not the name of a part of the page.
-const isState = () => location.hash.length < 2 || location.hash.includes("=");
-
-// Draw everything as the address says, and return when the chart is drawn.
-export async function restore() {
-  const row = isState() ? readAddress() : -1;
-  byId("find").value = choice.words;
-  drawScopes();
-  const drawn = drawBand();
-  await drawList();
-  if (row >= 0) await openDocument(row, false);
-  else closeReader();
-  await drawn;
-}
-
-export function listenToAddress() {
-  addEventListener("popstate", () => isState() && restore());
-}
+export const isState = () => location.hash.length < 2 || location.hash.includes("=");

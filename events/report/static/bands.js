@@ -2,16 +2,13 @@
 
 import { byId, element, plain, whole } from "../../pages/static/elements.js";
 import { csvText, fileWord, save, saveText } from "../../pages/static/files.js";
-import { remember } from "./address.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
 import { greaterBounds } from "./differences.js";
-import { choosePeriod, drawList, drawScopes } from "./listing.js";
-import { boundsText, choice, counts, countries, described, evidence, periods, range, specifications } from "./page.js";
-import { closeReader } from "./reader.js";
+import { ask, boundsText, choice, counts, countries, described, periods, range, specifications } from "./page.js";
 
 const PICTURE_WIDTH = 900;
 
-export const bandFrame = byId("band");
+const bandFrame = byId("band");
 const drawing = element("div", { class: "drawing", "aria-hidden": "true" });
 let bandView = null;
 let pointed = 0; // the period that arrow keys change
@@ -79,7 +76,7 @@ export function drawTable() {
   const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
   const rows = periods.map(([label, , , n], i) => {
     const button = element("button", { type: "button", class: "link" }, label);
-    button.addEventListener("click", () => choosePeriod(i));
+    button.addEventListener("click", () => ask("period", i));
     const cells = [whole(n), plain(country.mean[i]), String(country.error[i]), plain(country.sd[i]), range(country, i), whole(country.oneBest[i])];
     if (other) cells.push(plain(other.mean[i]), range(other, i), boundsText(greaterBounds(choice.country, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
@@ -129,31 +126,11 @@ async function savePicture(kind) {
   end();
 }
 
-// --- choices ---
-
-export function chooseCountry(c) {
-  choice.country = c;
-  choice.period = -1;
-  if (choice.other === c) choice.other = -1;
-  if (choice.scope === "period") choice.scope = "country";
-  if (choice.row >= 0 && evidence.country[choice.row] !== c) closeReader();
-  drawBand();
-  drawScopes();
-  drawList();
-  remember();
-}
-
-function chooseOther(c) {
-  choice.other = c === choice.country ? -1 : c;
-  drawBand();
-  remember();
-}
-
 export function listenToBand() {
   bandFrame.append(drawing);
   byId("band-table-frame").addEventListener("toggle", drawTable);
-  byId("country").addEventListener("change", (event) => chooseCountry(Number(event.target.value)));
-  byId("other").addEventListener("change", (event) => chooseOther(Number(event.target.value)));
+  byId("country").addEventListener("change", (event) => ask("country", Number(event.target.value)));
+  byId("other").addEventListener("change", (event) => ask("other", Number(event.target.value)));
   byId("save-csv").addEventListener("click", () => saveText(csvText(countRows()), fileName("csv"), "text/csv"));
   byId("save-png").addEventListener("click", () => savePicture("png"));
   byId("save-svg").addEventListener("click", () => savePicture("svg"));
@@ -165,7 +142,7 @@ export function listenToBand() {
   drawing.addEventListener("pointerleave", () => show(pointed));
   drawing.addEventListener("click", (event) => {
     const i = bandView ? periodAt(bandView, event) : -1;
-    if (i >= 0) choosePeriod(i);
+    if (i >= 0) ask("period", i);
   });
   bandFrame.addEventListener("keydown", (event) => {
     const to = {
@@ -173,7 +150,7 @@ export function listenToBand() {
       PageUp: pointed + 4, PageDown: pointed - 4, Home: 0, End: periods.length - 1,
     }[event.key];
     if (to !== undefined) point(to);
-    else if (event.key === "Enter" || event.key === " ") choosePeriod(pointed);
+    else if (event.key === "Enter" || event.key === " ") ask("period", pointed);
     else return;
     event.preventDefault();
   });

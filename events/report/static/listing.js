@@ -3,9 +3,7 @@
 import { byId, element, plural, probability, whole } from "../../pages/static/elements.js";
 import { csvText, saveText } from "../../pages/static/files.js";
 import { remember } from "./address.js";
-import { bandFrame, point } from "./bands.js";
-import { choice, countries, documents, evidence, labelled, periods, rowsOf } from "./page.js";
-import { closeReader, openDocument } from "./reader.js";
+import { ask, choice, countries, documents, evidence, labelled, periods, rowsOf } from "./page.js";
 import { hasText, plainText } from "./texts.js";
 
 const AT_ONCE = 50;
@@ -39,20 +37,6 @@ function rowsInScope() {
   if (choice.scope === "all") return evidence.document.map((_, row) => row);
   if (choice.scope === "country") return evidence.document.map((_, row) => row).filter((row) => evidence.country[row] === choice.country);
   return [...(rowsOf.get(choice.country * periods.length + choice.period) ?? [])];
-}
-
-export function choosePeriod(i) {
-  choice.period = i;
-  choice.scope = "period";
-  choice.order = "high";
-  const open = choice.row;
-  if (open >= 0 && (evidence.country[open] !== choice.country || evidence.period[open] !== i)) closeReader();
-  point(i);
-  drawScopes();
-  drawList();
-  remember();
-  byId("documents").scrollIntoView();
-  (byId("list").querySelector("button") ?? byId("scope")).focus({ preventScroll: true });
 }
 
 const ORDERED = {
@@ -132,7 +116,7 @@ function item(row) {
     element("span", { class: "name", dir: "auto" }, documents.id[d]), facts,
   );
   if (row === choice.row) button.setAttribute("aria-current", "true");
-  button.addEventListener("click", () => text && openDocument(row));
+  button.addEventListener("click", () => text && ask("document", row));
   return element("li", {}, button);
 }
 
@@ -166,6 +150,10 @@ export function focusItem(button) {
   button.focus();
 }
 
+export function focusFirst() {
+  (items()[0] ?? byId("scope")).focus({ preventScroll: true });
+}
+
 export function listenToList() {
   byId("scope").addEventListener("change", (event) => {
     choice.scope = event.target.value;
@@ -192,7 +180,7 @@ export function listenToList() {
   byId("list").addEventListener("keydown", (event) => {
     const buttons = items();
     const here = buttons.indexOf(document.activeElement);
-    if (event.key === "Escape") bandFrame.focus();
+    if (event.key === "Escape") byId("band").focus();
     else if (event.key === "ArrowDown") focusItem(buttons[here + 1]);
     else if (event.key === "ArrowUp") focusItem(buttons[here - 1]);
     else if (event.key === "Home") focusItem(buttons[0]);

@@ -1,8 +1,8 @@
 // Start: draw the large chart and the list first, then the small charts.
 
-import { listenToAddress, restore } from "./address.js";
 import { startAudited } from "./audited.js";
 import { drawTable, listenToBand } from "./bands.js";
+import { listenToChoices, restore } from "./choices.js";
 import { listenToList } from "./listing.js";
 import { startOthers } from "./others.js";
 import { countries } from "./page.js";
@@ -25,7 +25,7 @@ async function startCounts() {
   listenToBand();
   listenToList();
   listenToReader();
-  listenToAddress();
+  listenToChoices();
   await restore();
   performance.mark("band-drawn");
   document.documentElement.dataset.band = "drawn";

@@ -38,3 +38,6 @@ for (let row = 0; row < evidence.document.length; row++) {
   if (!rowsOf.has(key)) rowsOf.set(key, []);
   rowsOf.get(key).push(row);
 }
+
+// Ask for a change that concerns several parts of the page; choices.js listens, so that parts need not know each other.
+export const ask = (what, value = null) => dispatchEvent(new CustomEvent(`ask-${what}`, { detail: value }));

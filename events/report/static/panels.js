@@ -1,9 +1,9 @@
 // The small charts: drawn when they come near the window, and the others when the browser is idle.
 
 import { byId } from "../../pages/static/elements.js";
-import { bandFrame, chooseCountry, highestPeriod } from "./bands.js";
+import { highestPeriod } from "./bands.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
-import { countries, described, specifications } from "./page.js";
+import { ask, countries, described, specifications } from "./page.js";
 
 const DRAWN_AHEAD = "600px";
 const waiting = new Set();
@@ -53,9 +53,9 @@ export function listenToPanels() {
     waiting.add(button);
     near.observe(button);
     button.addEventListener("click", () => {
-      chooseCountry(Number(button.dataset.country));
+      ask("country", Number(button.dataset.country));
       byId("chart").scrollIntoView();
-      bandFrame.focus({ preventScroll: true });
+      byId("band").focus({ preventScroll: true });
     });
   }
   const whenIdle = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));
