@@ -11,6 +11,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
 import api_pages  # noqa: E402
+import gallery_pages  # noqa: E402
 
 from corefsample import __version__  # noqa: E402
 
@@ -29,7 +30,8 @@ extensions = [
     "sphinx_copybutton",
 ]
 smartquotes = False  # of "--out" it would make a dash
-exclude_patterns = ["_build", "public"]
+exclude_patterns = ["_build", "public", f"gallery/{gallery_pages.OVERVIEW}"]
+
 
 # Pages are Markdown, the gallery executed notebooks; nothing is executed here.
 nb_execution_mode = "off"
@@ -53,6 +55,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+# Pages without others below them need no column for these.
+html_sidebars = {page: [] for page in ("get-started", "installation")}
 html_sourcelink_suffix = ""
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -70,3 +74,4 @@ def setup(app: Any) -> None:
 
 
 api_pages.write_pages(FOLDER / "reference" / "api")
+gallery_pages.write_overview(FOLDER / "gallery")
