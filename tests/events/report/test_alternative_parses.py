@@ -27,6 +27,7 @@ def test_places_have_what_the_parses_have_at_the_trigger() -> None:
 
 
 def test_the_page_says_that_the_intervals_cover_sampled_parses(tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
     corpus = er.corpus()
     several = [pr.with_other_parses(each, (5, 3)) for each in corpus]
     for name, documents in (("one", corpus), ("several", several)):
