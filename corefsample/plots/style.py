@@ -69,6 +69,6 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     whole = figure if isinstance(figure, Figure) else figure.figure
     is_svg = os.fspath(path).endswith(".svg")
     with mpl.rc_context({"svg.hashsalt": "corefsample", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from font")  # it is drawn as a box
+        warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from (current )?font")  # it is drawn as a box
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")  # a script
         whole.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)
