@@ -173,12 +173,20 @@ def differentiable(losses: Losses, gold: GoldSet) -> Differentiable:
 
 
 def minimum(
-    losses: Differentiable, weights: Floats, precision: Floats, start: Floats, *, unit: float = 1.0
+    losses: Differentiable,
+    weights: Floats,
+    precision: Floats,
+    start: Floats,
+    *,
+    unit: float = 1.0,
+    here: Derivatives | None = None,
 ) -> tuple[Floats, Derivatives]:
     """Minimum of the weighted losses plus half the precision-weighted squares of the parameters.
 
     Newton's method with damping (Levenberg-Marquardt): a step that does not reduce the sum is tried again with more
-    damping, which makes it shorter and turns it towards the gradient, so the search cannot oscillate.
+    damping, which makes it shorter and turns it towards the gradient, so the search cannot oscillate. Near the minimum
+    the noise of sampled losses exceeds what a step gains; such a step is also taken if it brings the gradient, whose
+    estimate changes smoothly, closer to zero.
 
     Parameters
     ----------
@@ -192,6 +200,8 @@ def minimum(
         float64 (N_PARAMETERS,): where the search begins.
     unit
         Size of the scores.
+    here
+        The derivatives at the start, if they are known.
 
     Returns
     -------
@@ -203,14 +213,14 @@ def minimum(
     NoMinimumError
         If the search leaves the region of sensible temperatures and biases: the losses have no minimum.
     """
-    point, here = start, losses.derivatives(Recalibration.from_vector(start))
+    point, here = start, here or losses.derivatives(Recalibration.from_vector(start))
     tolerance = 1e-4 if losses.sampled else 1e-9
     damping = 0.0
     for step_number in range(_STEPS):
         value, slope, curvature = _penalised(here, weights, precision, point)
         step = newton_step(slope, curvature, damping)
         step /= max(1.0, float((np.abs(step[[LOG_TEMPERATURE, NEW_BIAS]]) / _LONGEST).max()))
-        expected = -float(slope @ step + step @ curvature @ step / 2)
+        expected = -_change(step, slope, curvature)
         if expected <= tolerance * max(abs(value), 1e-300):
             return point, here
         trial = point + step
@@ -218,15 +228,28 @@ def minimum(
             raise no_minimum(losses.name)
         there = losses.derivatives(Recalibration.from_vector(trial))
         log_step("%s: step %d of the fit by kind", losses.name, step_number + 1)
-        gain = value - _penalised(there, weights, precision, trial)[0]
+        next_value, next_slope, next_curvature = _penalised(there, weights, precision, trial)
+        gain = value - next_value
         if gain > 0.0:
             point, here = trial, there
             damping = 0.0 if gain > 0.25 * expected else damping
+        elif losses.sampled and _left(next_slope, next_curvature) < 0.5 * _left(slope, curvature):
+            point, here = trial, there
         else:
             damping = max(4.0 * damping, 0.1)
         if damping > 1e8:
             return point, here
     return point, here
+
+
+def _change(step: Floats, slope: Floats, curvature: Floats) -> float:
+    """Change of a quadratic by a step."""
+    return float(slope @ step + step @ curvature @ step / 2)
+
+
+def _left(slope: Floats, curvature: Floats) -> float:
+    """How far a quadratic is above its minimum: the size of a gradient that does not depend on parameters' units."""
+    return -_change(newton_step(slope, curvature), slope, curvature)
 
 
 def _penalised(at: Derivatives, weights: Floats, precision: Floats, point: Floats) -> tuple[float, Floats, Floats]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 from corefsample.recalibration._derivatives import Derivatives, Differentiable, minimum, newton_step, quadratic_minimum
@@ -52,12 +54,37 @@ class DomainEffect:
     link_offsets: float
     n_domains: int
 
+    @classmethod
+    def from_json(cls, content: Any) -> Self:
+        """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
+        names = [each.name for each in fields(cls)]
+        if not isinstance(content, Mapping) or set(content) != set(names):
+            found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+            rule = f"must have the fields {', '.join(names)}"
+            raise ParameterError(f"{rule}, got {found or 'none'}", parameter="domain_effect")
+        for name in names[:-1]:
+            value = _checks.finite(f"domain_effect.{name}", content[name])
+            if value < 0.0:
+                raise ParameterError(f"must be at least 0, got {value}", parameter=f"domain_effect.{name}")
+        _checks.whole("domain_effect.n_domains", content["n_domains"], 1)
+        return cls(**content)
+
     def sds(self) -> Floats:
         """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
         sds = np.empty(N_PARAMETERS)
         for name, block in BLOCKS.items():
             sds[block] = getattr(self, name)
         return sds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solution:
+    """A fit: weights of the documents, parameters, the derivatives there, and standard deviation of the prior."""
+
+    weights: Floats
+    point: Floats
+    there: Derivatives
+    prior_sd: float
 
 
 class KindSearch:
@@ -78,12 +105,13 @@ class KindSearch:
         start = np.zeros(N_PARAMETERS)
         start[LOG_TEMPERATURE] = np.log(unit)
         self._start = start
-        self._last: tuple[Floats, Floats, Derivatives, float] | None = None
+        self._first: _Solution | None = None  # of the first weights, those of all documents
+        self._last: _Solution | None = None
 
     def fitted(self, weights: Floats) -> tuple[Floats, float]:
         """Parameters of weighted documents, and the prior's standard deviation."""
-        point, _, prior_sd = self._solution(weights)
-        return point, prior_sd
+        solution = self._solution(weights)
+        return solution.point, solution.prior_sd
 
     def refitted(self, weights: Floats, draws: Floats) -> Floats:
         """Parameters of re-weighted documents: one Newton step each from the fit to `weights`, with its prior.
@@ -99,8 +127,8 @@ class KindSearch:
         -------
         array of shape (n_draws, n_parameters), float64
         """
-        point, there, prior_sd = self._solution(weights)
-        precision = prior_precision(prior_sd)
+        solution = self._solution(weights)
+        point, there, precision = solution.point, solution.there, prior_precision(solution.prior_sd)
         slopes = draws @ there.gradients + precision * point
         size = (-1, N_PARAMETERS, N_PARAMETERS)
         curvatures = (draws @ there.hessians.reshape(len(weights), -1)).reshape(size) + np.diag(precision)
@@ -108,30 +136,40 @@ class KindSearch:
 
     def domain_effect(self, weights: Floats, domains: Ints) -> DomainEffect:
         """How far parameters move between domains: see `estimated_domains`."""
-        point, there, prior_sd = self._solution(weights)
-        return estimated_domains(there, point, weights, domains, prior_precision(prior_sd))
+        solution = self._solution(weights)
+        precision = prior_precision(solution.prior_sd)
+        return estimated_domains(solution.there, solution.point, weights, domains, precision)
 
-    def _solution(self, weights: Floats) -> tuple[Floats, Derivatives, float]:
-        if self._last is not None and np.array_equal(self._last[0], weights):
-            return self._last[1:]
-        precision = prior_precision(_MIDDLE_SD)
-        start = self._start if self._last is None else self._last[1]
-        point, there = minimum(self._losses, weights, precision, start, unit=self._unit)
-        prior_sd = self._best_prior(point, there, weights)
-        if prior_sd != _MIDDLE_SD:
-            point, there = minimum(self._losses, weights, prior_precision(prior_sd), point, unit=self._unit)
-        self._last = weights.copy(), point, there, prior_sd
-        return point, there, prior_sd
+    def _solution(self, weights: Floats) -> _Solution:
+        for known in (self._first, self._last):
+            if known is not None and np.array_equal(known.weights, weights):
+                return known
+        first = self._first
+        prior_sd, point, there = _MIDDLE_SD, self._start, None
+        if first is not None:  # a search from there is short, also for other weights
+            prior_sd, point, there = first.prior_sd, first.point, first.there
+        point, there = self._minimum(weights, prior_sd, point, there)
+        best = self._best_prior(point, there, weights, prior_sd)
+        if best != prior_sd:
+            point, there = self._minimum(weights, best, point, there)
+        self._last = _Solution(weights.copy(), point, there, best)
+        self._first = self._first or self._last
+        return self._last
 
-    def _best_prior(self, point: Floats, there: Derivatives, weights: Floats) -> float:
+    def _minimum(
+        self, weights: Floats, prior_sd: float, start: Floats, here: Derivatives | None
+    ) -> tuple[Floats, Derivatives]:
+        return minimum(self._losses, weights, prior_precision(prior_sd), start, unit=self._unit, here=here)
+
+    def _best_prior(self, point: Floats, there: Derivatives, weights: Floats, prior_sd: float) -> float:
         """The prior's standard deviation with the lowest loss of groups that were left out, by quadratics."""
         sums = [there.total(weights * (self._groups == group)) for group in np.unique(self._groups[weights > 0])]
         if len(sums) < 2:
-            return _MIDDLE_SD
+            return prior_sd
         slopes, curvatures = np.stack([each[1] for each in sums]), np.stack([each[2] for each in sums])
         losses = []
-        for prior_sd in PRIOR_SDS:
-            precision = prior_precision(prior_sd)
+        for tried_sd in PRIOR_SDS:
+            precision = prior_precision(tried_sd)
             total, loss = np.diag(precision) + curvatures.sum(axis=0), 0.0
             for slope, curvature in zip(slopes, curvatures, strict=True):
                 others = slopes.sum(axis=0) - slope + precision * point

@@ -189,7 +189,9 @@ def _print_calibration(run: CalibrationRun) -> None:
 @folder_option
 @form_option("global")
 @click.option(
-    "--recalibration", metavar="FILE", help="Measure this record of `corefsample recalibrate`, fitted elsewhere."
+    "--recalibration",
+    metavar="FILE",
+    help="Measure this record of `corefsample recalibrate`, fitted elsewhere; english: that of the English model.",
 )
 @click.option(
     "--uncertainty",

@@ -16,7 +16,13 @@ from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
-from corefsample.recalibration import UNCERTAINTIES, Recalibration, Uncertainty, read_recalibration
+from corefsample.recalibration import (
+    UNCERTAINTIES,
+    Recalibration,
+    Uncertainty,
+    named_recalibration,
+    read_recalibration,
+)
 from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
 from events.jobs._pictures import picture_files, save_pictures
@@ -56,7 +62,8 @@ class QueryReportOptions(FitOptions):
     n_boot
         Refits on bootstrapped documents, or draws of the recalibration; 0 for none.
     recalibration
-        Record of `corefsample recalibrate` to measure instead of the objectives, or None.
+        Record of `corefsample recalibrate` to measure instead of the objectives; "english": that of the English model;
+        None or "none": the objectives.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
     group_by
@@ -74,6 +81,7 @@ class QueryReportOptions(FitOptions):
         for objective in self.objectives or ():
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 0)
+        object.__setattr__(self, "recalibration", named_recalibration(self.recalibration))
         if self.uncertainty is not None:
             _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
             if self.recalibration is None:

@@ -107,8 +107,10 @@ class QueryScore(DocumentObjective):
             errors, curvatures = (p - truth) / (p * (1.0 - p)), 1.0 / (p * (1.0 - p))
         else:
             errors, curvatures = 2.0 * (hits / n - truth), np.full(len(hits), 2.0)
-        loss, curvature = float(self._losses(hits, truth).sum()), (slopes * curvatures[:, None]).T @ slopes
-        return self._weight * loss, self._weight * (errors @ slopes), self._weight * curvature
+        loss, by_parameter = float(self._losses(hits, truth).sum()), slopes.T.copy()
+        gradient = np.einsum("pq,q->p", by_parameter, errors)  # without BLAS: see `DocumentQueries.slopes`
+        curvature = np.einsum("pq,rq->pr", by_parameter * curvatures, by_parameter)
+        return self._weight * loss, self._weight * gradient, self._weight * curvature
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries of the document."""
