@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -23,7 +23,8 @@ from corefsample.recalibration._kind_offsets import (
 
 # Standard deviations of the offsets' normal prior that are tried; with the first, offsets hardly differ from 0.
 PRIOR_SDS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0)
-_MIDDLE_SD = 0.2  # of the fit around which the others are approximated
+_MIDDLE_SD = 0.3  # of the fit around which the others are approximated
+_MORE_SAMPLES, _MOST_SAMPLES = 1000, 2000  # clusterings of a document: to choose the prior, and for the fit
 BLOCKS = {
     "log_temperature": slice(LOG_TEMPERATURE, LOG_TEMPERATURE + 1),
     "new_bias": slice(NEW_BIAS, NEW_BIAS + 1),
@@ -98,14 +99,24 @@ class KindSearch:
         int64 (n_documents,): documents with one number are left out together when the prior is chosen.
     unit
         Size of the scores.
+    start
+        Returns log temperature and NEW bias of weighted documents, from which the search begins without offsets.
+    begin
+        Other losses, faster to compute, from whose minimum the search begins; None: it begins without offsets.
     """
 
-    def __init__(self, losses: Differentiable, groups: Ints, unit: float) -> None:
-        self._losses, self._groups, self._unit = losses, groups, unit
-        start = np.zeros(N_PARAMETERS)
-        start[LOG_TEMPERATURE] = np.log(unit)
-        self._start = start
-        self._first: _Solution | None = None  # of the first weights, those of all documents
+    def __init__(
+        self,
+        losses: Differentiable,
+        groups: Ints,
+        unit: float,
+        start: Callable[[Floats], Floats],
+        *,
+        begin: Differentiable | None = None,
+    ) -> None:
+        self._losses, self._groups, self._unit, self._start, self._begin = losses, groups, unit, start, begin
+        self._near = losses  # what a search in the neighbourhood of the first solution uses
+        self._first: _Solution | None = None
         self._last: _Solution | None = None
 
     def fitted(self, weights: Floats) -> tuple[Floats, float]:
@@ -144,32 +155,46 @@ class KindSearch:
         for known in (self._first, self._last):
             if known is not None and np.array_equal(known.weights, weights):
                 return known
+        if self._first is None:
+            self._first = self._searched(weights)
+            return self._first
+        # Losses near the first solution are known.
         first = self._first
-        prior_sd, point, there = _MIDDLE_SD, self._start, None
-        if first is not None:  # a search from there is short, also for other weights
-            prior_sd, point, there = first.prior_sd, first.point, first.there
-        point, there = self._minimum(weights, prior_sd, point, there)
-        best = self._best_prior(point, there, weights, prior_sd)
-        if best != prior_sd:
-            point, there = self._minimum(weights, best, point, there)
-        self._last = _Solution(weights.copy(), point, there, best)
-        self._first = self._first or self._last
+        solution = self._found(weights, first.prior_sd, first.point)
+        best = self._best_prior(solution)
+        self._last = solution if best == first.prior_sd else self._found(weights, best, solution.point)
         return self._last
 
-    def _minimum(
-        self, weights: Floats, prior_sd: float, start: Floats, here: Derivatives | None
-    ) -> tuple[Floats, Derivatives]:
-        return minimum(self._losses, weights, prior_precision(prior_sd), start, unit=self._unit, here=here)
+    def _searched(self, weights: Floats) -> _Solution:
+        """The first solution, and the losses around it that all others use."""
+        start = np.zeros(N_PARAMETERS)
+        start[:N_GLOBAL] = self._start(weights)
+        if self._begin is not None:
+            start, _ = minimum(self._begin, weights, prior_precision(_MIDDLE_SD), start, unit=self._unit)
+        start, _ = minimum(self._losses, weights, prior_precision(_MIDDLE_SD), start, unit=self._unit)
+        solution = self._expanded_at(weights, _MIDDLE_SD, start, _MORE_SAMPLES)
+        best = self._best_prior(solution)
+        solution = solution if best == _MIDDLE_SD else self._found(weights, best, solution.point)
+        return self._expanded_at(weights, best, solution.point, _MOST_SAMPLES)
 
-    def _best_prior(self, point: Floats, there: Derivatives, weights: Floats, prior_sd: float) -> float:
+    def _expanded_at(self, weights: Floats, prior_sd: float, point: Floats, n_samples: int) -> _Solution:
+        self._near = self._losses.expanded(point, n_samples)
+        return self._found(weights, prior_sd, point)
+
+    def _found(self, weights: Floats, prior_sd: float, start: Floats) -> _Solution:
+        point, there = minimum(self._near, weights, prior_precision(prior_sd), start, unit=self._unit)
+        return _Solution(weights.copy(), point, there, prior_sd)
+
+    def _best_prior(self, solution: _Solution) -> float:
         """The prior's standard deviation with the lowest loss of groups that were left out, by quadratics."""
+        weights, point, there = solution.weights, solution.point, solution.there
         sums = [there.total(weights * (self._groups == group)) for group in np.unique(self._groups[weights > 0])]
         if len(sums) < 2:
-            return prior_sd
+            return solution.prior_sd
         slopes, curvatures = np.stack([each[1] for each in sums]), np.stack([each[2] for each in sums])
         losses = []
-        for tried_sd in PRIOR_SDS:
-            precision = prior_precision(tried_sd)
+        for prior_sd in PRIOR_SDS:
+            precision = prior_precision(prior_sd)
             total, loss = np.diag(precision) + curvatures.sum(axis=0), 0.0
             for slope, curvature in zip(slopes, curvatures, strict=True):
                 others = slopes.sum(axis=0) - slope + precision * point

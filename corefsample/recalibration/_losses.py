@@ -62,6 +62,10 @@ class DocumentObjective:
         """
         raise NotImplementedError
 
+    def with_samples(self, n_samples: int) -> DocumentObjective:
+        """The same objective from another number of samples: few while a fit searches, many for its last step."""
+        return self
+
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of terms of the sum, for means; a document without terms does not count."""
         return 1.0
