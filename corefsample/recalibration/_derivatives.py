@@ -15,11 +15,10 @@ from corefsample._arrays import Bytes, Floats
 from corefsample._log import log_step
 from corefsample._processors import processors
 from corefsample.documents import ScoredDocument
-from corefsample.errors import ParameterError
 from corefsample.recalibration import _derivative_kernels
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._kind_offsets import LOG_TEMPERATURE, N_KINDS, N_PARAMETERS, NEW_BIAS
-from corefsample.recalibration._losses import CalledLosses, DocumentObjective, JointLosses, Likelihood, Losses
+from corefsample.recalibration._losses import DocumentObjective, Losses
 from corefsample.recalibration._model import Recalibration, document_kinds, no_minimum
 
 # The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
@@ -220,18 +219,6 @@ class JointDerivatives:
         """The exact likelihood, and the other losses as they are expanded."""
         likelihood, other = self._parts
         return JointDerivatives(likelihood, other.expanded(point, n_samples))
-
-
-def differentiable(losses: Losses, gold: GoldSet) -> Differentiable:
-    """The same losses with derivatives; raise ParameterError if the objective has none."""
-    if isinstance(losses, Likelihood):
-        return KindLikelihood(gold)
-    if isinstance(losses, JointLosses):
-        return JointDerivatives(KindLikelihood(gold), differentiable(losses.called, gold))
-    objective = losses.objective if isinstance(losses, CalledLosses) else None
-    if not isinstance(objective, DocumentObjective) or not objective.has_derivatives:
-        raise ParameterError(f"must have derivatives for the form 'kinds', got {losses.name}", parameter="objective")
-    return CalledDerivatives(losses, objective, gold.documents)
 
 
 def minimum(

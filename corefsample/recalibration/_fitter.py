@@ -15,8 +15,9 @@ from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration._derivatives import KindLikelihood, differentiable
+from corefsample.recalibration._derivatives import KindLikelihood
 from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._gradient_losses import differentiable
 from corefsample.recalibration._kind_search import DomainEffect, KindSearch
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses
 from corefsample.recalibration._model import Recalibration, RecalibrationFit, no_minimum

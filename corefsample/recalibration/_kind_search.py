@@ -12,6 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 from corefsample.recalibration._derivatives import Derivatives, Differentiable, minimum, newton_step, quadratic_minimum
+from corefsample.recalibration._gradient_losses import GradientLosses
 from corefsample.recalibration._kind_offsets import (
     LINK_OFFSETS,
     LOG_TEMPERATURE,
@@ -20,6 +21,7 @@ from corefsample.recalibration._kind_offsets import (
     NEW_BIAS,
     NEW_OFFSETS,
 )
+from corefsample.recalibration._model import Recalibration
 
 # Standard deviations of the offsets' normal prior that are tried; with the first, offsets hardly differ from 0.
 PRIOR_SDS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -115,6 +117,7 @@ class KindSearch:
         begin: Differentiable | None = None,
     ) -> None:
         self._losses, self._groups, self._unit, self._start, self._begin = losses, groups, unit, start, begin
+        self._curvature: Floats = np.zeros((N_PARAMETERS, N_PARAMETERS))  # of `begin` at its minimum
         self._near = losses  # what a search in the neighbourhood of the first solution uses
         self._first: _Solution | None = None
         self._last: _Solution | None = None
@@ -170,19 +173,32 @@ class KindSearch:
         start = np.zeros(N_PARAMETERS)
         start[:N_GLOBAL] = self._start(weights)
         if self._begin is not None:
-            start, _ = minimum(self._begin, weights, prior_precision(_MIDDLE_SD), start, unit=self._unit)
-        start, _ = minimum(self._losses, weights, prior_precision(_MIDDLE_SD), start, unit=self._unit)
+            start, there = minimum(self._begin, weights, prior_precision(_MIDDLE_SD), start, unit=self._unit)
+            self._curvature = there.total(weights)[2]
+        start = self._search(weights, _MIDDLE_SD, start)
         solution = self._expanded_at(weights, _MIDDLE_SD, start, _MORE_SAMPLES)
         best = self._best_prior(solution)
-        solution = solution if best == _MIDDLE_SD else self._found(weights, best, solution.point)
+        if best != _MIDDLE_SD:
+            solution = self._found(weights, best, solution.point)
         return self._expanded_at(weights, best, solution.point, _MOST_SAMPLES)
+
+    def _search(self, weights: Floats, prior_sd: float, start: Floats) -> Floats:
+        precision = prior_precision(prior_sd)
+        if isinstance(self._losses, GradientLosses):
+            curvature = self._curvature + np.diag(prior_precision(_MIDDLE_SD))
+            return self._losses.minimum(weights, precision, start, curvature)
+        return minimum(self._losses, weights, precision, start, unit=self._unit)[0]
 
     def _expanded_at(self, weights: Floats, prior_sd: float, point: Floats, n_samples: int) -> _Solution:
         self._near = self._losses.expanded(point, n_samples)
         return self._found(weights, prior_sd, point)
 
     def _found(self, weights: Floats, prior_sd: float, start: Floats) -> _Solution:
-        point, there = minimum(self._near, weights, prior_precision(prior_sd), start, unit=self._unit)
+        if isinstance(self._losses, GradientLosses):  # quadratics of a few documents need not have a minimum
+            point = self._search(weights, prior_sd, start)
+            there = self._near.derivatives(Recalibration.from_vector(point))
+        else:
+            point, there = minimum(self._near, weights, prior_precision(prior_sd), start, unit=self._unit)
         return _Solution(weights.copy(), point, there, prior_sd)
 
     def _best_prior(self, solution: _Solution) -> float:

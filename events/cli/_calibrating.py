@@ -279,8 +279,8 @@ def _print_queries(report: QueryReport) -> None:
     "--objective",
     type=click.Choice(["joint", "queries", "queries-log", "links", "links-log", "likelihood"]),
     default="joint",
-    help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links, for --form "
-    "global); -log for the log score, else Brier's.",
+    help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log for "
+    "the log score, else Brier's.",
 )
 @form_option("kinds")
 @click.option(

@@ -46,8 +46,7 @@ class RecalibrateOptions(FitOptions):
     Attributes
     ----------
     objective
-        "joint" (likelihood and queries), "queries", "queries-log", "likelihood", or for the form "global" also "links"
-        and "links-log".
+        "joint" (likelihood and queries), "queries", "queries-log", "likelihood", "links" or "links-log".
     form
         "kinds" or "global".
     n_boot
