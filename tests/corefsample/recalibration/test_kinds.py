@@ -378,7 +378,8 @@ def test_gold_documents_must_have_had_one_recalibration() -> None:
 def enumerated_link_loss(document: ScoredDocument, kinds: list[int], parameters: Floats, *, log: bool) -> float:
     """The score of all annotated pairs by full enumeration of antecedents."""
     lists = loop_scores(document, kinds, parameters)
-    marginals = references.link_marginals(lists.antecedents, lists.scores)
+    probs = references.clustering_probs(references.softmax_rows(lists.antecedents, lists.scores))
+    marginals = references.link_marginals(probs, document.n_mentions)
     assert document.gold is not None
     loss = 0.0
     for j in range(document.n_mentions):
@@ -393,10 +394,9 @@ def enumerated_link_loss(document: ScoredDocument, kinds: list[int], parameters:
 @pytest.mark.parametrize("score", ["brier", "log"])
 def test_the_gradient_of_link_scores_is_that_of_enumeration(score: str) -> None:
     rng = np.random.default_rng(40)
-    for _ in range(4):
-        lists = Lists([list(range(i)) for i in range(6)], [rng.normal(0.0, 1.0, i).tolist() for i in range(6)])
-        kinds = rng.integers(0, N_KINDS, 6).tolist()
-        gold = [0, 1, 0, None, 1, 0]
+    for gold in ([0, 1, 0, None, 0], [0, 0, 1, 0, 1]):
+        lists = Lists([list(range(i)) for i in range(5)], [rng.normal(0.0, 1.0, i).tolist() for i in range(5)])
+        kinds = rng.integers(0, N_KINDS, 5).tolist()
         document = dataclasses.replace(rr.document(lists, gold, "d"), tokens=tokens_of(kinds))
         parameters = vector(41, 0.3)
         loss, gradient = LinkScore(score).gradient(document, Recalibration.from_vector(parameters))
@@ -464,7 +464,7 @@ def record() -> dict[str, Any]:
     [
         (("recalibration", "temperature"), math.nan, "temperature must be"),
         (("recalibration", "temperature"), -1.0, "temperature must be"),
-        (("recalibration", "offsets", "new", "name"), math.nan, "new must be finite"),
+        (("recalibration", "offsets", "new", "name"), math.nan, "new must be a finite number, got nan"),
         (("recalibration", "offsets", "links", "it"), {}, "links must have the kinds name, plural noun"),
         (("recalibration", "offsets", "links"), [], "links must have the kinds"),
         (("recalibration",), {"temperature": 1.0, "bias": 0.0}, "recalibration must have the fields temperature"),
