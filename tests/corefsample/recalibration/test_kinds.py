@@ -391,6 +391,7 @@ def enumerated_link_loss(document: ScoredDocument, kinds: list[int], parameters:
     return loss
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("score", ["brier", "log"])
 def test_the_gradient_of_link_scores_is_that_of_enumeration(score: str) -> None:
     rng = np.random.default_rng(40)
