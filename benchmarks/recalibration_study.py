@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from corefsample import ScoredDocument, read_documents, sample_clusterings
@@ -80,6 +81,32 @@ def spread(documents: Sequence[ScoredDocument], n_seeds: int) -> None:
     print_table(f"Lowest and highest coverage of 95% intervals over {n_seeds} seeds", table, 3)
 
 
+def paired(documents: Sequence[ScoredDocument]) -> None:
+    """Print how many queries each of two recalibrations covers alone: by kind (joint), and by two numbers (queries).
+
+    Both are held out in the same folds. The interval of the difference resamples verbs, because the queries of a verb
+    share its documents.
+    """
+    held = []
+    for objective, form in (("joint", "kinds"), ("queries", "global")):
+        study = study_queries(documents, objectives=(objective,), form=form, n_boot=0)
+        table = study.intervals().query("variant == @objective and level == @LEVEL and interval == 'quantile'")
+        held.append(table.set_index(["mention_type", "verb", "n_documents"])["held"].astype(int))
+    both = pd.concat(held, axis=1, keys=["kinds", "global"]).reset_index()
+    rng = np.random.default_rng(0)
+    rows = []
+    for first, last in ((5, 9), (10, 19), (20, 80), (81, 10**9)):
+        part = both[both["n_documents"].between(first, last)]
+        difference = part["kinds"] - part["global"]
+        by_verb = difference.groupby(part["verb"]).agg(["sum", "size"]).to_numpy()
+        weights = rng.multinomial(len(by_verb), np.full(len(by_verb), 1 / len(by_verb)), 4000)
+        sums = weights @ by_verb
+        lower, upper = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+        counts = {"queries": len(part), "kinds only": (difference > 0).sum(), "global only": (difference < 0).sum()}
+        rows.append({"documents": first, **counts, "difference": difference.mean(), "lower": lower, "upper": upper})
+    print_table("95% intervals: coverage by kind minus coverage by two numbers", pd.DataFrame(rows), 4)
+
+
 def multiplied(documents: Sequence[ScoredDocument]) -> None:
     """Print the fits to scores that were multiplied."""
     rows = []
@@ -116,13 +143,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", default=GUM, help="pre-scored mention file with gold and tokens")
     parser.add_argument("--seeds", type=int, default=10, help="of the spread of coverage")
-    parser.add_argument("--only", choices=["fits", "spread", "multiplied", "drawn"], help="one part alone")
+    parser.add_argument("--only", choices=["fits", "spread", "multiplied", "drawn", "paired"], help="one part alone")
     arguments = parser.parse_args()
     documents = [document for document in read_documents(arguments.file) if document.gold is not None]
     if arguments.only in (None, "fits"):
         links(documents, fits(documents))
     if arguments.only in (None, "drawn"):
         drawn(documents)
+    if arguments.only in (None, "paired"):
+        paired(documents)
     if arguments.only in (None, "multiplied"):
         multiplied(documents)
     if arguments.only in (None, "spread"):

@@ -2,6 +2,7 @@ from ._annotated import REFERENCES as REFERENCES
 from ._annotated import AnnotatedDocument as AnnotatedDocument
 from ._annotated import SentenceNotes as SentenceNotes
 from ._base import FIELDS as FIELDS
+from ._base import RECALIBRATION_FIELD as RECALIBRATION_FIELD
 from ._base import checked_mentions as checked_mentions
 from ._base import iso_date as iso_date
 from ._batch import DocumentBatch as DocumentBatch

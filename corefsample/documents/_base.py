@@ -18,6 +18,8 @@ from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
 
 FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
+# Field of the metadata: the recalibrations that the scores of a document have had.
+RECALIBRATION_FIELD = "recalibration"
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SHOWN_WORDS = 60
 

@@ -192,6 +192,10 @@ class DocumentBatch:
         gold = self.columns.column("gold")[row].as_py()
         return None if gold is None else [None if g is None else msgspec.json.decode(g) for g in gold]
 
+    def metadata(self, row: int) -> dict[str, Any]:
+        """All other fields of one document."""
+        return _json_members(self.columns.column("metadata")[row].as_py())
+
     def n_parses(self, row: int) -> int:
         """Number of alternative parses of one document: 1 if it has none."""
         return 1 if self.parses is None else len(self.parses.rows(row))
@@ -208,7 +212,7 @@ class DocumentBatch:
         """One document as a Python object."""
         text = self.columns.column("date")[row].as_py()
         date = None if text is None else datetime.date.fromisoformat(text)
-        metadata = _json_members(self.columns.column("metadata")[row].as_py())
+        metadata = self.metadata(row)
         parses = () if self.parses is None else self.parses.parses(row)
         if parses:
             return ScoredDocument.of_parses(self.doc_ids[row], parses, date=date, metadata=metadata)

@@ -16,6 +16,9 @@ ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "spe
 def english_model() -> AntecedentModel:
     """Load the English model once per process.
 
+    Its scores are as it was trained; `corefsample score` and the spaCy component recalibrate them, as
+    `corefsample.recalibration.score_english` does.
+
     Raises
     ------
     InputError

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats32, Ints32, Words32
 from corefsample.coreference import AntecedentDistribution, Pruned
-from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
+from corefsample.documents import RECALIBRATION_FIELD, AnnotatedDocument, ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features import TemplateSet, encode, hashed
@@ -244,10 +244,14 @@ def score_documents(
             raise error.at(f"doc_id {document.doc_id!r}") from None
         if tally is not None:
             tally.add(scored, gold)
+        # The new scores have not been recalibrated.
+        metadata = {name: value for name, value in document.metadata.items() if name != RECALIBRATION_FIELD}
         if isinstance(document, ScoredDocument):
-            yield dataclasses.replace(document, mentions=spans, antecedents=scored.distribution, gold=gold)
+            yield dataclasses.replace(
+                document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
+            )
         else:
-            rest = (document.date, document.tokens, gold, document.metadata)
+            rest = (document.date, document.tokens, gold, metadata)
             yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
 
 

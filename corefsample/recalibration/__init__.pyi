@@ -1,3 +1,13 @@
+from ._applied import after as after
+from ._applied import applied_to as applied_to
+from ._english import ENGLISH as ENGLISH
+from ._english import NO_RECALIBRATION as NO_RECALIBRATION
+from ._english import chosen_recalibration as chosen_recalibration
+from ._english import english_recalibration as english_recalibration
+from ._english import named_recalibration as named_recalibration
+from ._english import read_recalibration as read_recalibration
+from ._english import recalibration_file as recalibration_file
+from ._english import score_english as score_english
 from ._fitter import FORMS as FORMS
 from ._fitter import Form as Form
 from ._fitter import RecalibrationFitter as RecalibrationFitter
@@ -21,5 +31,3 @@ from ._uncertain import SampleShare as SampleShare
 from ._uncertain import UncertainRecalibration as UncertainRecalibration
 from ._uncertain import Uncertainty as Uncertainty
 from ._uncertain import mixture_labels as mixture_labels
-from ._uncertain import read_recalibration as read_recalibration
-from ._uncertain import recalibration_file as recalibration_file

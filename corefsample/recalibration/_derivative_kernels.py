@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel, sums_inner_kernel
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, RIGHT, UNKNOWN
 
 GLOBALS, BY_KIND = 2, 3  # of the local parameters: global ones, and where those by kind of antecedent begin
@@ -152,3 +152,57 @@ def likelihood_derivatives(
                 add_moments(shares[1], weighted[1], gold_squares / gold_total, -1.0, slopes, curvature)
             add_local(kind, n_kinds, slopes, curvature, gradients[d], hessians[d], places)
         losses[d] = loss
+
+
+@sums_inner_kernel
+def passed_on(own: Floats, p: float, row: Floats, other: Floats, size: int) -> float:
+    """Add p * own to the adjoint of a candidate, and return the derivative in p."""
+    slope = 0.0
+    for i in range(size):
+        slope += own[i] * row[i]
+        other[i] += p * own[i]
+    return slope
+
+
+@kernel
+def link_slopes(
+    indptr: Ints,
+    antecedents: Ints32,
+    probs: Floats,
+    scaled: Floats,
+    kinds: Bytes,
+    marginals: Floats,
+    adjoint: Floats,
+    gradient: Floats,
+) -> None:
+    """Add to the gradient of a function of the link marginals of one document, in all parameters.
+
+    adjoint[j, i] for i < j : derivative of the function in Q[j, i], the marginal of mentions j and i; 0 elsewhere, and
+    changed on return; scaled[c] : score over the temperature. The reverse of Q[j, :j] = sum over c of probs[c]
+    Q[antecedents[c], :j]: mentions are visited last to first, and each passes its adjoint on to its candidates.
+    """
+    n_kinds = 0
+    while GLOBALS + n_kinds + n_kinds * n_kinds < gradient.shape[0]:
+        n_kinds += 1
+    widest = 1
+    for j in range(kinds.shape[0]):
+        widest = max(widest, indptr[j + 1] - indptr[j])
+    by_prob = np.empty(widest)
+    for j in range(kinds.shape[0] - 1, 0, -1):
+        own, start = adjoint[j], indptr[j]
+        for i in range(j):  # what later mentions passed on to Q[i, j], which is Q[j, i]
+            own[i] += adjoint[i, j]
+        mean = 0.0
+        for c in range(start, indptr[j + 1]):
+            k, p = antecedents[c], probs[c]
+            slope = passed_on(own, p, marginals[k], adjoint[k], j)
+            adjoint[k, k] = 0.0  # Q[k, k] is 1
+            by_prob[c - start] = slope
+            mean += p * slope
+        first = GLOBALS + n_kinds + kinds[j] * n_kinds
+        for c in range(start, indptr[j + 1]):
+            slope = probs[c] * (by_prob[c - start] - mean)  # in the candidate's score
+            gradient[0] -= slope * scaled[c]
+            gradient[1] -= slope
+            gradient[GLOBALS + kinds[j]] -= slope
+            gradient[first + kinds[antecedents[c]]] += slope

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,17 +14,19 @@ import numpy as np
 from corefsample._arrays import Bytes, Floats
 from corefsample._log import log_step
 from corefsample._processors import processors
-from corefsample.errors import ParameterError
+from corefsample.documents import ScoredDocument
 from corefsample.recalibration import _derivative_kernels
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._kind_offsets import LOG_TEMPERATURE, N_KINDS, N_PARAMETERS, NEW_BIAS
-from corefsample.recalibration._losses import CalledLosses, DocumentObjective, JointLosses, Likelihood, Losses
+from corefsample.recalibration._losses import DocumentObjective, Losses
 from corefsample.recalibration._model import Recalibration, document_kinds, no_minimum
 
 # The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
 _FURTHEST = np.array([float(np.log(1e3)), 50.0])
 _LONGEST = np.array([1.0, 3.0])  # a step in both
 _STEPS = 60
+_SEARCH_SAMPLES = 300  # clusterings of a document, of sampled losses
+_MOST_DAMPING, _NOISE_DAMPING = 1e8, 1.0  # of steps that fail, before the search ends: without noise, and with it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +65,10 @@ class Differentiable(Protocol):
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives."""
+        ...
+
+    def expanded(self, point: Floats, n_samples: int) -> Differentiable:
+        """The same losses where they are exact; sampled ones as quadratics around a point, from n_samples."""
         ...
 
 
@@ -113,6 +120,44 @@ class KindLikelihood:
             list(pool.map(fill, map(slice, cuts[:-1].tolist(), cuts[1:].tolist())))
         return Derivatives(losses, gradients, _symmetric(hessians))
 
+    def expanded(self, point: Floats, n_samples: int) -> Differentiable:
+        """Itself."""
+        return self
+
+
+class Quadratics:
+    """Losses of documents as quadratics around a point, which have no noise and cost nothing to evaluate.
+
+    Parameters
+    ----------
+    losses
+        What they approximate.
+    point
+        float64 (N_PARAMETERS,).
+    there
+        Its derivatives at the point.
+    """
+
+    sampled = False
+
+    def __init__(self, losses: Differentiable, point: Floats, there: Derivatives) -> None:
+        self.name, self.n_terms, self._point, self._there = losses.name, losses.n_terms, point, there
+
+    def at(self, recalibration: Recalibration) -> Floats:
+        """Losses of the documents."""
+        return self.derivatives(recalibration).losses
+
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives."""
+        there, step = self._there, recalibration.vector() - self._point
+        changes = there.hessians @ step
+        losses = there.losses + there.gradients @ step + changes @ step / 2
+        return Derivatives(losses, there.gradients + changes, there.hessians)
+
+    def expanded(self, point: Floats, n_samples: int) -> Differentiable:
+        """Itself."""
+        return self
+
 
 def _symmetric(upper: Floats) -> Floats:
     """Fill the lower triangles in place."""
@@ -124,8 +169,8 @@ def _symmetric(upper: Floats) -> Floats:
 class CalledDerivatives:
     """Losses of an objective that returns its derivatives document by document."""
 
-    def __init__(self, losses: Losses, objective: DocumentObjective, gold: GoldSet) -> None:
-        self._losses, self._objective, self._documents = losses, objective, gold.documents
+    def __init__(self, losses: Losses, objective: DocumentObjective, documents: Sequence[ScoredDocument]) -> None:
+        self._losses, self._objective, self._documents = losses, objective, documents
         self.name, self.sampled, self.n_terms = losses.name, losses.sampled, losses.n_terms
 
     def at(self, recalibration: Recalibration) -> Floats:
@@ -134,17 +179,28 @@ class CalledDerivatives:
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives."""
-        n_threads = processors() if self._objective.parallel else 1
+        return self._derivatives(self._objective.with_samples(_SEARCH_SAMPLES), recalibration)
+
+    def _derivatives(self, objective: DocumentObjective, recalibration: Recalibration) -> Derivatives:
+        n_threads = processors() if objective.parallel else 1
         with ThreadPoolExecutor(n_threads) as pool:
-            each = list(pool.map(self._objective.derivatives, self._documents, repeat(recalibration)))
+            each = list(pool.map(objective.derivatives, self._documents, repeat(recalibration)))
         losses, gradients, hessians = zip(*each, strict=True)
         return Derivatives(np.array(losses), np.stack(gradients), np.stack(hessians))
+
+    def expanded(self, point: Floats, n_samples: int) -> Differentiable:
+        """Quadratics if the losses are sampled."""
+        if not self.sampled:
+            return self
+        objective = self._objective.with_samples(n_samples)
+        there = self._derivatives(objective, Recalibration.from_vector(point))
+        return Quadratics(self, point, there)
 
 
 class JointDerivatives:
     """The likelihood plus the losses of an objective, with derivatives."""
 
-    def __init__(self, likelihood: KindLikelihood, other: Differentiable) -> None:
+    def __init__(self, likelihood: Differentiable, other: Differentiable) -> None:
         self._parts = likelihood, other
         self.name, self.sampled, self.n_terms = other.name, other.sampled, likelihood.n_terms
 
@@ -159,26 +215,25 @@ class JointDerivatives:
             first.losses + second.losses, first.gradients + second.gradients, first.hessians + second.hessians
         )
 
-
-def differentiable(losses: Losses, gold: GoldSet) -> Differentiable:
-    """The same losses with derivatives; raise ParameterError if the objective has none."""
-    if isinstance(losses, Likelihood):
-        return KindLikelihood(gold)
-    if isinstance(losses, JointLosses):
-        return JointDerivatives(KindLikelihood(gold), differentiable(losses.called, gold))
-    objective = losses.objective if isinstance(losses, CalledLosses) else None
-    if not isinstance(objective, DocumentObjective) or not objective.has_derivatives:
-        raise ParameterError(f"must have derivatives for the form 'kinds', got {losses.name}", parameter="objective")
-    return CalledDerivatives(losses, objective, gold)
+    def expanded(self, point: Floats, n_samples: int) -> Differentiable:
+        """The exact likelihood, and the other losses as they are expanded."""
+        likelihood, other = self._parts
+        return JointDerivatives(likelihood, other.expanded(point, n_samples))
 
 
 def minimum(
-    losses: Differentiable, weights: Floats, precision: Floats, start: Floats, *, unit: float = 1.0
+    losses: Differentiable,
+    weights: Floats,
+    precision: Floats,
+    start: Floats,
+    *,
+    unit: float = 1.0,
 ) -> tuple[Floats, Derivatives]:
     """Minimum of the weighted losses plus half the precision-weighted squares of the parameters.
 
     Newton's method with damping (Levenberg-Marquardt): a step that does not reduce the sum is tried again with more
-    damping, which makes it shorter and turns it towards the gradient, so the search cannot oscillate.
+    damping, which makes it shorter and turns it towards the gradient, so the search cannot oscillate. With sampled
+    losses it ends after a few such trials: near the minimum their noise exceeds what a step can gain.
 
     Parameters
     ----------
@@ -210,7 +265,7 @@ def minimum(
         value, slope, curvature = _penalised(here, weights, precision, point)
         step = newton_step(slope, curvature, damping)
         step /= max(1.0, float((np.abs(step[[LOG_TEMPERATURE, NEW_BIAS]]) / _LONGEST).max()))
-        expected = -float(slope @ step + step @ curvature @ step / 2)
+        expected = -_change(step, slope, curvature)
         if expected <= tolerance * max(abs(value), 1e-300):
             return point, here
         trial = point + step
@@ -223,10 +278,15 @@ def minimum(
             point, here = trial, there
             damping = 0.0 if gain > 0.25 * expected else damping
         else:
-            damping = max(4.0 * damping, 0.1)
-        if damping > 1e8:
+            damping = max(8.0 * damping, 0.1)
+        if damping > (_NOISE_DAMPING if losses.sampled else _MOST_DAMPING):
             return point, here
     return point, here
+
+
+def _change(step: Floats, slope: Floats, curvature: Floats) -> float:
+    """Change of a quadratic by a step."""
+    return float(slope @ step + step @ curvature @ step / 2)
 
 
 def _penalised(at: Derivatives, weights: Floats, precision: Floats, point: Floats) -> tuple[float, Floats, Floats]:
@@ -240,7 +300,8 @@ def newton_step(slope: Floats, curvature: Floats, damping: float = 0.0) -> Float
         with suppress(np.linalg.LinAlgError):  # not positive definite
             np.linalg.cholesky(curvature)
             return np.asarray(-np.linalg.solve(curvature, slope))
-    scale = np.sqrt(np.maximum(np.diag(curvature), 1e-12))
+    sizes = np.abs(np.diag(curvature))  # negative far from a minimum
+    scale = np.sqrt(np.maximum(sizes, max(1e-6 * float(sizes.max()), 1e-12)))
     values, directions = np.linalg.eigh(curvature / np.outer(scale, scale))
     values = np.maximum(np.abs(values), 1e-10) + damping
     step: Floats = -(directions @ ((directions.T @ (slope / scale)) / values)) / scale

@@ -15,8 +15,9 @@ from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration._derivatives import differentiable
+from corefsample.recalibration._derivatives import KindLikelihood
 from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._gradient_losses import differentiable
 from corefsample.recalibration._kind_search import DomainEffect, KindSearch
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses
 from corefsample.recalibration._model import Recalibration, RecalibrationFit, no_minimum
@@ -85,7 +86,9 @@ class RecalibrationFitter:
 
     def _kind_search(self) -> KindSearch:
         self._losses = losses = differentiable(self._losses, self.gold)
-        return KindSearch(losses, self._folds(min(_PRIOR_FOLDS, self.n_documents), 0), self._unit())
+        begin = None if isinstance(losses, KindLikelihood) else KindLikelihood(self.gold)
+        groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
+        return KindSearch(losses, groups, self._unit(), self._likeliest, begin=begin)
 
     def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:
         for doc_id in self.gold.doc_ids:

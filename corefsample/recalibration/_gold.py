@@ -13,6 +13,7 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import _kernels as kernels
+from corefsample.recalibration._applied import applied_to, described
 from corefsample.recalibration._model import GoldCounts
 
 MISSING = ("skip", "floor")
@@ -30,6 +31,8 @@ class GoldSet:
         Counts of annotated documents and mentions.
     bounds, indptr, scores
         Where the mentions of each document begin, where the candidates of each mention begin, and their scores.
+    base
+        Recalibrations that all their scores have had already: see `applied_to`.
     kinds, candidates
         uint8, of each mention and each candidate: see `corefsample.recalibration._kernels.gold_antecedents`.
     """
@@ -41,6 +44,7 @@ class GoldSet:
     scores: Floats
     kinds: Bytes
     candidates: Bytes
+    base: str = ""
 
     @classmethod
     def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
@@ -95,6 +99,7 @@ class GoldSet:
             scores=np.concatenate([each.scores for each in distributions]),
             kinds=kinds,
             candidates=np.concatenate(candidate_marks),
+            base=_common_base(annotated),
         )
 
     @property
@@ -107,3 +112,13 @@ class GoldSet:
         """float64 (n_documents,): mentions of each document that have a term in the likelihood."""
         has_term = (self.kinds == kernels.IS_NEW) | (self.kinds == kernels.HAS_ANTECEDENT)
         return np.add.reduceat(has_term, self.bounds[:-1], dtype=np.float64)
+
+
+def _common_base(documents: list[ScoredDocument]) -> str:
+    first = applied_to(documents[0].metadata)
+    for document in documents:
+        applied = applied_to(document.metadata)
+        if applied != first:
+            rule = f"must have had the same recalibration in all documents ({described(first)})"
+            raise ParameterError(f"scores {rule}, got {described(applied)}", place=f"doc_id {document.doc_id!r}")
+    return first

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Bytes, Floats, Ints
 from corefsample._log import log_step
 from corefsample._processors import processors
 from corefsample.coreference import link_marginals
@@ -18,7 +18,8 @@ from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
 from corefsample.recalibration import _kernels as kernels
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._link_gradient import link_gradient
+from corefsample.recalibration._model import Recalibration, document_kinds
 
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 OBJECTIVES = ("likelihood", "links")
@@ -39,8 +40,8 @@ class DocumentObjective:
         Whether several threads may call it at once.
     sampled
         Whether the loss has sampling noise; the search is then smoother.
-    has_derivatives
-        Whether `derivatives` is defined, which fits by kind need.
+    has_derivatives, has_gradient
+        Whether `derivatives` or `gradient` is defined; fits by kind need one of them.
     adds_likelihood
         Whether -log of the probability of gold antecedents is added to the loss.
     """
@@ -49,6 +50,7 @@ class DocumentObjective:
     parallel = False
     sampled = False
     has_derivatives = False
+    has_gradient = False
     adds_likelihood = False
 
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
@@ -61,6 +63,14 @@ class DocumentObjective:
         The curvature is the Hessian or a positive semidefinite approximation of it.
         """
         raise NotImplementedError
+
+    def gradient(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats]:
+        """Loss and gradient in all parameters, in the order of `Recalibration.vector`."""
+        raise NotImplementedError
+
+    def with_samples(self, n_samples: int) -> DocumentObjective:
+        """The same objective from another number of samples: few while a fit searches, many for its last step."""
+        return self
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of terms of the sum, for means; a document without terms does not count."""
@@ -80,12 +90,14 @@ class LinkScore(DocumentObjective):
     """
 
     parallel = True
+    has_gradient = True
 
     def __init__(self, score: str = "brier", *, unannotated: Unannotated = "skip") -> None:
         self._log = _checks.choice("score", score, ("brier", "log")) == "log"
         self._unannotated = unannotated
         self.name = "links (log score)" if self._log else "links"
         self._cache: dict[str, tuple[ScoredDocument, Ints]] = {}
+        self._kinds: dict[str, tuple[ScoredDocument, Bytes]] = {}
 
     def _entities(self, document: ScoredDocument) -> Ints:
         cached = self._cache.get(document.doc_id)
@@ -93,13 +105,27 @@ class LinkScore(DocumentObjective):
             cached = self._cache[document.doc_id] = document, gold_codes(document, self._unannotated)
         return cached[1]
 
+    def _kinds_of(self, document: ScoredDocument) -> Bytes:
+        cached = self._kinds.get(document.doc_id)
+        if cached is None or cached[0] is not document:
+            cached = self._kinds[document.doc_id] = document, document_kinds(document)
+        return cached[1]
+
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed score of the document's annotated pairs."""
-        marginals = link_marginals(recalibration.distribution_of(document))
+        kinds = None if recalibration.offsets is None else self._kinds_of(document)
+        marginals = link_marginals(recalibration.apply(document.antecedents, kinds))
         entities = self._entities(document)
         if self._log:
             return kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
         return kernels.squared_link_loss(marginals, entities)
+
+    def gradient(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats]:
+        """Score of the document's annotated pairs, and its gradient."""
+        least = LEAST_PROBABILITY if self._log else None
+        kinds, entities = self._kinds_of(document), self._entities(document)
+        slopes = link_gradient(document.antecedents, recalibration, kinds, entities, least=least)
+        return self(document, recalibration), slopes
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of annotated pairs."""

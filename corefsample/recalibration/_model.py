@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,6 +18,7 @@ from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import mention_kinds
+from corefsample.recalibration._applied import marked
 from corefsample.recalibration._kind_offsets import (
     LOG_TEMPERATURE,
     N_GLOBAL,
@@ -119,24 +122,47 @@ class Recalibration:
         return antecedents.with_scores(changed)
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
-        """Return the document with recalibrated scores and all other fields unchanged.
+        """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.
+
+        The fingerprint is added to the field `recalibration`, so that no recalibration is applied twice.
 
         Raises
         ------
         ParameterError
-            If a score would overflow, or there are offsets by kind and the document has no tokens.
+            If a score would overflow, the scores have had this recalibration already, or there are offsets by kind and
+            the document has no tokens.
         """
+        metadata = marked(document.metadata, self.fingerprint())
         if not document.parses:
-            return dataclasses.replace(document, antecedents=self.distribution_of(document))
+            return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
         parses = [
             dataclasses.replace(parse, antecedents=self.distribution_of(document.with_parse(k)))
             for k, parse in enumerate(document.parses)
         ]
-        return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=document.metadata)
+        return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=metadata)
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
         """The recalibrated distribution of a document's mentions: see `apply_document`."""
         return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
+
+    def relative_to(self, applied: Recalibration) -> Recalibration:
+        """The recalibration that turns scores that had `applied` into those that had this one instead.
+
+        With T and o of this one and T' and o' of the other, where o has bias and offsets: scores s / T' + o' become
+        s / T + o by the temperature T / T' and the offsets o - o' T' / T.
+        """
+        ratio = applied.temperature / self.temperature
+        vector, other = self.vector(), applied.vector()
+        relative = vector - ratio * other
+        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - other[LOG_TEMPERATURE]
+        by_kind = self.offsets is not None or applied.offsets is not None
+        return Recalibration.from_vector(relative if by_kind else relative[:N_GLOBAL])
+
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that depend on all its numbers; nothing if it leaves scores as they are."""
+        if self == Recalibration():
+            return ""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
 
     def vector(self) -> Floats:
         """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib import resources
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,14 +11,13 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, sample_clusterings
-from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, ReadProgress, open_bytes
+from corefsample.errors import ParameterError
+from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._kind_offsets import N_GLOBAL, N_PARAMETERS
 from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 
-ENGLISH = "english"
 Uncertainty = Literal["none", "fit", "domain"]
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
 
@@ -38,11 +34,14 @@ class UncertainRecalibration:
         Refits to resampled documents, or None.
     domain_effect
         Standard deviations between domains, or None if they are unknown.
+    base
+        Recalibrations that the scores had already to which it was fitted, as `applied_to` returns them; "" for none.
     """
 
     recalibration: Recalibration
     draws: RecalibrationDraws | None = None
     domain_effect: DomainEffect | None = None
+    base: str = ""
 
     def __repr__(self) -> str:
         n_draws = 0 if self.draws is None else len(self.draws)
@@ -55,6 +54,31 @@ class UncertainRecalibration:
         if self.domain_effect is not None:
             return "domain"
         return "none" if self.draws is None else "fit"
+
+    def is_in(self, applied: str) -> bool:
+        """Whether scores have had this recalibration already.
+
+        Parameters
+        ----------
+        applied
+            What they have had, as `applied_to` returns it.
+
+        Raises
+        ------
+        ParameterError
+            If they have had others than those to which it was fitted.
+        """
+        if applied == self.base:
+            return False
+        if applied == after(self.base, self.recalibration.fingerprint()):
+            return True
+        hint = "take scores as they were before, such as those of corefsample score without a recalibration"
+        raise ParameterError(self.other_scores(applied), parameter="scores", hint=hint)
+
+    def other_scores(self, applied: str) -> str:
+        """Message for scores that had other recalibrations than those to which it was fitted."""
+        rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
+        return f"{rule}, got {described(applied)}"
 
     def sampled(self, uncertainty: Uncertainty, n_draws: int = 50, *, seed: int = 0) -> tuple[Recalibration, ...]:
         """Draw recalibrations.
@@ -111,7 +135,7 @@ class UncertainRecalibration:
                 content["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
         if self.domain_effect is not None:
             content["domain_effect"] = asdict(self.domain_effect)
-        return content
+        return {**content, "base": self.base} if self.base else content
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -125,63 +149,44 @@ class UncertainRecalibration:
         if not isinstance(content, Mapping) or "recalibration" not in content:
             raise ParameterError("must be the record of a recalibration, got another", parameter="file")
         recalibration = Recalibration.from_json(content["recalibration"])
-        try:
-            draws, effect = content.get("draws"), content.get("domain_effect")
-            return cls(
-                recalibration,
-                None if draws is None else _draws(draws, recalibration),
-                None if effect is None else DomainEffect(**effect),
-            )
-        except (TypeError, KeyError, ValueError) as error:
-            if isinstance(error, ParameterError):
-                raise
-            raise ParameterError(f"must have valid draws and domain effect, got: {error}", parameter="file") from None
+        draws, effect, base = content.get("draws"), content.get("domain_effect"), content.get("base", "")
+        if not isinstance(base, str):
+            raise ParameterError(f"must be fingerprints of recalibrations as a text, got {base!r}", parameter="base")
+        return cls(
+            recalibration,
+            None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None),
+            None if effect is None else DomainEffect.from_json(effect),
+            base,
+        )
 
 
-def _draws(content: Mapping[str, Any], recalibration: Recalibration) -> RecalibrationDraws:
-    temperature, new_bias = (np.asarray(content[name], np.float64) for name in ("temperature", "new_bias"))
-    offsets: Floats | None = None
-    if recalibration.offsets is not None:
-        offsets = np.asarray(content["offsets"], np.float64)
-        if offsets.shape != (len(temperature), N_PARAMETERS - N_GLOBAL):
-            raise ParameterError(f"must have offsets of each draw, got shape {offsets.shape}", parameter="draws")
-    if temperature.shape != new_bias.shape or temperature.ndim != 1 or not (temperature > 0).all():
-        raise ParameterError("must have temperatures above 0 and as many NEW biases", parameter="draws")
+def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
+    names = ["temperature", "new_bias", *(["offsets"] if by_kind else [])]
+    if not isinstance(content, Mapping) or not set(names) <= set(content):
+        found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+        raise ParameterError(f"must have the fields {', '.join(names)}, got {found or 'none'}", parameter="draws")
+    temperature, new_bias = (_checks.floats(f"draws.{name}", content[name]) for name in names[:2])
+    if not temperature.size or temperature.shape != new_bias.shape or not (temperature > 0).all():
+        raise ParameterError("must be temperatures above 0 and as many NEW biases, got others", parameter="draws")
+    _require_finite("draws.temperature", temperature)
+    _require_finite("draws.new_bias", new_bias)
+    if not by_kind:
+        return RecalibrationDraws(temperature, new_bias)
+    try:
+        offsets = np.array(content["offsets"], np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("must be lists of numbers of one length, got others", parameter="draws.offsets") from None
+    wanted = len(temperature), N_PARAMETERS - N_GLOBAL
+    if offsets.shape != wanted:
+        raise ParameterError(f"must have the shape {wanted}, got {offsets.shape}", parameter="draws.offsets")
+    _require_finite("draws.offsets", offsets)
     return RecalibrationDraws(temperature, new_bias, 0, offsets)
 
 
-def recalibration_file(name: PathLike) -> str:
-    """Path of a record: "english" is that of the English model of the package, others are paths already."""
-    text = os.fspath(name)
-    if text != ENGLISH:
-        return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", "english.recalibration.json"))
-
-
-def read_recalibration(path: PathLike) -> UncertainRecalibration:
-    """Read the record that `corefsample recalibrate` writes.
-
-    Parameters
-    ----------
-    path
-        The file; or "english" for the recalibration of the English model of the package.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not such a record.
-    """
-    name = recalibration_file(path)
-    with open_bytes(name, ReadProgress()) as stream:
-        data = stream.read()
-    try:
-        content = json.loads(data)
-    except ValueError as error:
-        raise InputError(f"file must be JSON, got: {error}", place=name) from None
-    try:
-        return UncertainRecalibration.from_json(content)
-    except ParameterError as error:
-        raise error.as_input_error(name) from None
+def _require_finite(name: str, values: Floats) -> None:
+    wrong = values[~np.isfinite(values)]
+    if wrong.size:
+        raise ParameterError(f"must be finite, got {wrong[0]}", parameter=name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

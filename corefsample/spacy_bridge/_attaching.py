@@ -79,6 +79,8 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
+    from corefsample.recalibration import applied_to
+
     require_doc(doc)
     if spans_key is None and sample_groups:
         raise ParameterError(f"must be 0 where spans_key is None, got {sample_groups!r}", parameter="sample_groups")
@@ -90,7 +92,8 @@ def set_posterior(
     )
     document = _document(doc, scored, mentions)
     _require_same_words(doc, document)
-    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, seed=seed, n_samples=n_samples)
+    had, sampling = applied_to(document.metadata), {"seed": seed, "n_samples": n_samples}
+    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, recalibration=had, **sampling)
     posterior = posterior_of(doc)
     if spans_key is not None:
         write_groups(posterior, spans_key, sample_groups)

@@ -24,10 +24,15 @@ _MODEL, _RECORD = "model.npz", "record.json"
 
 
 class Saved(NamedTuple):
-    """What a saved component has: its model and its recalibration, each None if the config names another one now."""
+    """What a saved component has: its model and its recalibration.
+
+    The model is None if the config names another one now; `has_recalibration` is false if the config names another
+    recalibration, and the recalibration is None if the component had none.
+    """
 
     model: AntecedentModel | None
     recalibration: Recalibration | None
+    has_recalibration: bool
 
 
 def write_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings, folder: Path) -> None:
@@ -36,9 +41,11 @@ def write_model(model: AntecedentModel, recalibration: Recalibration | None, set
 
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, folder / _MODEL, overwrite=True)
-    record: dict[str, Any] = {"model": settings.model}
-    if recalibration is not None:
-        record["recalibration"] = {"path": settings.recalibration, "content": recalibration.to_json()}
+    content = None if recalibration is None else recalibration.to_json()
+    record: dict[str, Any] = {
+        "model": settings.model,
+        "recalibration": {"path": settings.named_recalibration, "content": content},
+    }
     write_bytes(folder / _RECORD, json.dumps(record).encode(), overwrite=True)
 
 
@@ -58,15 +65,21 @@ def read_model(folder: Path, settings: Settings) -> Saved:
     try:
         content = json.loads(record.read_text(encoding="utf-8"))
         saved_path, saved = content["model"], content.get("recalibration")
-        if saved is not None and saved["path"] == settings.recalibration:
-            recalibration = Recalibration.from_json(saved["content"])
+        # Without the field it was saved by an earlier version, without a recalibration.
+        if saved is None:
+            has_recalibration = settings.recalibration is None
+        else:
+            has_recalibration = saved["path"] == settings.named_recalibration
+            if has_recalibration and saved["content"] is not None:
+                recalibration = Recalibration.from_json(saved["content"])
     except OSError as error:
         raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
     except ParameterError as error:
         raise error.as_input_error(str(record)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("must be JSON with model, got something else", place=str(record)) from None
-    return Saved(load_model(folder / _MODEL) if saved_path == settings.model else None, recalibration)
+    model = load_model(folder / _MODEL) if saved_path == settings.model else None
+    return Saved(model, recalibration, has_recalibration)
 
 
 def packed_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings) -> bytes:

@@ -150,10 +150,11 @@ class DocPosterior:
         doc_id
             None: the `doc_id` of this posterior.
         date, gold, metadata
-            As for `ScoredDocument`.
+            As for `ScoredDocument`. Recalibrations that the scores have had are added to the metadata.
         """
         from corefsample.spacy_bridge.documents import scored_document_of_doc
 
+        metadata = {**self._recalibrations, **(metadata or {})}
         name = self.doc_id if doc_id is None else doc_id
         return scored_document_of_doc(
             self.doc, self._content.mentions, self.distribution, doc_id=name, date=date, gold=gold, metadata=metadata
@@ -245,7 +246,16 @@ class DocPosterior:
             Parse(weight if drawn else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, alternatives, strict=True)
         ]
-        return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
+        return ScoredDocument.of_parses(
+            own.doc_id, parses, date=date, metadata={**self._recalibrations, **(metadata or {})}
+        )
+
+    @property
+    def _recalibrations(self) -> dict[str, str]:
+        from corefsample.documents import RECALIBRATION_FIELD
+
+        had = self._content.state.get("recalibration", "")
+        return {RECALIBRATION_FIELD: had} if had else {}
 
     # --- clusterings ---------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Settings:
         own = Recalibration(self.temperature, self.new_bias)
         if self.recalibration is not None:
             require_text("recalibration", self.recalibration)
-            if own != Recalibration():
+            if own != Recalibration() and self.named_recalibration is not None:
                 rule = "must be null with a temperature or a new_bias"
                 raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
         _checks.n_samples(self.n_samples, 1)
@@ -76,3 +76,12 @@ class Settings:
         if self.n_parses and self.mentions != FROM_PARSE:
             raise ParameterError("must be 0 unless mentions are found in the parse", parameter="n_parses")
         _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)
+
+    @property
+    def named_recalibration(self) -> str | None:
+        """Name or path of the recalibration, "english" by default for the English model; None for none."""
+        from corefsample.recalibration import Recalibration, chosen_recalibration
+
+        if self.recalibration is None and Recalibration(self.temperature, self.new_bias) != Recalibration():
+            return None
+        return chosen_recalibration(self.recalibration, self.model)

@@ -127,7 +127,14 @@ def _words_hash(doc: Doc, offsets: Ints32) -> int:
 
 
 def store(
-    doc: Doc, mentions: Ints32, distribution: AntecedentDistribution, *, doc_id: str, seed: int, n_samples: int
+    doc: Doc,
+    mentions: Ints32,
+    distribution: AntecedentDistribution,
+    *,
+    doc_id: str,
+    seed: int,
+    n_samples: int,
+    recalibration: str = "",
 ) -> None:
     """Store the posterior in Doc.user_data.
 
@@ -135,6 +142,8 @@ def store(
     ----------
     mentions
         int32 (n_mentions, 3): start, end and head in offsets of words.
+    recalibration
+        Recalibrations that the scores have had, as in the metadata of documents; "" for none.
     """
     offsets = word_offsets(doc)
     arrays = {"mentions": mentions, **{name: getattr(distribution, name) for name in list(_ARRAYS)[1:]}}
@@ -145,6 +154,7 @@ def store(
         "n_samples": n_samples,
         "n_words": len(offsets),
         "words": _words_hash(doc, offsets),
+        **({"recalibration": recalibration} if recalibration else {}),
         **{name: array.astype(_ARRAYS[name]).tobytes() for name, array in arrays.items()},
     }
 
@@ -189,6 +199,8 @@ def _read(doc: Doc, state: Any) -> Content:
     for name, kind in _FIELDS.items():
         if not isinstance(state.get(name), kind):
             raise ParameterError(f"{name} must be {kind.__name__}, got {type(state.get(name)).__name__}", place=_PLACE)
+    if not isinstance(state.get("recalibration", ""), str):
+        raise ParameterError("recalibration must be str", place=_PLACE)
     offsets = word_offsets(doc)
     if len(offsets) != state["n_words"] or _words_hash(doc, offsets) != state["words"]:
         raise ParameterError(

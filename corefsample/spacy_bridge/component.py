@@ -80,10 +80,11 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     scheme
         ud2, ud1 or clearnlp; null: recognised from each Doc's labels.
     temperature, new_bias
-        Recalibration of the scores, as for `Recalibration`; 1 and 0 leave them unchanged.
+        Recalibration of the scores, as for `Recalibration`, instead of that of the model.
     recalibration
-        Path of a record of `corefsample recalibrate`, instead of these two; "english": that of the English model; null:
-        none.
+        Path of a record of `corefsample recalibrate`, instead of these two; "english": that of the English model;
+        "none": none. null: that of the model, which only the English model of the package has, unless there is a
+        temperature or a new_bias.
     n_samples, seed
         Number of clusterings to draw, and their seed.
     spans_key
@@ -169,7 +170,9 @@ class CorefComponent(Pipe):
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
         self._recalibration: Recalibration | None = None
-        if settings.recalibration is not None and os.path.exists(settings.recalibration):
+        self._is_saved_without = False  # a pipeline was saved by a model that had no recalibration
+        named = settings.named_recalibration
+        if named is not None and os.path.exists(named):
             _ = self.recalibration
 
     @property
@@ -202,11 +205,13 @@ class CorefComponent(Pipe):
         from corefsample.recalibration import Recalibration, read_recalibration
 
         settings = self.settings
-        if settings.recalibration is None:
+        if self._recalibration is not None:
+            return self._recalibration
+        named = settings.named_recalibration
+        if named is None or self._is_saved_without:
             own = Recalibration(settings.temperature, settings.new_bias)
             return None if own == Recalibration() else own
-        if self._recalibration is None:
-            self._recalibration = read_recalibration(settings.recalibration).recalibration
+        self._recalibration = read_recalibration(named).recalibration
         return self._recalibration
 
     def __call__(self, doc: Doc) -> Doc:
@@ -232,9 +237,11 @@ class CorefComponent(Pipe):
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        if self.recalibration is not None:
-            distribution = self.recalibration.apply(distribution, mention_kinds(tokens, mentions))
-        store(doc, mentions, distribution, doc_id=doc_id, seed=settings.seed, n_samples=settings.n_samples)
+        change, had = self.recalibration, ""
+        if change is not None:
+            distribution, had = change.apply(distribution, mention_kinds(tokens, mentions)), change.fingerprint()
+        sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
+        store(doc, mentions, distribution, doc_id=doc_id, recalibration=had, **sampling)
         if settings.n_parses and self._nlp is not None and not self._is_sampling:
             store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
@@ -344,9 +351,10 @@ class CorefComponent(Pipe):
     @property
     def _read_recalibration(self) -> Recalibration | None:
         """The recalibration that is not in the config itself."""
-        return None if self.settings.recalibration is None else self.recalibration
+        return None if self.settings.named_recalibration is None else self.recalibration
 
     def _with(self, saved: Saved) -> CorefComponent:
         self._model = saved.model or self._model
-        self._recalibration = saved.recalibration or self._recalibration
+        if saved.has_recalibration:
+            self._recalibration, self._is_saved_without = saved.recalibration, saved.recalibration is None
         return self

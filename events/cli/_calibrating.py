@@ -1,8 +1,7 @@
-"""Commands that measure and correct probabilities of links: calibrate, calibrate-queries, recalibrate."""
+"""Commands that measure probabilities of links: calibrate, calibrate-queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from events.cli._options import (
     INSIDE_0_1,
     Command,
+    form_option,
     output_options,
     print_result,
     scheme_option,
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from events.jobs.calibrate_links import CalibrateOptions, CalibrationRun
     from events.jobs.calibrate_paired import PairedRun
     from events.jobs.calibrate_queries import QueryReport
-    from events.jobs.recalibrate import RecalibrationRun
-
-
-def form_option(default: str) -> Callable[[Any], Any]:
-    """The option --form with a default."""
-    return click.option(
-        "--form",
-        type=click.Choice(["global", "kinds"]),
-        default=default,
-        help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
-    )
 
 
 folder_option = click.option(
@@ -189,7 +178,9 @@ def _print_calibration(run: CalibrationRun) -> None:
 @folder_option
 @form_option("global")
 @click.option(
-    "--recalibration", metavar="FILE", help="Measure this record of `corefsample recalibrate`, fitted elsewhere."
+    "--recalibration",
+    metavar="FILE",
+    help="Measure this record of `corefsample recalibrate`, fitted elsewhere; english: that of the English model.",
 )
 @click.option(
     "--uncertainty",
@@ -261,96 +252,3 @@ def _print_queries(report: QueryReport) -> None:
     if report.out is not None:
         pictures = {"Coverage": "query_coverage.png", "Curves": "query_reliability.png"}
         print_files(report.out, {**pictures, "Table": "query_coverage.csv"})
-
-
-@click.command(
-    cls=Command,
-    short_help="Correct scores by a fit to documents with gold.",
-    sections={
-        "Fitting": ("form", "domains", "n_folds", "n_samples", "n_boot", "missing", "unannotated", "scheme", "seed")
-    },
-)
-@click.argument("gold")
-@click.argument("apply")
-@click.option("--out", required=True, metavar="FILE", help="File for the documents of APPLY with their new scores.")
-@click.option(
-    "--objective",
-    type=click.Choice(["joint", "queries", "queries-log", "links", "links-log", "likelihood"]),
-    default="joint",
-    help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links, for --form "
-    "global); -log for the log score, else Brier's.",
-)
-@form_option("kinds")
-@click.option(
-    "--domains",
-    metavar="FIELD",
-    help="Field that names each document's kind of text, for --form kinds: the fit then knows how much kinds of text "
-    "differ.  [default: genre, where all have it]",
-)
-@click.option("--folds", "n_folds", type=click.IntRange(min=2), default=5, help="Folds of the cross-validated scores.")
-@click.option("--samples", "n_samples", type=click.IntRange(min=2), default=1000, help="Clusterings per document.")
-@click.option(
-    "--refits",
-    "n_boot",
-    type=click.IntRange(min=2),
-    default=200,
-    help="Refits on resampled documents, for standard errors.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["skip", "floor"]),
-    default="skip",
-    help="Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate instead.",
-)
-@unannotated_option
-@click.option("--shrink", is_flag=True, help="Shrink the fit towards no change, according to its uncertainty.")
-@scheme_option
-@seed_option("Same seed, same fit.")
-@output_options
-def recalibrate(gold: str, apply: str, out: str, overwrite: bool, as_json: bool, **options: Any) -> None:
-    """Correct probabilities: fit a recalibration to documents with gold, and apply it to others.
-
-    GOLD and APPLY are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; they
-    may be the same. The documents of APPLY are written to --out with their new scores, and a record of the fit to a
-    file beside it.
-
-    \b
-    Example:
-      corefsample recalibrate gold.jsonl news.parquet --out recalibrated.parquet
-    """
-    from events.jobs.recalibrate import RecalibrateOptions, run_recalibrate
-
-    chosen = RecalibrateOptions(**options)
-    with progress("recalibrating", as_json) as on_progress:
-        run = run_recalibrate(gold, apply, out, chosen, overwrite=overwrite, on_progress=on_progress)
-    print_result(run, as_json, _print_recalibration)
-
-
-def _print_recalibration(run: RecalibrationRun) -> None:
-    summary = run.to_json()
-    print_text(
-        f"Fitted to {summary['objective']}: temperature {summary['temperature']:.4f} (se "
-        f"{summary['temperature_se']:.4f}), NEW bias {summary['new_bias']:.4f} (se {summary['new_bias_se']:.4f})."
-    )
-    if run.fit.prior_sd is not None:
-        print_text(f"Offsets by kind of link have a prior of standard deviation {run.fit.prior_sd:g}.")
-    if run.domain_effect is not None:
-        effect = run.domain_effect
-        print_text(
-            f"Between {effect.n_domains} domains the NEW bias has a standard deviation of {effect.new_bias:.2f}, "
-            f"offsets of links one of {effect.link_offsets:.2f}."
-        )
-    if run.applied != run.fit.recalibration:
-        print_text(
-            f"Shrunk: temperature {run.applied.temperature:.4f} and NEW bias {run.applied.new_bias:.4f} were applied."
-        )
-    print_text(
-        f"Held out, {summary['n_folds']} folds: {summary['score_before']:.5f} before, {summary['score_after']:.5f} "
-        f"after (se of the change {summary['score_change_se']:.5f}); lower is better."
-    )
-    print_counts(
-        (run.n_without_gold, "document", "without gold left out of the fit"),
-        (run.n_quarantined, "bad document", "set aside"),
-        (run.n_also_fitted, "document", "of those written also used in the fit"),
-    )
-    click.echo(f"\nScores   {run.out} ({run.n_documents:,} documents)\nRecord   {run.record}")

@@ -62,7 +62,8 @@ if TYPE_CHECKING:
 @click.option(
     "--recalibration",
     metavar="FILE",
-    help="Record of `corefsample recalibrate` to apply to the scores; english: that of the English model.",
+    help="Record of `corefsample recalibrate` to apply to the scores; english: that of the English model. Scores that "
+    "had it already get its uncertainty alone.",
 )
 @click.option(
     "--uncertainty",

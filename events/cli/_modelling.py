@@ -212,8 +212,8 @@ def _print_training(run: TrainingRun) -> None:
 @click.option(
     "--recalibration",
     metavar="FILE",
-    help="Record of `corefsample recalibrate` to apply to the scores; "
-    "english: that of the English model.  [default: none]",
+    help="Record of `corefsample recalibrate` to apply to the scores; none: leave them as they are.  [default: "
+    "english, that of the English model; none for a --model]",
 )
 @click.option(
     "--mentions",
@@ -295,6 +295,9 @@ def _print_scoring(run: ScoringRun) -> None:
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
     )
+    if run.recalibration is not None:
+        whose = "the English model's" if run.recalibration == "english" else run.recalibration
+        print_text(f"Recalibrated ({whose} recalibration); --recalibration none leaves the scores as they are.")
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:

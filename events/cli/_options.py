@@ -18,6 +18,7 @@ __all__ = [
     "Program",
     "cluster_options",
     "entity_fields_option",
+    "form_option",
     "json_option",
     "output_options",
     "overwrite_option",
@@ -172,3 +173,13 @@ unannotated_option = click.option(
     default="skip",
     help="Mentions whose entity is null: leave them out, or treat each as an entity of its own.",
 )
+
+
+def form_option(default: str) -> Callable[[Any], Any]:
+    """The option --form with a default."""
+    return click.option(
+        "--form",
+        type=click.Choice(["global", "kinds"]),
+        default=default,
+        help="global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.",
+    )

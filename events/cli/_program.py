@@ -12,7 +12,7 @@ import click
 
 from corefsample import __version__
 from events.cli._auditing import audit
-from events.cli._calibrating import calibrate, calibrate_queries, recalibrate
+from events.cli._calibrating import calibrate, calibrate_queries
 from events.cli._calibrating_parses import calibrate_parses
 from events.cli._counting import demo, events, report
 from events.cli._explaining import explain
@@ -21,6 +21,7 @@ from events.cli._files import convert, doctor
 from events.cli._installation import warm_up
 from events.cli._modelling import score, train
 from events.cli._options import Program
+from events.cli._recalibrating import recalibrate
 from events.cli._screen import print_error
 
 _UNCHECKED_OBJECTS = 20_000  # Python's 700 cost a tenth of a short run, for libraries that are loaded and stay

@@ -161,7 +161,8 @@ def read_count_posterior(
     row = chosen.to_dict("records")[0]
     if row.get("uncertainty", "none") != "none":
         rule = "must be of scores without an uncertain recalibration, because its evidence has no joint distribution"
-        raise InputError(f"{rule}, got uncertainty {row['uncertainty']!r}", place=os.fspath(run))
+        hint = "count with events.EventCounter(recalibration=...), whose counts `count_posterior` takes"
+        raise InputError(f"{rule}, got uncertainty {row['uncertainty']!r}", place=os.fspath(run), hint=hint)
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
     evidence = pd.read_parquet(paths["evidence"], columns=["probability"], filters=same)

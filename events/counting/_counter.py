@@ -193,7 +193,7 @@ class EventCounter:
             matches,
             document.doc_id,
             date,
-            recalibrated=self._recalibrated,
+            recalibrated=self._recalibrated_for(document),
             kinds=self._kinds(document.tokens, document.mentions),
             **sampling,
         )
@@ -214,8 +214,14 @@ class EventCounter:
             date,
             n_samples=self.n_samples,
             seed=self.seed,
-            recalibrated=self._recalibrated,
+            recalibrated=self._recalibrated_for(document),
         )
+
+    def _recalibrated_for(self, document: ScoredDocument) -> CountedRecalibration | None:
+        try:
+            return None if self._recalibrated is None else self._recalibrated.for_scores(document.metadata)
+        except ParameterError as error:
+            raise error.as_input_error(f"doc_id {document.doc_id!r}") from None
 
     def _kinds(self, tokens: Tokens | None, mentions: Ints32) -> Bytes | None:
         """Kinds of mentions, if a recalibration needs them."""

@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 from corefsample.formats import write_documents
-from corefsample.recalibration import Form
 from events.audit import METHODS, estimate_total
 from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 from events.jobs.calibrate_queries import QueryReportOptions, run_query_report
@@ -34,7 +33,6 @@ def compile_by_small_runs() -> None:
         run_calibrate(news, options=CalibrateOptions(bin_size=50, n_resamples=_DRAWS))
         run_query_report(news, options=QueryReportOptions(n_folds=2, n_samples=_SAMPLES, n_boot=_DRAWS), pictures=False)
         for objective in ("joint", "likelihood", "links", "links-log", "queries", "queries-log"):
-            form: Form = "global" if objective.startswith("links") else "kinds"
-            options = RecalibrateOptions(objective=objective, form=form, n_folds=2, n_samples=_SAMPLES, n_boot=_DRAWS)
+            options = RecalibrateOptions(objective=objective, n_folds=2, n_samples=_SAMPLES, n_boot=_DRAWS)
             run_recalibrate(news, news, folder / "news.jsonl", options, overwrite=True)
         run_train(news, folder / "model.npz", TrainOptions(held_out_share=0.3, epochs=1, bits=10, min_count=1))

@@ -16,7 +16,13 @@ from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
-from corefsample.recalibration import UNCERTAINTIES, Recalibration, Uncertainty, read_recalibration
+from corefsample.recalibration import (
+    UNCERTAINTIES,
+    Recalibration,
+    Uncertainty,
+    named_recalibration,
+    read_recalibration,
+)
 from events.jobs._fit_options import FitOptions
 from events.jobs._output_folder import OutputFolder
 from events.jobs._pictures import picture_files, save_pictures
@@ -31,6 +37,7 @@ _TABLES = [f"query_{name}.csv" for name in _NAMES]
 QUERY_FILES = frozenset([*_TABLES, "query_pairs.parquet", *picture_files("query_reliability", "query_coverage")])
 
 
+_OPTIONAL_GROUPS = ("genre",)
 _OBJECTIVES: dict[str, tuple[str, ...]] = {
     "global": ("likelihood", "links", "links-log", "queries"),
     "kinds": ("joint", "likelihood"),
@@ -56,24 +63,26 @@ class QueryReportOptions(FitOptions):
     n_boot
         Refits on bootstrapped documents, or draws of the recalibration; 0 for none.
     recalibration
-        Record of `corefsample recalibrate` to measure instead of the objectives, or None.
+        Record of `corefsample recalibrate` to measure instead of the objectives; "english": that of the English model;
+        None or "none": the objectives.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
     group_by
-        Fields of the documents by which to compare P with the truth.
+        Fields of the documents by which to compare P with the truth; some document must have each but genre.
     """
 
     objectives: tuple[str, ...] | None = None
     n_boot: int = 100
     recalibration: str | None = None
     uncertainty: Uncertainty | None = None
-    group_by: tuple[str, ...] = ("genre",)
+    group_by: tuple[str, ...] = _OPTIONAL_GROUPS
 
     def __post_init__(self) -> None:
         FitOptions.__post_init__(self)
         for objective in self.objectives or ():
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 0)
+        object.__setattr__(self, "recalibration", named_recalibration(self.recalibration))
         if self.uncertainty is not None:
             _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
             if self.recalibration is None:
@@ -195,6 +204,12 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: QueryReport
     chosen["domains"] = options.domains_of(documents, place)
     if options.recalibration is not None:
         chosen["recalibration"] = read_recalibration(options.recalibration)
+        if options.uncertainty is not None:
+            chosen["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
+    for name in options.group_by:
+        if name not in _OPTIONAL_GROUPS and not any(name in document.metadata for document in documents):
+            rule = f"documents with gold must have the field {name} (group_by)"
+            raise InputError(f"{rule}, got none in {len(documents)}", place=place)
     try:
         study = study_queries(documents, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files

@@ -27,6 +27,7 @@ from corefsample.recalibration import (
     RecalibrationFit,
     RecalibrationFitter,
     UncertainRecalibration,
+    applied_to,
 )
 from events.jobs._fit_options import FitOptions
 from events.jobs._reading import GoldDocuments, Progress, streamed
@@ -45,8 +46,7 @@ class RecalibrateOptions(FitOptions):
     Attributes
     ----------
     objective
-        "joint" (likelihood and queries), "queries", "queries-log", "likelihood", or for the form "global" also "links"
-        and "links-log".
+        "joint" (likelihood and queries), "queries", "queries-log", "likelihood", "links" or "links-log".
     form
         "kinds" or "global".
     n_boot
@@ -198,7 +198,8 @@ def run_recalibrate(
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
         needs = () if applied.offsets is None else ("tokens",)
         stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
-        recalibrated = _Recalibrated(stream, applied, frozenset(fitter.gold.doc_ids), record, on_progress)
+        uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base)
+        recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
         n_written = write_documents(recalibrated, path, overwrite=overwrite)
         run = RecalibrationRun(
             out=path,
@@ -220,7 +221,7 @@ def run_recalibrate(
             started,
             summary=run.to_json(),
             folds=[each.to_json() for each in cross_fit.recalibrations],
-            **UncertainRecalibration(applied, draws, effect).to_json(),
+            **uncertain.to_json(),
         )
         write_json(record, content)
     return run
@@ -248,6 +249,19 @@ def _fitted(
         raise error.as_input_error(gold.place) from None
 
 
+def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
+    """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
+    wrong = {}
+    for row in range(len(batch)):
+        try:
+            found = applied_to(batch.metadata(row))
+            if found != uncertain.base:
+                wrong[row] = f"scores {uncertain.other_scores(found)}"
+        except ParameterError as error:
+            wrong[row] = str(error)
+    return {**_overflowing(uncertain.recalibration, batch), **wrong}
+
+
 def _overflowing(recalibration: Recalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows with a score that the temperature would make infinite."""
     indptr, _, scores = batch.candidates
@@ -264,16 +278,16 @@ class _Recalibrated:
     """The documents of a stream with recalibrated scores; iterate once."""
 
     stream: DocumentStream
-    recalibration: Recalibration
+    uncertain: UncertainRecalibration
     fitted: frozenset[str]  # doc_ids
     record: str
     on_progress: Progress | None
     n_also_fitted: int = 0
 
     def __iter__(self) -> Iterator[ScoredDocument]:
-        faults_of = partial(_overflowing, self.recalibration)
+        faults_of = partial(_faults, self.uncertain)
         for document in streamed(self.stream, self.on_progress, faults_of):
             self.n_also_fitted += document.doc_id in self.fitted
-            yield self.recalibration.apply_document(document)
+            yield self.uncertain.recalibration.apply_document(document)
         # The output is about to be replaced, so the record of an earlier output is no longer valid.
         remove_file(self.record)

@@ -142,12 +142,14 @@ class DocumentQueries:
             raise ParameterError("are required for slopes, got None", parameter="kinds")
         changed = recalibration.apply(self.antecedents, self.kinds)
         labels, holds = self._sampled(changed, n_samples, seed, first_sample)
-        slopes = np.zeros((len(recalibration.vector()), n_samples))
+        slopes = np.zeros((len(recalibration.vector()), n_samples), np.float32)
         scaled = self.antecedents.scores / recalibration.temperature
         arrays = (changed.indptr, changed.antecedents, changed.probs, scaled, self.kinds)
         _kernels.sample_slopes(labels, *arrays, slopes)
-        centred = slopes - slopes.mean(axis=1, keepdims=True)
-        return np.asarray(holds.reshape(-1, n_samples) @ centred.T).reshape(*holds.shape[:2], -1) / n_samples
+        centred = slopes - slopes.mean(axis=1, keepdims=True, dtype=np.float64)
+        # Documents are shared among threads: einsum calls no BLAS, whose own threads would compete with these.
+        covariances = np.einsum("vms,ps->vmp", holds.astype(np.float64), centred)
+        return np.asarray(covariances / n_samples)
 
     def truths(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Bools:
         """Truth of the document's queries in each sample: bool (n_samples, n_queries), verb by verb."""

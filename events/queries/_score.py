@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class QueryScore(DocumentObjective):
         "brier", corrected for the noise of the samples: (k/S - y)^2 - k (S - k) / (S^2 (S - 1)) estimates
         (P - y)^2 without bias. Or "log", of (k + 1/2) / (S + 1).
     n_samples
-        S, at least 2.
+        S, at least 2. Fits by kind choose their own number (`with_samples`).
     seed
         In [0, 2**64).
     role, scheme, unannotated
@@ -107,8 +108,16 @@ class QueryScore(DocumentObjective):
             errors, curvatures = (p - truth) / (p * (1.0 - p)), 1.0 / (p * (1.0 - p))
         else:
             errors, curvatures = 2.0 * (hits / n - truth), np.full(len(hits), 2.0)
-        loss, curvature = float(self._losses(hits, truth).sum()), (slopes * curvatures[:, None]).T @ slopes
-        return self._weight * loss, self._weight * (errors @ slopes), self._weight * curvature
+        loss, by_parameter = float(self._losses(hits, truth).sum()), slopes.T.copy()
+        gradient = np.einsum("pq,q->p", by_parameter, errors)  # without BLAS: see `DocumentQueries.slopes`
+        curvature = np.einsum("pq,rq->pr", by_parameter * curvatures, by_parameter)
+        return self._weight * loss, self._weight * gradient, self._weight * curvature
+
+    def with_samples(self, n_samples: int) -> QueryScore:
+        """The same score from another number of samples; the matched queries are shared."""
+        other = copy.copy(self)
+        other._n_samples = _checks.n_samples(n_samples, 2)
+        return other
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries of the document."""

@@ -25,6 +25,7 @@ from corefsample.recalibration import (
     RecalibrationFitter,
     UncertainRecalibration,
     Uncertainty,
+    applied_to,
 )
 from events.queries._counts import LEVELS, SIZES, count_coverage, count_intervals
 from events.queries._groups import group_misfit, null_truths
@@ -301,7 +302,8 @@ def study_queries(
     unannotated, missing, form, domains
         As in `corefsample.recalibration.RecalibrationFitter`.
     recalibration
-        A recalibration that was fitted elsewhere, to measure instead of the objectives.
+        A recalibration that was fitted elsewhere, to measure instead of the objectives. Scores that had it already
+        get its uncertainty alone.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
     by
@@ -329,7 +331,9 @@ def study_queries(
     table = QueryTable.of(matched)
     variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
     if recalibration is not None:
-        variants.append(_elsewhere(recalibration, uncertainty, table, n_samples, n_boot, seed))
+        had = {each.doc_id: recalibration.is_in(applied_to(each.metadata)) for each in with_gold}
+        had_it = [had[doc_id] for doc_id in table.doc_ids]
+        variants.append(_elsewhere(recalibration, uncertainty, table, had_it, n_samples, n_boot, seed))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
     failures: dict[str, str] = {}
@@ -359,22 +363,27 @@ def _elsewhere(
     recalibration: UncertainRecalibration,
     uncertainty: Uncertainty | None,
     table: QueryTable,
+    had_it: Sequence[bool],
     n_samples: int,
     n_draws: int,
     seed: int,
 ) -> QueryVariant:
-    """Probabilities under a recalibration that was fitted to other documents."""
+    """Probabilities under a recalibration that was fitted to other documents, some of which may have had it."""
+
+    def of_each(change: Recalibration) -> tuple[Recalibration, ...]:
+        relative = change.relative_to(fit)
+        return tuple(relative if had else change for had in had_it)
+
+    fit = recalibration.recalibration
     chosen = recalibration.widest if uncertainty is None else uncertainty
     draws = []
     changes = recalibration.sampled(chosen, n_draws, seed=seed) if n_draws and chosen != "none" else ()
     for draw, change in enumerate(changes):
         log_step("queries with draw %d of %d", draw + 1, n_draws)
         first = n_samples + draw * _DRAW_SAMPLES
-        draws.append(table.probabilities(change, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
-    fit = recalibration.recalibration
-    probabilities = table.probabilities(fit, n_samples=n_samples, seed=seed)
-    everywhere = (fit,) * len(table.documents)
-    return QueryVariant(RECALIBRATED, None, probabilities, np.stack(draws) if draws else None, everywhere)
+        draws.append(table.probabilities(of_each(change), n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    probabilities = table.probabilities(of_each(fit), n_samples=n_samples, seed=seed)
+    return QueryVariant(RECALIBRATED, None, probabilities, np.stack(draws) if draws else None, of_each(fit))
 
 
 def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: int) -> QueryVariant:

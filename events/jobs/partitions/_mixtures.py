@@ -6,6 +6,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Bytes
 from corefsample.documents import DocumentBatch, Fault
+from corefsample.errors import ParameterError
 from events.counting import (
     CountedRecalibration,
     DocumentEvents,
@@ -18,7 +19,15 @@ from events.counting import (
 from events.jobs.partitions._documents import Found
 from events.matching import MentionMatches, Screen
 
-__all__ = ["Matched", "evidence_of", "found_words", "kinds_of", "matched", "matched_parses"]
+__all__ = [
+    "Matched",
+    "evidence_of",
+    "found_words",
+    "kinds_of",
+    "matched",
+    "matched_parses",
+    "recalibration_faults",
+]
 
 # Of a document with one parse its matches, of one with several the matches in each parse where there are any.
 Matched = tuple[MentionMatches, ...] | dict[int, tuple[MentionMatches, ...]]
@@ -92,6 +101,17 @@ def kinds_of(batch: DocumentBatch, row: int, recalibrated: CountedRecalibration 
     """Kinds of the mentions of one document, if a recalibration needs them."""
     tokens = None if recalibrated is None else batch.tokens(row)
     return None if recalibrated is None or tokens is None else recalibrated.kinds(tokens, batch.spans(row))
+
+
+def recalibration_faults(batch: DocumentBatch, recalibrated: CountedRecalibration) -> dict[int, Fault]:
+    """Documents whose scores had other recalibrations than those to which this one was fitted."""
+    faults = {}
+    for row in range(len(batch)):
+        try:
+            recalibrated.for_scores(batch.metadata(row))
+        except ParameterError as error:
+            faults[row] = Fault(f"{error.parameter or ''} {error.message}".strip(), error.hint)
+    return faults
 
 
 def evidence_of(events: DocumentEvents, period: str, batch: DocumentBatch, row: int) -> list[EvidenceRow]:

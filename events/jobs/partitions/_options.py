@@ -9,7 +9,7 @@ from typing import Any
 from corefsample import _checks
 from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
-from corefsample.recalibration import UNCERTAINTIES, Uncertainty, read_recalibration
+from corefsample.recalibration import UNCERTAINTIES, Uncertainty, named_recalibration, read_recalibration
 from corefsample.syntax import scheme_names
 from events.counting import INTERVALS, CountedRecalibration, Interval
 
@@ -45,7 +45,8 @@ class EventsOptions:
     on_error
         "stop" at the first invalid document, or "quarantine" it and continue.
     recalibration
-        Record of `corefsample recalibrate` that is applied to the scores, or None.
+        Record of `corefsample recalibrate` that is applied to the scores; "english": that of the English model; None
+        or "none": the scores as they are. Scores that had it already get its uncertainty alone.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that the record has.
     partition_size
@@ -81,6 +82,7 @@ class EventsOptions:
         _checks.choice("on_error", self.on_error, ON_ERROR)
         _checks.seed(self.seed)
         _checks.whole("partition_size", self.partition_size, 1)
+        object.__setattr__(self, "recalibration", named_recalibration(self.recalibration))
         if self.uncertainty is not None:
             _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
             if self.recalibration is None:

@@ -15,7 +15,7 @@ import corefsample
 from corefsample.errors import ParameterHint
 from corefsample.files import absolute, file_version, input_paths, is_file, open_binary, sha256
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
-from corefsample.recalibration import recalibration_file
+from corefsample.recalibration import read_recalibration, recalibration_file
 from events.jobs.partitions._options import EventsOptions
 from events.rules import load_rules
 
@@ -236,7 +236,10 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
 
 
 def _record_sha256(recalibration: str | None) -> str | None:
-    return None if recalibration is None else sha256(recalibration_file(recalibration))
+    if recalibration is None:
+        return None
+    read_recalibration(recalibration)  # an error of its own before any work
+    return sha256(recalibration_file(recalibration))
 
 
 def _rules_checksum(options: EventsOptions) -> str:

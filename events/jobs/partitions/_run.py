@@ -35,7 +35,15 @@ from events.counting import (
     evidence_schema,
 )
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
-from events.jobs.partitions._mixtures import Matched, evidence_of, found_words, kinds_of, matched, matched_parses
+from events.jobs.partitions._mixtures import (
+    Matched,
+    evidence_of,
+    found_words,
+    kinds_of,
+    matched,
+    matched_parses,
+    recalibration_faults,
+)
 from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import Key, SortedRuns
@@ -314,7 +322,7 @@ class _Sampler:
         sampling: dict[str, Any] = {
             "n_samples": self.n_samples,
             "seed": self.seed,
-            "recalibrated": self.recalibrated,
+            "recalibrated": None if self.recalibrated is None else self.recalibrated.for_scores(batch.metadata(row)),
         }
         try:
             if isinstance(matches, dict):
@@ -346,7 +354,8 @@ def _count(
     def inspect(batch: DocumentBatch) -> tuple[dict[int, Matched], dict[int, str | Fault]]:
         matches, reasons = matched(screen, batch)
         repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
-        return dict(matches), {**reasons, **dict.fromkeys(repeated, DUPLICATE)}
+        wrong = {} if sampler.recalibrated is None else recalibration_faults(batch, sampler.recalibrated)
+        return dict(matches), {**wrong, **reasons, **dict.fromkeys(repeated, DUPLICATE)}
 
     with ThreadPoolExecutor(threads) as pool:
         try:

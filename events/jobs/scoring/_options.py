@@ -39,8 +39,8 @@ class ScoreOptions:
         Above 0: below 1 parses vary less than the parser's probabilities say, above 1 more. None: that of the
         pipeline, see `corefsample.spacy_bridge.parse_temperature`.
     recalibration
-        Record of `corefsample recalibrate` to apply to the scores; "english": that of the English model; "none" or
-        None: leave them as they are.
+        Record of `corefsample recalibrate` to apply to the scores; "english": that of the English model; "none":
+        leave them as they are. None: that of the model, which only the English model of the package has.
     min_prob
         In [0, 1): candidates below this probability are left out.
     scheme

@@ -15,6 +15,7 @@ from corefsample.files import PathLike, remove_file, require_free, require_suffi
 from corefsample.formats import convert, quarantine_file
 from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
+from corefsample.recalibration import chosen_recalibration
 from corefsample.syntax import is_unparsed
 from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, compiled_meanwhile, free_outputs, run_record
 from events.jobs._cluster import require_dask
@@ -50,6 +51,8 @@ class ScoringRun:
         Number of bad documents, and the messages of the first three.
     skipped
         Mentions of annotated corpora that are in no document, counted by reason.
+    recalibration
+        Name or path of the recalibration that the scores had, or None.
     clusters, left_out
         The file of the clustering that `ScoreOptions.clusters` chose, or None; and the mentions that it lacks, as
         brackets cannot represent them, counted by reason.
@@ -67,6 +70,7 @@ class ScoringRun:
     n_quarantined: int
     reasons: tuple[str, ...]
     skipped: dict[str, int]
+    recalibration: str | None
     clusters: str | None
     left_out: dict[str, int]
     jobs: int | None
@@ -180,6 +184,7 @@ def run_score(
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
             skipped=dict(documents.skipped),
+            recalibration=chosen_recalibration(options.recalibration, options.model),
             clusters=clusters,
             left_out=left_out,
             jobs=None if scheduler is not None else workers or engine.jobs,
@@ -187,8 +192,15 @@ def run_score(
         )
         arguments = {**dataclasses.asdict(options), "out": path, "resume": resume}
         model = {**manifest["model"], "provenance": dict(scorer.model.provenance)}
+        change = scorer.recalibration
         content = run_record(
-            arguments, sources, started, model=model, pipeline=manifest["pipeline"], summary=run.to_json()
+            arguments,
+            sources,
+            started,
+            model=model,
+            recalibration=None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()},
+            pipeline=manifest["pipeline"],
+            summary=run.to_json(),
         )
         write_json(record, content)
     return run

@@ -79,7 +79,7 @@ class Scorer:
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
         if options.parses is not None and self.pipeline is not None:
             require_sampling(self.pipeline, options.parse_temperature)
-        self.recalibration = None if options.recalibration is None else load_recalibration(options.recalibration)
+        self.recalibration = load_recalibration(options.recalibration, options.model)
 
     def described(self) -> dict[str, Any]:
         """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
@@ -188,7 +188,7 @@ class Scorer:
             if self.recalibration is not None:
                 scored = self.recalibration.apply_document(scored)
             parses.append(Parse(count, tokens, scored.mentions, scored.antecedents))
-        metadata = article_metadata(article)
+        metadata = scored.metadata  # that of all parses
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata)
 
     def _parsed(self, article: Article) -> ScoredDocument:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from references import coreference as references
 from references import recalibration as rr
 from strategies.documents import Lists
 
@@ -21,14 +22,16 @@ from corefsample.recalibration import (
     N_PARAMETERS,
     DomainEffect,
     KindOffsets,
+    LinkScore,
     Recalibration,
     RecalibrationDraws,
     RecalibrationFitter,
     UncertainRecalibration,
+    applied_to,
     mixture_labels,
     read_recalibration,
 )
-from corefsample.recalibration._derivatives import KindLikelihood
+from corefsample.recalibration._derivatives import KindLikelihood, newton_step
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._kind_search import _em
 
@@ -329,3 +332,173 @@ def test_samples_are_divided_among_draws_in_order() -> None:
     for draw, first, end in zip(draws, bounds[:-1], bounds[1:], strict=True):
         own = sample_clusterings(draw.apply(document.antecedents, kinds), n_samples=end, **options).labels
         assert np.array_equal(labels.T[first:end], own[first:end])
+
+
+# --- recalibrations on top of others ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [(N_PARAMETERS, N_PARAMETERS), (2, 2), (N_PARAMETERS, 2), (2, N_PARAMETERS)])
+def test_a_relative_recalibration_replaces_the_one_applied(sizes: tuple[int, int]) -> None:
+    document = made_documents(1, 15, seed=30)[0]
+    wanted, applied = (
+        Recalibration.from_vector(vector(seed)[:size]) for seed, size in zip((31, 32), sizes, strict=True)
+    )
+    expected = wanted.apply_document(document).antecedents.scores
+    found = wanted.relative_to(applied).apply_document(applied.apply_document(document)).antecedents.scores
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert not np.allclose(applied.apply_document(document).antecedents.scores, expected)
+
+
+def test_documents_name_their_recalibrations() -> None:
+    document = dataclasses.replace(made_documents(1, 5, seed=33)[0], metadata={"genre": "news"})
+    first, second = Recalibration(2.0, 0.5), Recalibration.from_vector(vector(34))
+    once = first.apply_document(document)
+    assert once.metadata == {"genre": "news", "recalibration": first.fingerprint()}
+    twice = second.apply_document(once)
+    assert applied_to(twice.metadata) == f"{first.fingerprint()} {second.fingerprint()}"
+    assert Recalibration().apply_document(document).metadata == {"genre": "news"}  # it changes nothing
+    with pytest.raises(ParameterError, match="scores must not have had this recalibration already"):
+        first.apply_document(twice)
+    assert Recalibration.from_json(json.loads(json.dumps(second.to_json()))).fingerprint() == second.fingerprint()
+    assert Recalibration(2.0, 0.5000001).fingerprint() != first.fingerprint()
+
+
+def test_gold_documents_must_have_had_one_recalibration() -> None:
+    documents = made_documents(4, 30, seed=35)
+    change = Recalibration(1.1, 0.1)
+    fitter = RecalibrationFitter([change.apply_document(each) for each in documents])
+    assert fitter.gold.base == change.fingerprint()
+    with pytest.raises(ParameterError, match=r"doc_id 'doc 1': scores must have had the same recalibration"):
+        RecalibrationFitter([change.apply_document(documents[0]), *documents[1:]])
+
+
+# --- scores of links ----------------------------------------------------------------------------------------
+
+
+def enumerated_link_loss(document: ScoredDocument, kinds: list[int], parameters: Floats, *, log: bool) -> float:
+    """The score of all annotated pairs by full enumeration of antecedents."""
+    lists = loop_scores(document, kinds, parameters)
+    probs = references.clustering_probs(references.softmax_rows(lists.antecedents, lists.scores))
+    marginals = references.link_marginals(probs, document.n_mentions)
+    assert document.gold is not None
+    loss = 0.0
+    for j in range(document.n_mentions):
+        for i in range(j):
+            if document.gold[i] is None or document.gold[j] is None:
+                continue
+            q, truth = marginals[j][i], document.gold[i] == document.gold[j]
+            loss -= math.log(q if truth else 1.0 - q) if log else -((q - truth) ** 2)
+    return loss
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_the_gradient_of_link_scores_is_that_of_enumeration(score: str) -> None:
+    rng = np.random.default_rng(40)
+    for gold in ([0, 1, 0, None, 0], [0, 0, 1, 0, 1]):
+        lists = Lists([list(range(i)) for i in range(5)], [rng.normal(0.0, 1.0, i).tolist() for i in range(5)])
+        kinds = rng.integers(0, N_KINDS, 5).tolist()
+        document = dataclasses.replace(rr.document(lists, gold, "d"), tokens=tokens_of(kinds))
+        parameters = vector(41, 0.3)
+        loss, gradient = LinkScore(score).gradient(document, Recalibration.from_vector(parameters))
+        log = score == "log"
+        assert loss == pytest.approx(enumerated_link_loss(document, kinds, parameters, log=log), abs=1e-10)
+        step = 1e-5
+        for k in range(N_PARAMETERS):
+            moved = np.zeros(N_PARAMETERS)
+            moved[k] = step
+            up, down = (enumerated_link_loss(document, kinds, parameters + s * moved, log=log) for s in (1, -1))
+            assert gradient[k] == pytest.approx((up - down) / (2 * step), abs=1e-7)
+        assert np.count_nonzero(gradient) > 10
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_a_fit_by_kind_to_links_is_a_minimum(score: str) -> None:
+    documents = made_documents(6, 25, seed=42, change=Recalibration.from_vector(vector(43, 0.2)))
+    objective = LinkScore(score)
+    fitter = RecalibrationFitter(documents, objective=objective, form="kinds")
+    fit = fitter.fit()
+    assert fit.prior_sd is not None
+    point = fit.recalibration.vector()
+
+    def value(vector: Floats) -> float:
+        change = Recalibration.from_vector(vector)
+        penalty = float((vector[2:] ** 2).sum()) / (2.0 * float(fit.prior_sd or 1.0) ** 2)
+        return sum(objective(document, change) for document in documents) + penalty
+
+    best = value(point)
+    rng = np.random.default_rng(44)
+    for _ in range(20):  # steps of about 0.1 in all directions
+        assert value(point + rng.normal(0.0, 0.02, N_PARAMETERS)) > best - 1e-6
+    assert best < value(np.zeros(N_PARAMETERS))
+
+
+# --- the search ---------------------------------------------------------------------------------------------
+
+
+def test_steps_stay_short_where_a_curvature_is_negative() -> None:
+    # With damping d, the step in a parameter of slope s and curvature c is at most about s / (d |c|).
+    curvature = np.diag([-4.0, 9.0])
+    step = newton_step(np.array([2.0, 3.0]), curvature, damping=100.0)
+    np.testing.assert_allclose(step, [-2.0 / (4.0 * 101.0), -3.0 / (9.0 * 101.0)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_a_fit_by_kind_is_never_worse_than_the_scores(factor: float) -> None:
+    documents = [Recalibration(1 / factor).apply_document(each) for each in made_documents(20, 40, seed=45)]
+    fit = RecalibrationFitter(documents, form="kinds").fit()
+    assert fit.score_after <= fit.score_before
+    assert fit.recalibration.temperature / factor == pytest.approx(1.0, abs=0.3)
+
+
+# --- broken records -----------------------------------------------------------------------------------------
+
+
+def record() -> dict[str, Any]:
+    draws = RecalibrationDraws.from_vectors(np.stack([vector(50), vector(51)]))
+    effect = DomainEffect(0.1, 0.2, 0.1, 0.1, n_domains=5)
+    return UncertainRecalibration(Recalibration.from_vector(vector(52)), draws, effect).to_json()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("recalibration", "temperature"), math.nan, "temperature must be"),
+        (("recalibration", "temperature"), -1.0, "temperature must be"),
+        (("recalibration", "offsets", "new", "name"), math.nan, "new must be a finite number, got nan"),
+        (("recalibration", "offsets", "links", "it"), {}, "links must have the kinds name, plural noun"),
+        (("recalibration", "offsets", "links"), [], "links must have the kinds"),
+        (("recalibration",), {"temperature": 1.0, "bias": 0.0}, "recalibration must have the fields temperature"),
+        (("draws", "temperature"), [1.0, math.nan], "draws must be temperatures above 0"),
+        (("draws", "temperature"), [1.0], "draws must be temperatures above 0 and as many"),
+        (("draws", "temperature"), "high", "draws.temperature must be"),
+        (("draws", "new_bias"), [0.0, math.inf], "draws.new_bias must be finite"),
+        (("draws", "offsets"), [[0.0], [1.0]], r"draws.offsets must have the shape \(2, 90\), got \(2, 1\)"),
+        (("draws", "offsets"), [["a"] * 90] * 2, "draws.offsets must be lists of numbers"),
+        (("draws", "offsets"), [[math.nan] * 90] * 2, "draws.offsets must be finite"),
+        (("draws",), [], "draws must have the fields temperature, new_bias, offsets"),
+        (("domain_effect", "new_bias"), -0.1, "domain_effect.new_bias must be at least 0"),
+        (("domain_effect", "new_bias"), math.nan, "domain_effect.new_bias must be"),
+        (("domain_effect",), {"new_bias": 0.1}, "domain_effect must have the fields"),
+        (("base",), 3, "base must be fingerprints"),
+    ],
+)
+def test_a_broken_record_is_refused_in_one_line(
+    tmp_path: Path, place: tuple[str, ...], value: Any, message: str
+) -> None:
+    content = record()
+    inner = content
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=message) as raised:
+        read_recalibration(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_whole_record_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(record()), encoding="utf-8")
+    assert read_recalibration(tmp_path / "r.json").widest == "domain"

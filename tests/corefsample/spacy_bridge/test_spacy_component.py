@@ -35,10 +35,11 @@ from corefsample.mention_ranking import (
     save_model,
 )
 from corefsample.mention_ranking._model_file import on_grid
+from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import KindOffsets, Recalibration, UncertainRecalibration, read_recalibration
 from corefsample.recalibration._kind_offsets import N_KINDS
 from corefsample.spacy_bridge import _state as state
-from corefsample.spacy_bridge.component import is_scored, posterior_of
+from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax import mentions_from_parse
@@ -167,8 +168,44 @@ def test_the_model_of_the_package_is_the_default(pipeline: Callable[..., Any], m
     nlp = pipeline(model=None)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
-    distribution = random_model(2).score(tokens, mentions_from_parse(tokens))
-    assert np.array_equal(doc._.coref.distribution.scores, distribution.scores)
+    mentions = mentions_from_parse(tokens)
+    distribution = random_model(2).score(tokens, mentions)
+    change = read_recalibration("english").recalibration
+    expected = change.apply(distribution, mention_kinds(tokens, mentions))
+    assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
+    assert doc._.coref.scored_document().metadata == {"recalibration": change.fingerprint()}
+    plain = pipeline(model=None, recalibration="none")
+    found = plain(parsed(plain))._.coref
+    assert np.array_equal(found.distribution.scores, distribution.scores)
+    assert not found.scored_document().metadata
+    tempered = pipeline(model=None, temperature=2.0)  # instead of the recalibration of the model
+    assert np.array_equal(tempered(parsed(tempered))._.coref.distribution.scores, distribution.scores / 2.0)
+
+
+def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Callable[..., Any]) -> None:
+    doc = parsed(pipeline())
+    tokens = tokens_of_doc(doc)
+    mentions = mentions_from_parse(tokens)
+    distribution = random_model(2).score(tokens, mentions)
+    document = cs.ScoredDocument("a", mentions, distribution, tokens=tokens, metadata={"recalibration": "0f"})
+    set_posterior(doc, document)
+    assert doc._.coref.scored_document(metadata={"genre": "news"}).metadata == {"recalibration": "0f", "genre": "news"}
+
+
+def test_a_pipeline_saved_without_a_recalibration_stays_without(
+    pipeline: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    nlp = pipeline(model=None)
+    component = nlp.get_pipe("corefsample")
+    component.to_disk(tmp_path)
+    record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    assert record["recalibration"]["path"] == "english"
+    del record["recalibration"]  # as an earlier version wrote it
+    (tmp_path / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    assert component.recalibration is not None
+    component.from_disk(tmp_path)
+    assert component.recalibration is None
 
 
 def test_the_document_made_of_a_doc_is_what_was_scored(pipeline: Callable[..., Any]) -> None:

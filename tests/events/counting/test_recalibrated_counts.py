@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from corefsample import ParameterError, Recalibration
-from corefsample.recalibration import DomainEffect, RecalibrationDraws, UncertainRecalibration
+from corefsample import InputError, ParameterError, Recalibration
+from corefsample.recalibration import N_PARAMETERS, DomainEffect, RecalibrationDraws, UncertainRecalibration
 from events import EventCounter, simulate_documents
 from events.counting import count_pmf
 
 
-def documents() -> list:  # type: ignore[type-arg]
-    return [each.document for each in simulate_documents(60, seed=2, event_share=1.0)]
+def documents(n: int = 60) -> list:  # type: ignore[type-arg]
+    return [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
 
 
 def counted(recalibration: UncertainRecalibration | None, uncertainty: str | None = None) -> EventCounter:
@@ -71,3 +73,50 @@ def test_a_shared_shift_widens_counts() -> None:
 def test_a_predicate_cannot_be_recalibrated() -> None:
     with pytest.raises(ParameterError, match="predicate cannot be combined with a recalibration"):
         EventCounter(predicate=lambda document, labels: {}, recalibration=UncertainRecalibration(Recalibration()))
+
+
+def by_kind() -> UncertainRecalibration:
+    """A recalibration by kind with three refits and a domain effect, of random numbers."""
+    rng = np.random.default_rng(3)
+    fit = Recalibration.from_vector(rng.normal(0.0, 0.3, N_PARAMETERS))
+    draws = RecalibrationDraws.from_vectors(fit.vector() + rng.normal(0.0, 0.3, (3, N_PARAMETERS)))
+    return UncertainRecalibration(fit, draws, DomainEffect(0.1, 0.3, 0.1, 0.1, n_domains=4))
+
+
+@pytest.mark.parametrize(("uncertainty", "is_by_kind"), [("none", True), ("domain", True), ("fit", False)])
+def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty: str, is_by_kind: bool) -> None:
+    uncertain = by_kind()
+    if not is_by_kind:
+        draws = RecalibrationDraws(np.array([1.2, 1.9, 1.4]), np.array([0.1, 0.9, -0.2]))
+        uncertain = UncertainRecalibration(Recalibration(1.6, 0.3), draws, uncertain.domain_effect)
+    options: dict[str, Any] = {"period": "year", "n_samples": 400}
+    counters = [EventCounter(recalibration=uncertain, uncertainty=uncertainty, **options) for _ in range(2)]  # type: ignore[arg-type]
+    counters[0].update(documents(20))
+    counters[1].update(uncertain.recalibration.apply_document(each) for each in documents(20))
+    expected, found = (counter.counts().to_frame() for counter in counters)
+    # Scores differ by rounding, so a sample near a threshold may differ: less than one of 400 on average.
+    for column in ("mean", "sd"):
+        np.testing.assert_allclose(found[column], expected[column], atol=0.0025)
+    plain = EventCounter(**options)
+    plain.update(documents(20))
+    assert abs(expected["mean"].sum() - plain.counts().to_frame()["mean"].sum()) > 0.1
+
+
+def test_scores_with_another_recalibration_are_refused() -> None:
+    uncertain, other = by_kind(), Recalibration(1.7, 0.4)
+    counter = EventCounter(period="year", n_samples=400, recalibration=uncertain)
+    rule = (
+        rf"^doc_id '.*': scores must be like those to which the recalibration was fitted \(scores without a "
+        rf"recalibration\), got scores with the recalibration {other.fingerprint()} \("
+    )
+    with pytest.raises(InputError, match=rule):
+        counter.update(other.apply_document(each) for each in documents())
+
+
+def test_a_recalibration_of_recalibrated_scores_is_applied_to_such_alone() -> None:
+    first, second = Recalibration(1.7, 0.4), UncertainRecalibration(Recalibration(0.8, 0.1), base="0123456789ab")
+    assert not second.is_in("0123456789ab")
+    assert second.is_in(f"0123456789ab {second.recalibration.fingerprint()}")
+    for applied in ("", first.fingerprint(), second.recalibration.fingerprint()):
+        with pytest.raises(ParameterError, match="must be like those to which the recalibration was fitted"):
+            second.is_in(applied)

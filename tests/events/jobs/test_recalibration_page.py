@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    by_kind, example = blocks("python")
+    by_kind, example, by_default = blocks("python")
     names: dict[str, Any] = {}
     exec(compile(by_kind, str(PAGE), "exec"), names)
     assert names["recalibrated"].antecedents.n_candidates == names["documents"][0].antecedents.n_candidates
@@ -34,6 +34,11 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     ends = [int(n) for n in re.findall(r"\d+", capsys.readouterr().out)]
     assert len(ends) == 4
     assert ends[3] - ends[2] >= ends[1] - ends[0]  # the second interval carries more
+    names = {}
+    exec(compile(by_default, str(PAGE), "exec"), names)
+    assert capsys.readouterr().out == "True\n"
+    scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "again", "plain")]
+    assert scores[0] == scores[1] != scores[2]
 
 
 def test_commands_and_options_of_the_page_exist() -> None:

@@ -33,6 +33,7 @@ from corefsample.documents import AnnotatedDocument, Tokens
 from corefsample.errors import CorefsampleError
 from corefsample.formats.annotated import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
+from corefsample.recalibration import read_recalibration
 from corefsample.summaries import point_estimate
 from corefsample.syntax import is_unparsed, mentions_from_parse
 from events.jobs import DocumentInputs, named_kind
@@ -553,8 +554,45 @@ def test_the_default_model_is_the_english_one(tmp_path: Path, corpus: Path) -> N
 
     run = run_score(corpus, tmp_path / "s.jsonl")
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
+    change = read_recalibration("english").recalibration
+    assert sr.same_documents(found, change.apply_document(english_model().score_document(document)))
+    record = json.loads(Path(run.record).read_text())
+    assert record["model"]["path"] == "the English model of the package"
+    assert record["recalibration"]["fingerprint"] == found.metadata["recalibration"] == change.fingerprint()
+    assert (run.recalibration, record["summary"]["recalibration"]) == ("english", "english")
+
+
+def test_without_recalibration_scores_are_those_of_the_model(tmp_path: Path, corpus: Path) -> None:
+    from corefsample.mention_ranking import english_model
+
+    run = run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(recalibration="none"))
+    found, document = next(read_documents(run.out)), next(read_corefud(corpus))
     assert sr.same_documents(found, english_model().score_document(document))
-    assert json.loads(Path(run.record).read_text())["model"]["path"] == "the English model of the package"
+    assert "recalibration" not in found.metadata
+    assert run.recalibration is None
+
+
+def test_scoring_recalibrated_scores_again_forgets_their_recalibration(tmp_path: Path, corpus: Path) -> None:
+    first = run_score(corpus, tmp_path / "s.jsonl")
+    again = run_score(first.out, tmp_path / "again.jsonl")
+    assert Path(again.out).read_bytes() == Path(first.out).read_bytes()
+    plain = run_score(first.out, tmp_path / "plain.jsonl", ScoreOptions(recalibration="none"))
+    assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
+
+
+def test_a_model_of_ones_own_has_no_recalibration(tmp_path: Path, corpus: Path, model_path: Path) -> None:
+    run = run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path)))
+    assert run.recalibration is None
+
+
+def test_the_screen_says_that_scores_were_recalibrated(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = called(capsys, "score", corpus, "--out", tmp_path / "s.jsonl")
+    assert "Recalibrated (the English model's recalibration); --recalibration none" in shown
+    assert "Recalibrated" not in called(
+        capsys, "score", corpus, "--recalibration", "none", "--out", tmp_path / "n.jsonl"
+    )
 
 
 # --- parts, processes, resuming ----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from references import scoring as sr
 from corefsample import ParameterError, ScoredDocument, read_documents
 from corefsample.documents import Tokens
 from corefsample.mention_ranking import english_model
+from corefsample.mention_ranking.features import mention_kinds
+from corefsample.recalibration import english_recalibration
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax import mentions_from_parse
@@ -97,7 +99,8 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(pipeline: Path, sco
         assert {frozen(parse.tokens): parse.weight for parse in document.parses if parse.weight} == counts
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
-            expected = english_model().score(parse.tokens, mentions)
+            scored = english_model().score(parse.tokens, mentions)
+            expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)

@@ -7,8 +7,10 @@ import pytest
 from references import recalibration as rr
 
 from corefsample import AntecedentDistribution, clustering_log_prob, sample_clusterings
-from corefsample.recalibration import N_PARAMETERS, Recalibration
-from events.queries import DocumentQueries, _kernels
+from corefsample.recalibration import N_PARAMETERS, Recalibration, RecalibrationFitter
+from corefsample.recalibration._derivatives import Derivatives, KindLikelihood, Quadratics
+from events import simulate_documents
+from events.queries import DocumentQueries, QueryScore, _kernels, named_objective
 
 N_MENTIONS, N_SAMPLES = 7, 6
 
@@ -90,3 +92,45 @@ def test_slopes_of_probabilities_are_their_derivatives() -> None:
         # A covariance of an indicator and a slope of at most about 6: its standard error is below 6 * 0.5 / sqrt(n)
         # = 0.007; five of them.
         assert abs(found[place] - expected) < 0.034
+
+
+def test_a_joint_fit_by_kind_is_better_than_the_likelihood_alone() -> None:
+    documents = [each.document for each in simulate_documents(30, seed=6, event_share=1.0, temperature=2.0)]
+    joint, likelihood = (
+        RecalibrationFitter(documents, objective=named_objective(name, {}), form="kinds").fit()
+        for name in ("joint", "likelihood")
+    )
+    assert joint.prior_sd is not None
+    # The joint loss with many samples, whose noise is far below the difference from the scores as they are.
+    losses = QueryScore("log", n_samples=5000, joint=True)
+    gold = RecalibrationFitter(documents).gold
+
+    def total(change: Recalibration) -> float:
+        penalty = float((change.vector()[2:] ** 2).sum()) / (2.0 * float(joint.prior_sd or 1.0) ** 2)
+        exact = float(KindLikelihood(gold).at(change).sum())
+        return exact + sum(losses(document, change) for document in documents) + penalty
+
+    found, other, before = total(joint.recalibration), total(likelihood.recalibration), total(Recalibration())
+    assert found < before
+    assert found < other + 1.0
+
+
+def test_quadratics_follow_the_definition() -> None:
+    # One document: loss 2 + g x + x' H x / 2 in two of the parameters, around 0.1 in the first.
+    point, size = np.zeros(N_PARAMETERS), N_PARAMETERS
+    point[1] = 0.1
+    gradient, hessian = np.zeros((1, size)), np.zeros((1, size, size))
+    gradient[0, 1:3] = 3.0, -1.0
+    hessian[0, 1:3, 1:3] = [[4.0, 1.0], [1.0, 2.0]]
+
+    class Losses:
+        name, sampled, n_terms = "some", True, np.ones(1)
+
+    losses = Quadratics(Losses(), point, Derivatives(np.array([2.0]), gradient, hessian))  # type: ignore[arg-type]
+    vector = point.copy()
+    vector[1:3] = 0.6, 0.2
+    found = losses.derivatives(Recalibration.from_vector(vector))
+    # With x = (0.5, 0.2): 2 + 1.5 - 0.2 + (4 * 0.25 + 2 * 0.1 + 2 * 0.04) / 2; slopes 3 + 2 + 0.2 and -1 + 0.5 + 0.4.
+    np.testing.assert_allclose(found.losses, [3.94], atol=1e-12)
+    np.testing.assert_allclose(found.gradients[0, 1:3], [5.2, -0.1], atol=1e-12)
+    assert found.hessians is hessian

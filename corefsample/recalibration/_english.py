@@ -1,0 +1,112 @@
+"""Records of recalibrations by name or path, and that of the English model of the package."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from corefsample.documents import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, ReadProgress, open_bytes
+from corefsample.mention_ranking import MentionDocument, english_model, score_documents
+from corefsample.recalibration._uncertain import UncertainRecalibration
+
+ENGLISH, NO_RECALIBRATION = "english", "none"
+
+
+def chosen_recalibration(choice: PathLike | None, model: PathLike | None = None) -> str | None:
+    """Which recalibration the scores of a model get.
+
+    Parameters
+    ----------
+    choice
+        "english", "none", a path, or None for the default: "english" for the English model of the package, and none
+        for other models.
+    model
+        Path of the model; None: the English model of the package.
+
+    Returns
+    -------
+    str or None
+        Name for `read_recalibration`, or None for no recalibration.
+    """
+    if choice is None:
+        return ENGLISH if model is None else None
+    return named_recalibration(choice)
+
+
+def named_recalibration(name: PathLike | None) -> str | None:
+    """Name for `read_recalibration`; None for None and for "none"."""
+    text = None if name is None else os.fspath(name)
+    return None if text == NO_RECALIBRATION else text
+
+
+def recalibration_file(name: PathLike) -> str:
+    """Path of a record: "english" is that of the English model of the package, others are paths already."""
+    text = os.fspath(name)
+    if text != ENGLISH:
+        return text
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", "english.recalibration.json"))
+
+
+def read_recalibration(path: PathLike) -> UncertainRecalibration:
+    """Read the record that `corefsample recalibrate` writes.
+
+    Parameters
+    ----------
+    path
+        The file; or "english" for the recalibration of the English model of the package.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not such a record.
+    """
+    name = recalibration_file(path)
+    with open_bytes(name, ReadProgress()) as stream:
+        data = stream.read()
+    try:
+        content = json.loads(data)
+    except ValueError as error:
+        raise InputError(f"file must be JSON, got: {error}", place=name) from None
+    try:
+        return UncertainRecalibration.from_json(content)
+    except ParameterError as error:
+        raise error.as_input_error(name) from None
+
+
+@cache
+def english_recalibration() -> UncertainRecalibration:
+    """The recalibration of the English model of the package; read once per process.
+
+    Fitted to the documents that the model was trained on, each scored by a model without its genre.
+    """
+    return read_recalibration(ENGLISH)
+
+
+def score_english(
+    documents: Iterable[MentionDocument], *, recalibrated: bool = True, **options: Any
+) -> Iterator[ScoredDocument]:
+    """Score documents with the English model of the package, as `corefsample score` does.
+
+    Parameters
+    ----------
+    documents
+        As of `corefsample.mention_ranking.score_documents`.
+    recalibrated
+        Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
+        gives them.
+    **options
+        mentions, min_prob, scheme and tally of `score_documents`.
+
+    Raises
+    ------
+    ParameterError
+        As `score_documents` does.
+    """
+    scored = score_documents(english_model(), documents, **options)
+    return map(english_recalibration().recalibration.apply_document, scored) if recalibrated else scored
