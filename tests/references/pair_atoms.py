@@ -16,6 +16,13 @@ LEVELS = {
     "M_WITHIN": 1, "M_HOLDS_BARE": 2, "M_HOLDS": 1, "M_ONE_WORD": 1, "M_WORDS": 1, "M_ACRONYM": 7, "M_STEM": 3,
     "M_NONE": 0,
 }  # fmt: skip
+# Different genders that one entity can have.
+LIKE_GENDERS = (
+    {Gender.ANIMATE, Gender.MALE},
+    {Gender.ANIMATE, Gender.FEMALE},
+    {Gender.ANIMATE, Gender.COLLECTIVE},
+    {Gender.NEUTER, Gender.COLLECTIVE},
+)
 
 
 def shared(mine: Sequence[str], others: Sequence[str]) -> int:
@@ -113,14 +120,16 @@ def syntax(words: Sequence[Word], i: Mention, k: Mention) -> int:
 
 def agree(i: Mention, k: Mention) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
-    number = 0 if not i.number or not k.number else 1 if i.number == k.number else 2
     genders = {i.gender, k.gender}
+    number = 0 if not i.number or not k.number else 1 if i.number == k.number else 2
+    if Gender.COLLECTIVE in genders:
+        number = 0
     if 0 in genders:
         gender = 0
     elif len(genders) == 1:
         gender = 1
     else:
-        gender = 2 if genders in ({Gender.ANIMATE, Gender.MALE}, {Gender.ANIMATE, Gender.FEMALE}) else 3
+        gender = 2 if genders in LIKE_GENDERS else 3
     person = 1 if i.person == k.person else 2
     return 1 + number + 3 * gender + 12 * person, number != 2 and gender != 3 and person == 1
 

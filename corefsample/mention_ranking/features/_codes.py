@@ -17,7 +17,8 @@ Kind = numbered(
     "EXISTENTIAL"
 )
 Number = numbered("UNKNOWN SINGULAR PLURAL")
-Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE")  # ANIMATE: a person of either gender
+# ANIMATE: a person of either gender. COLLECTIVE: a group, which can be "it", "they" or "who", whatever its number.
+Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE COLLECTIVE")
 # What sort of thing a noun names, by word lists and endings.
 Meaning = numbered(
     "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
@@ -36,7 +37,7 @@ YEAR_LETTERS = (4, 5)  # 1999, 1990s
 # --- mentions ----------------------------------------------------------------------------------------------
 
 Atom = numbered(
-    "ANY KIND CLASS PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
+    "ANY KIND CLASS SORT PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
     "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
     "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
     "SENTENCE"
@@ -59,6 +60,12 @@ NOTHING = 1  # hash of a word that is missing
     CLASS_SPEAKER, CLASS_THIRD, CLASS_DEMONSTRATIVE, CLASS_OTHER_PRONOUN, CLASS_NAME, CLASS_DEFINITE, CLASS_POSSESSED,
     CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE,
 ) = range(1, 11)  # fmt: skip
+
+# Sorts of mentions: pronouns by person and number, names and nouns by number.
+(
+    SORT_I, SORT_WE, SORT_YOU, SORT_HE_OR_SHE, SORT_IT, SORT_THEY, SORT_OTHER_PRONOUN, SORT_NAME, SORT_NAMES,
+    SORT_SINGULAR, SORT_PLURAL, SORT_CLAUSE,
+) = range(1, 13)  # fmt: skip
 
 LAST_SINGLE, BUCKET_ENDS = 4, (6, 9, 14, 22, 40, 70, 120)  # counts up to 4 have a bucket each
 LENGTH_ENDS = (5, 9)
