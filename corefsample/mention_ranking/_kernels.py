@@ -73,6 +73,7 @@ def score_row(
         else:
             fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
             row[k] = summed(weights, buckets, hashed.pair_1)
+        row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])

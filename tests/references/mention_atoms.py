@@ -234,7 +234,25 @@ def after_head(words: Sequence[Word], start: int, end: int, head: int) -> int:
     """Flags of what hangs on the head behind it."""
     links = {words[t].link for t in range(head + 1, end) if words[t].head == head}
     flags = ((Role.RELATIVE_CLAUSE,), (Role.CLAUSE, Role.NOUN_CLAUSE), (Role.NOUN_MODIFIER,), (Role.APPOSITION,))
-    return sum(2**place * bool(links & set(roles)) for place, roles in enumerate((*flags, (Role.CONJUNCT,))))
+    conjuncts = {t for t in range(head + 1, end) if words[t].head == head and words[t].link == Role.CONJUNCT}
+    determiners = [t for t in range(head + 1, end) if words[t].link in (Role.DETERMINER, Role.POSSESSOR)]
+    determined = any(words[t].head in conjuncts_of(words, head) for t in determiners)
+    found = [bool(links & set(roles)) for roles in flags]
+    return sum(2**place * value for place, value in enumerate((*found, bool(conjuncts), determined)))
+
+
+def conjuncts_of(words: Sequence[Word], head: int) -> set[int]:
+    """Words that are conjuncts of a head."""
+    return {t for t, word in enumerate(words) if word.head == head and word.link == Role.CONJUNCT}
+
+
+def number_of(word: Word, after: int) -> int:
+    """Conjoined words are plural; of singular nouns only if another one has a determiner or possessor of its own."""
+    if not after & 16:
+        return word.number
+    if word.upos == "NOUN" and word.number == Number.SINGULAR and not after & 32:
+        return Number.UNKNOWN
+    return Number.PLURAL
 
 
 def content_tokens(words: Sequence[Word], start: int, end: int, head: int) -> list[int]:
@@ -276,7 +294,7 @@ def mention_of(words: Sequence[Word], start: int, end: int, head: int) -> Mentio
         lemma=words[last].lemma,
         form=words[last].form,
         sent=words[head].sent,
-        number=Number.PLURAL if after >= 16 else words[head].number,
+        number=number_of(words[head], after),
         gender=gender,
         person=words[head].person,
         core=tuple(words[t].form for t in core),

@@ -134,6 +134,18 @@ def agree(i: Mention, k: Mention) -> tuple[int, bool]:
     return 1 + number + 3 * gender + 12 * person, number != 2 and gender != 3 and person == 1
 
 
+def is_one_person(mention: Mention) -> bool:
+    if mention.atoms["sort"] == codes.SORT_HE_OR_SHE:
+        return True
+    singular = mention.number == Number.SINGULAR and mention.gender in (Gender.MALE, Gender.FEMALE)
+    return singular and mention.atoms["sort"] in (codes.SORT_NAME, codes.SORT_SINGULAR)
+
+
+def is_several(mention: Mention) -> bool:
+    conjoined_names = mention.atoms["sort"] == codes.SORT_NAMES and mention.atoms["after"] & 16
+    return bool(mention.atoms["sort"] == codes.SORT_PLURAL or conjoined_names)
+
+
 def is_first_person(mention: Mention) -> bool:
     return mention.group == "CLASS_SPEAKER" and mention.person == 1 and mention.number != Number.PLURAL
 
@@ -164,5 +176,6 @@ def pair_atoms(words: Sequence[Word], mentions: Sequence[Mention], i: int, k: in
         "pronouns_between": bucket(sum(m.is_pronoun and m.agreement == a.agreement for m in between)),
         "quotes": {(0, 0): 0, (0, 1): 1, (1, 0): 2, (1, 1): 3 if apart == 0 else 4}[quoted],
         "others_between": min(bucket(n_others), 7),
+        "clash": int((is_one_person(a) and is_several(b)) or (is_several(a) and is_one_person(b))),
         "level": level,
     }

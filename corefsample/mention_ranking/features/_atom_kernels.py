@@ -46,9 +46,10 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
                 gender = facts[k, Fact.GENDER]
                 break
     if atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT):
-        number = U32(Number.PLURAL)
+        number = conjoined_number(text.words[h, Column.UPOS], number, atoms[i, Atom.AFTER])
     atoms[i, Atom.ANY], atoms[i, Atom.KIND], atoms[i, Atom.CLASS] = 1, kind, group
-    atoms[i, Atom.SORT] = mention_sort(group, person, number, gender)
+    sort = mention_sort(group, person, number, gender)
+    atoms[i, Atom.SORT], facts[i, Fact.QUANTITY] = sort, quantity(sort, number, gender, atoms[i, Atom.AFTER])
     atoms[i, Atom.HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
     atoms[i, Atom.LEMMA] = text.words[h, Column.FORM] if pronoun else text.known_lemmas[last]
     atoms[i, Atom.PRONOUN] = text.words[h, Column.FORM] if pronoun else U32(kind)
@@ -63,6 +64,24 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
     facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+
+
+@inner_kernel
+def conjoined_number(upos: int, number: np.uint32, after: int) -> np.uint32:
+    """Number of conjoined words; "a poet and painter" may be one person, "the poet and the painter" are two."""
+    if upos == Upos.NOUN and number == Number.SINGULAR and not after & codes.AFTER_DETERMINED:
+        return U32(Number.UNKNOWN)
+    return U32(Number.PLURAL)
+
+
+@inner_kernel
+def quantity(sort: int, number: int, gender: int, after: int) -> int:
+    """Whether a mention must be one person, or several things; 0 where neither is sure."""
+    if sort == codes.SORT_PLURAL or (sort == codes.SORT_NAMES and after & codes.AFTER_CONJUNCT):
+        return codes.SEVERAL
+    phrase = sort == codes.SORT_NAME or sort == codes.SORT_SINGULAR
+    person = (gender == Gender.MALE or gender == Gender.FEMALE) and number == Number.SINGULAR
+    return codes.ONE_PERSON if sort == codes.SORT_HE_OR_SHE or (phrase and person) else 0
 
 
 @inner_kernel

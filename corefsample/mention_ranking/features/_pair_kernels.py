@@ -235,6 +235,8 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
         of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
         others = facts[i, of] - facts[k, of]
     pair[PairAtom.OTHERS_BETWEEN] = min(bucket(others), codes.MOST_OTHERS)
+    one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
+    pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (

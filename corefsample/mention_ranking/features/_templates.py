@@ -25,7 +25,8 @@ Atoms of a mention
 Atoms of a pair
     sentences, mentions (distance); match (of strings, heads, modifiers and numerals); overlap (nested, adjacent);
     syntax (how the heads hang together in one sentence); agree; agreeing_between, names_between, pronouns_between
-    (like pronouns), others_between (of "I" the second persons and the reverse); quotes.
+    (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
+    whose score is reduced by `CLASH_PENALTY` whatever the weights are).
 """
 
 from __future__ import annotations

@@ -62,6 +62,7 @@ def score_of_pair(
             side_hash(seed, line, "i", i), side_hash(0, line, "k", k), first, second, len(weights)
         )
         total.append(value * float(weights[bucket]))
+    total.append(-5.0 * pair["clash"])
     return math.fsum(total)
 
 
