@@ -5,22 +5,22 @@ A template is a line of atoms; a feature is a template with the values of its at
 candidates of pronouns, for candidates of other mentions, and for NEW, whose templates have atoms of the mention alone
 and perhaps ``best.match`` or ``best.near`` (the best string match before the mention; and how far it is).
 
-A template of candidates may begin with a whole number and a star. In ``8* i.sort k.sort pair.agree`` each feature has the
-value 8 instead of 1, so the penalty of training restrains its part of a score a 64th as much. This is meant for features
-that exclude an antecedent, such as a clash in number: they are few, independent of words, and hardly any of their pairs
-is a true link.
+A template of candidates may begin with a whole number and a star. In ``8* i.sort k.sort pair.agree`` each feature has
+the value 8 instead of 1, so the penalty of training restrains its part of a score a 64th as much. This is meant for
+features that exclude an antecedent, such as a clash in number: they are few, independent of words, and hardly any of
+their pairs is a true link.
 
 Atoms of a mention
     any (1), kind (pronoun by person and type, name, noun by its determiner), class (coarser), sort (which pronoun, or a
     name or noun by number), pronoun (its form; else the kind), head, lemma, ending (three letters and shape), meaning
     (person, place, time ..., by word lists), upos; first, last, previous, before_previous, next, after_next,
-    before_head, after_head (words in and around it); role, link (its own role where it is a conjunct), governor (lemma),
-    governor_role, adposition; length, modifiers (up to 2), after (kinds of modifiers after the head); number, gender,
-    person, agreement (all three); nesting (how deep within others), outer (role and class of the innermost of those),
-    inner (mentions within); place (in its sentence), position (in the document), quoted; same_before, head_before (how
-    often string and head came before), frequency (of the head in the document), rank (of a name among names), share (of
-    a pronoun among pronouns); style, dialogue (of the document: sentence length, interjections, first and second
-    persons), sentence (interjection first, question, short; and the sentence before).
+    before_head, after_head (words in and around it); role, link (its own role where it is a conjunct), governor
+    (lemma), governor_role, adposition; length, modifiers (up to 2), after (kinds of modifiers after the head); number,
+    gender, person, agreement (all three); nesting (how deep within others), outer (role and class of the innermost of
+    those), inner (mentions within); place (in its sentence), position (in the document), quoted; same_before,
+    head_before (how often string and head came before), frequency (of the head in the document), rank (of a name among
+    names), share (of a pronoun among pronouns); style, dialogue (of the document: sentence length, interjections, first
+    and second persons), sentence (interjection first, question, short; and the sentence before).
     A head, lemma or word that is not in the model's vocabulary is replaced by its ending.
 Atoms of a pair
     sentences, mentions (distance); match (of strings, heads, modifiers and numerals); overlap (nested, adjacent);
@@ -138,7 +138,8 @@ class TemplateSet:
         seeds = np.array([zlib.crc32(f"{name} {line}".encode()) for line in lines], np.uint32)
         pair = np.column_stack((sides["pair"], factors))
         by_factor = np.argsort(factors == 1, kind="stable")
-        return CompiledTemplates(*(array[by_factor] for array in (mention, sides["k"], pair, best, seeds)))
+        mention, candidate, pair, best = (array[by_factor] for array in (mention, sides["k"], pair, best))
+        return CompiledTemplates(mention, candidate, pair, best, seeds[by_factor])
 
 
 def _factor(text: str, place: str, name: str) -> int:

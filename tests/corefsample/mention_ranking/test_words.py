@@ -16,7 +16,7 @@ from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Me
 from corefsample.mention_ranking.features._words import word_hash, word_lists, word_table
 from corefsample.syntax import UPOS
 
-LISTS = 1899041805
+LISTS = 1993025681
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
