@@ -1,8 +1,8 @@
-"""Scores of the antecedent model: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE].
+"""Scores of the antecedent model: python benchmarks/antecedent_model.py [--model FILE] [--pipeline PIPELINE ...].
 
 Without a model, one is trained on GUM's train documents and chosen on its dev documents; with one (or the word
 ``english``, the model that ships), that model is measured. It prints every table of docs/antecedent-model.md. With
-a spaCy pipeline, mentions are also found in its parses of GUM's words.
+spaCy pipelines, mentions are also found in their parses of GUM's words.
 """
 
 from __future__ import annotations
@@ -43,10 +43,14 @@ from corefsample.mention_ranking import (
     train,
 )
 from corefsample.metrics import ClusteringScores, clustering_scores, corpus_scores
-from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter
+from events.queries import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20
+# Kinds of links to show: those of pronouns with plural nouns, singular nouns and names, and of pronouns that differ.
+KINDS = ("he or she", "it", "they", "first or second person")
+OTHER_KINDS = ("plural noun", "singular noun", "name", *KINDS)
 LENGTH, RUNS = 150, 7  # mentions of a document that speed is measured on; turns
 
 Scored = Sequence[ScoredDocument]
@@ -163,6 +167,23 @@ def by_genre(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> 
     return frame.reset_index()
 
 
+def by_kind(documents: Scored) -> pd.DataFrame:
+    """Mean link marginal and share of true links by kinds of the two mentions, in either order."""
+    links = links_by_kind(documents, [Recalibration()] * len(documents))
+    rows = []
+    for number, one in enumerate(KINDS):
+        for other in OTHER_KINDS[: len(OTHER_KINDS) - len(KINDS) + number + 1]:
+            both = links[
+                ((links["kind"] == one) & (links["earlier"] == other))
+                | ((links["kind"] == other) & (links["earlier"] == one))
+            ]
+            n_pairs, expected, true = (both[name].sum() for name in ("n_pairs", "expected", "true"))
+            rows.append(
+                {"kinds": f"{one}, {other}", "pairs": n_pairs, "expected": expected / n_pairs, "true": true / n_pairs}
+            )
+    return pd.DataFrame(rows)
+
+
 # --- mentions found in the parse ---------------------------------------------------------------------------
 
 
@@ -198,6 +219,25 @@ def parsed_again(documents: Iterable[AnnotatedDocument], pipeline: str) -> list[
         )
         made.append(dataclasses.replace(each, tokens=joined))
     return made
+
+
+def found_by_genre(model: AntecedentModel, parses: dict[str, Sequence[AnnotatedDocument]]) -> pd.DataFrame:
+    """CoNLL with mentions found in the parse, mean over a genre's documents, for each kind of parses."""
+    columns: dict[str, dict[str, list[float]]] = {}
+    for name, documents in parses.items():
+        genres = columns.setdefault(name, {})
+        for gold, scored in zip(documents, score_documents(model, documents, mentions="parse"), strict=True):
+            found = clustering_scores(
+                gold.entities,
+                map_clustering(scored.antecedents).tolist(),
+                key_spans=gold.mentions,
+                response_spans=scored.mentions,
+            )
+            genres.setdefault(gold.doc_id.split("_")[1], []).append(found.conll.f1)
+    means = {name: {genre: statistics.fmean(values) for genre, values in of.items()} for name, of in columns.items()}
+    frame = pd.DataFrame(means).rename_axis("genre").sort_index().reset_index()
+    frame["trained on"] = [genre in ENGLISH_GENRES for genre in frame["genre"]]
+    return frame
 
 
 def found_mentions(model: AntecedentModel, name: str, documents: Sequence[AnnotatedDocument]) -> dict[str, object]:
@@ -275,7 +315,9 @@ def main() -> None:
     parser.add_argument("--l2", type=float, nargs="+", default=[0.02], help="penalties to choose from on dev")
     parser.add_argument("--seed", type=int, default=0, help="of the orders of training documents")
     parser.add_argument("--save", help="keep the trained model in this file")
-    parser.add_argument("--pipeline", help="a spaCy pipeline, to find mentions in its parses too")
+    parser.add_argument(
+        "--pipeline", nargs="+", default=[], help="spaCy pipelines, to find mentions in their parses too"
+    )
     chosen = parser.parse_args()
     if not GUM.exists():
         raise SystemExit(f"GUM must be in {GUM.name}, beside the project, got nothing there")
@@ -290,12 +332,15 @@ def main() -> None:
     show("Gold mentions (perfect_*: CalibErr where gold is drawn from the scores)", gold_mentions(model, splits))
     show("After recalibration: fitted on dev, shown on test", recalibrated(model, splits))
     show("By genre, dev+test", by_genre(model, splits["dev+test"]))
+    show("By kind of link, dev+test", by_kind(list(score_documents(model, splits["dev+test"]))))
     rows = [found_mentions(model, f"{name}, gold parses", splits[name]) for name in splits]
-    if chosen.pipeline:
-        again = {name: parsed_again(splits[name], chosen.pipeline) for name in ("dev", "test")}
-        again["dev+test"] = again["dev"] + again["test"]
-        rows += [found_mentions(model, f"{name}, {Path(chosen.pipeline).name}", again[name]) for name in again]
+    parses: dict[str, Sequence[AnnotatedDocument]] = {"gold parses": splits["dev+test"]}
+    for pipeline in chosen.pipeline:
+        again = {name: parsed_again(splits[name], pipeline) for name in ("dev", "test")}
+        parses[Path(pipeline).name] = again["dev+test"] = again["dev"] + again["test"]
+        rows += [found_mentions(model, f"{name}, {Path(pipeline).name}", again[name]) for name in again]
     show("Mentions found in the parse", pd.DataFrame(rows))
+    show("Mentions found in the parse, by genre, dev+test: CoNLL", found_by_genre(model, parses))
     show("Scoring, one core", speed(model, dev + test))
 
 

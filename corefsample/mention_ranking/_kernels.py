@@ -16,13 +16,17 @@ from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
-from corefsample.mention_ranking.features._hash_kernels import U32, Hashed, fill_buckets, new_bucket
+from corefsample.mention_ranking.features._hash_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
 from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 
 @inner_kernel
-def summed(weights: Floats32, buckets: Words32, n_templates: int) -> float:
-    """Sum of the weights in the buckets, four sums at a time, since each addition waits for the one before it."""
+def summed(weights: Floats32, buckets: Words32, pair: Ints32) -> float:
+    """Sum of the weights in the buckets times their factors, which are above 1 in the first templates only.
+
+    Four sums at a time, since each addition waits for the one before it.
+    """
+    n_templates = pair.shape[0]
     fourth = n_templates // 4
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for t in range(fourth):
@@ -32,6 +36,10 @@ def summed(weights: Floats32, buckets: Words32, n_templates: int) -> float:
         s3 += float(weights[buckets[4 * t + 3]])
     for t in range(4 * fourth, n_templates):
         s0 += float(weights[buckets[t]])
+    t = 0
+    while t < n_templates and pair[t, FACTOR] != 1:
+        s1 += float(weights[buckets[t]]) * (pair[t, FACTOR] - 1)
+        t += 1
     return (s0 + s1) + (s2 + s3)
 
 
@@ -61,10 +69,11 @@ def score_row(
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         if pronoun:
             fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_0.shape[0])
+            row[k] = summed(weights, buckets, hashed.pair_0)
         else:
             fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_1.shape[0])
+            row[k] = summed(weights, buckets, hashed.pair_1)
+        row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -175,8 +184,9 @@ def add_to_weights(
                 fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
             else:
                 fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
-            for t in range(hashed.pair_0.shape[0] if pronoun else hashed.pair_1.shape[0]):
-                gradient[buckets[t]] += np.float32(slope)
+            templates = hashed.pair_0 if pronoun else hashed.pair_1
+            for t in range(templates.shape[0]):
+                gradient[buckets[t]] += np.float32(slope * templates[t, FACTOR])
         for t in range(hashed.new.shape[1]):
             b = new_bucket(hashed.new[i, t], hashed.new_best[t], best[i, 0], best[i, 1], mask)
             gradient[b] += np.float32(new_slopes[i])

@@ -59,7 +59,7 @@ def compile_scores() -> None:
     by_mention = empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)), fixed(empty(np.int32, 3))
     by_token = (empty(np.int32) for _ in range(4))
     modifiers = empty(np.uint32), empty(np.bool_), empty(np.uint32)
-    side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 2)
+    side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 3)
     ranking.score_kept(
         Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers)),
         Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),

@@ -202,8 +202,27 @@ def class_of(kind: str, person: int) -> str:
     }.get(kind, "CLASS_OTHER_PRONOUN")
 
 
+def sort_of(group: str, number: int, gender: int, person: int) -> str:
+    """Which pronoun a mention is, or whether a name or noun is plural."""
+    plural = number == Number.PLURAL
+    if group == "CLASS_SPEAKER":
+        return {1: "SORT_WE" if plural else "SORT_I"}.get(person, "SORT_YOU")
+    if group == "CLASS_THIRD":
+        singular = "SORT_HE_OR_SHE" if gender in (Gender.MALE, Gender.FEMALE) else "SORT_IT"
+        return "SORT_THEY" if plural else singular
+    if group in PRONOUN_CLASSES:
+        return "SORT_OTHER_PRONOUN"
+    if group == "CLASS_NAME":
+        return "SORT_NAMES" if plural else "SORT_NAME"
+    if group == "CLASS_CLAUSE":
+        return "SORT_CLAUSE"
+    return "SORT_PLURAL" if plural else "SORT_SINGULAR"
+
+
 def first_gender(words: Sequence[Word], start: int, end: int, head: int, last: int) -> int:
-    """Gender of the first word of a name that is male or female, else that of its last word."""
+    """Gender of a name: a group's by its last word, else by its first word that is male or female, else the last's."""
+    if words[last].gender == Gender.COLLECTIVE:
+        return Gender.COLLECTIVE
     for t in range(start, end):
         word, near = words[t], words[t].head == head or t == head
         if near and word.upos in ("PROPN", "NOUN") and word.gender in (Gender.MALE, Gender.FEMALE):
@@ -215,7 +234,25 @@ def after_head(words: Sequence[Word], start: int, end: int, head: int) -> int:
     """Flags of what hangs on the head behind it."""
     links = {words[t].link for t in range(head + 1, end) if words[t].head == head}
     flags = ((Role.RELATIVE_CLAUSE,), (Role.CLAUSE, Role.NOUN_CLAUSE), (Role.NOUN_MODIFIER,), (Role.APPOSITION,))
-    return sum(2**place * bool(links & set(roles)) for place, roles in enumerate((*flags, (Role.CONJUNCT,))))
+    conjuncts = {t for t in range(head + 1, end) if words[t].head == head and words[t].link == Role.CONJUNCT}
+    determiners = [t for t in range(head + 1, end) if words[t].link in (Role.DETERMINER, Role.POSSESSOR)]
+    determined = any(words[t].head in conjuncts_of(words, head) for t in determiners)
+    found = [bool(links & set(roles)) for roles in flags]
+    return sum(2**place * value for place, value in enumerate((*found, bool(conjuncts), determined)))
+
+
+def conjuncts_of(words: Sequence[Word], head: int) -> set[int]:
+    """Words that are conjuncts of a head."""
+    return {t for t, word in enumerate(words) if word.head == head and word.link == Role.CONJUNCT}
+
+
+def number_of(word: Word, after: int) -> int:
+    """Conjoined words are plural; of singular nouns only if another one has a determiner or possessor of its own."""
+    if not after & 16:
+        return word.number
+    if word.upos == "NOUN" and word.number == Number.SINGULAR and not after & 32:
+        return Number.UNKNOWN
+    return Number.PLURAL
 
 
 def content_tokens(words: Sequence[Word], start: int, end: int, head: int) -> list[int]:
@@ -257,7 +294,7 @@ def mention_of(words: Sequence[Word], start: int, end: int, head: int) -> Mentio
         lemma=words[last].lemma,
         form=words[last].form,
         sent=words[head].sent,
-        number=Number.PLURAL if after >= 16 else words[head].number,
+        number=number_of(words[head], after),
         gender=gender,
         person=words[head].person,
         core=tuple(words[t].form for t in core),
@@ -333,13 +370,14 @@ def mentions_of(tokens: Tokens, spans: Sequence[Sequence[int]], vocabulary: Coll
 
 
 def add_agreement(mentions: Sequence[Mention]) -> None:
-    """A name without a gender has that of the last mention of the same name."""
+    """A name without a gender, or of a thing by the lists, has that of the last mention of the same name."""
     for i, mention in enumerate(mentions):
-        if mention.group == "CLASS_NAME" and mention.gender == 0:
+        if mention.group == "CLASS_NAME" and mention.gender in (Gender.UNKNOWN, Gender.NEUTER):
             same = [k for k in mentions[:i] if k.group == "CLASS_NAME" and k.lemma == mention.lemma and k.gender]
-            mention.gender = same[-1].gender if same else 0
+            mention.gender = same[-1].gender if same else mention.gender
         number, gender, person = mention.agreement
         mention.atoms |= {"number": number, "gender": gender, "person": person}
+        mention.atoms["sort"] = getattr(codes, sort_of(mention.group, number, gender, person))
         mention.atoms["agreement"] = 1 + number + 3 * gender + 20 * person
 
 

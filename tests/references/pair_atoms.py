@@ -16,6 +16,13 @@ LEVELS = {
     "M_WITHIN": 1, "M_HOLDS_BARE": 2, "M_HOLDS": 1, "M_ONE_WORD": 1, "M_WORDS": 1, "M_ACRONYM": 7, "M_STEM": 3,
     "M_NONE": 0,
 }  # fmt: skip
+# Different genders that one entity can have.
+LIKE_GENDERS = (
+    {Gender.ANIMATE, Gender.MALE},
+    {Gender.ANIMATE, Gender.FEMALE},
+    {Gender.ANIMATE, Gender.COLLECTIVE},
+    {Gender.NEUTER, Gender.COLLECTIVE},
+)
 
 
 def shared(mine: Sequence[str], others: Sequence[str]) -> int:
@@ -113,16 +120,30 @@ def syntax(words: Sequence[Word], i: Mention, k: Mention) -> int:
 
 def agree(i: Mention, k: Mention) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
-    number = 0 if not i.number or not k.number else 1 if i.number == k.number else 2
     genders = {i.gender, k.gender}
+    number = 0 if not i.number or not k.number else 1 if i.number == k.number else 2
+    if Gender.COLLECTIVE in genders:
+        number = 0
     if 0 in genders:
         gender = 0
     elif len(genders) == 1:
         gender = 1
     else:
-        gender = 2 if genders in ({Gender.ANIMATE, Gender.MALE}, {Gender.ANIMATE, Gender.FEMALE}) else 3
+        gender = 2 if genders in LIKE_GENDERS else 3
     person = 1 if i.person == k.person else 2
     return 1 + number + 3 * gender + 12 * person, number != 2 and gender != 3 and person == 1
+
+
+def is_one_person(mention: Mention) -> bool:
+    if mention.atoms["sort"] == codes.SORT_HE_OR_SHE:
+        return True
+    singular = mention.number == Number.SINGULAR and mention.gender in (Gender.MALE, Gender.FEMALE)
+    return singular and mention.atoms["sort"] in (codes.SORT_NAME, codes.SORT_SINGULAR)
+
+
+def is_several(mention: Mention) -> bool:
+    conjoined_names = mention.atoms["sort"] == codes.SORT_NAMES and mention.atoms["after"] & 16
+    return bool(mention.atoms["sort"] == codes.SORT_PLURAL or conjoined_names)
 
 
 def is_first_person(mention: Mention) -> bool:
@@ -155,5 +176,6 @@ def pair_atoms(words: Sequence[Word], mentions: Sequence[Mention], i: int, k: in
         "pronouns_between": bucket(sum(m.is_pronoun and m.agreement == a.agreement for m in between)),
         "quotes": {(0, 0): 0, (0, 1): 1, (1, 0): 2, (1, 1): 3 if apart == 0 else 4}[quoted],
         "others_between": min(bucket(n_others), 7),
+        "clash": int((is_one_person(a) and is_several(b)) or (is_several(a) and is_one_person(b))),
         "level": level,
     }

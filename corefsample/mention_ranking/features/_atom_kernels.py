@@ -39,15 +39,17 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     number, gender = text.words[h, Column.NUMBER], text.words[last, Column.GENDER]
     if text.words[h, Column.UPOS] == Upos.PROPN:
         gender = name_gender(text, i, gender)
-    if gender == Gender.UNKNOWN and group == codes.CLASS_NAME:
+    if (gender == Gender.UNKNOWN or gender == Gender.NEUTER) and group == codes.CLASS_NAME:
         for k in range(i - 1, -1, -1):  # the same name met before, perhaps with a title
             same = facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.LEMMA] == text.words[last, Column.LEMMA]
             if same and facts[k, Fact.GENDER] != 0:
                 gender = facts[k, Fact.GENDER]
                 break
     if atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT):
-        number = U32(Number.PLURAL)
+        number = conjoined_number(text.words[h, Column.UPOS], number, atoms[i, Atom.AFTER])
     atoms[i, Atom.ANY], atoms[i, Atom.KIND], atoms[i, Atom.CLASS] = 1, kind, group
+    sort = mention_sort(group, person, number, gender)
+    atoms[i, Atom.SORT], facts[i, Fact.QUANTITY] = sort, quantity(sort, number, gender, atoms[i, Atom.AFTER])
     atoms[i, Atom.HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
     atoms[i, Atom.LEMMA] = text.words[h, Column.FORM] if pronoun else text.known_lemmas[last]
     atoms[i, Atom.PRONOUN] = text.words[h, Column.FORM] if pronoun else U32(kind)
@@ -65,8 +67,47 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
 
 
 @inner_kernel
+def conjoined_number(upos: int, number: np.uint32, after: int) -> np.uint32:
+    """Number of conjoined words; "a poet and painter" may be one person, "the poet and the painter" are two."""
+    if upos == Upos.NOUN and number == Number.SINGULAR and not after & codes.AFTER_DETERMINED:
+        return U32(Number.UNKNOWN)
+    return U32(Number.PLURAL)
+
+
+@inner_kernel
+def quantity(sort: int, number: int, gender: int, after: int) -> int:
+    """Whether a mention must be one person, or several things; 0 where neither is sure."""
+    if sort == codes.SORT_PLURAL or (sort == codes.SORT_NAMES and after & codes.AFTER_CONJUNCT):
+        return codes.SEVERAL
+    phrase = sort == codes.SORT_NAME or sort == codes.SORT_SINGULAR
+    person = (gender == Gender.MALE or gender == Gender.FEMALE) and number == Number.SINGULAR
+    return codes.ONE_PERSON if sort == codes.SORT_HE_OR_SHE or (phrase and person) else 0
+
+
+@inner_kernel
+def mention_sort(group: int, person: int, number: int, gender: int) -> int:
+    """Sort of a mention: which pronoun, or a name or noun by number."""
+    plural = number == Number.PLURAL
+    if group == codes.CLASS_SPEAKER:
+        return codes.SORT_YOU if person != 1 else codes.SORT_WE if plural else codes.SORT_I
+    if group == codes.CLASS_THIRD:
+        if plural:
+            return codes.SORT_THEY
+        return codes.SORT_HE_OR_SHE if gender == Gender.MALE or gender == Gender.FEMALE else codes.SORT_IT
+    if group <= codes.CLASS_OTHER_PRONOUN:
+        return codes.SORT_OTHER_PRONOUN
+    if group == codes.CLASS_NAME:
+        return codes.SORT_NAMES if plural else codes.SORT_NAME
+    if group == codes.CLASS_CLAUSE:
+        return codes.SORT_CLAUSE
+    return codes.SORT_PLURAL if plural else codes.SORT_SINGULAR
+
+
+@inner_kernel
 def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
-    """Gender of a name by the first of its words that has one: a given name, a title."""
+    """Gender of a name: a group by its last word, else by the first of its words that has one (given name, title)."""
+    if gender == Gender.COLLECTIVE:
+        return U32(gender)
     s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     for t in range(s, e):
         upos = text.words[t, Column.UPOS]

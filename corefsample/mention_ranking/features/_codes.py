@@ -17,7 +17,8 @@ Kind = numbered(
     "EXISTENTIAL"
 )
 Number = numbered("UNKNOWN SINGULAR PLURAL")
-Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE")  # ANIMATE: a person of either gender
+# ANIMATE: a person of either gender. COLLECTIVE: a group, which can be "it", "they" or "who", whatever its number.
+Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE COLLECTIVE")
 # What sort of thing a noun names, by word lists and endings.
 Meaning = numbered(
     "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
@@ -36,7 +37,7 @@ YEAR_LETTERS = (4, 5)  # 1999, 1990s
 # --- mentions ----------------------------------------------------------------------------------------------
 
 Atom = numbered(
-    "ANY KIND CLASS PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
+    "ANY KIND CLASS SORT PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
     "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
     "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
     "SENTENCE"
@@ -44,7 +45,7 @@ Atom = numbered(
 ATOMS = tuple(name.lower() for name in Atom._fields)
 Fact = numbered(
     "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
-    "AGREEMENT"
+    "AGREEMENT QUANTITY"
 )
 NOTHING = 1  # hash of a word that is missing
 
@@ -60,6 +61,13 @@ NOTHING = 1  # hash of a word that is missing
     CLASS_INDEFINITE, CLASS_BARE, CLASS_CLAUSE,
 ) = range(1, 11)  # fmt: skip
 
+# Sorts of mentions: pronouns by person and number, names and nouns by number.
+(
+    SORT_I, SORT_WE, SORT_YOU, SORT_HE_OR_SHE, SORT_IT, SORT_THEY, SORT_OTHER_PRONOUN, SORT_NAME, SORT_NAMES,
+    SORT_SINGULAR, SORT_PLURAL, SORT_CLAUSE,
+) = range(1, 13)  # fmt: skip
+
+ONE_PERSON, SEVERAL = 1, 2  # what a mention must be: he, she, a man, Mary; or plural nouns, conjoined names
 LAST_SINGLE, BUCKET_ENDS = 4, (6, 9, 14, 22, 40, 70, 120)  # counts up to 4 have a bucket each
 LENGTH_ENDS = (5, 9)
 DEEPEST = 64  # mentions nested in one another that are distinguished
@@ -70,7 +78,7 @@ FEWEST_INITIALS = 2
 QUOTATION_SENTENCES = 6
 SHORT_SENTENCE = 4
 # Flags of what hangs on a head behind it, and of sentences.
-AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT = 1, 2, 4, 8, 16
+AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT, AFTER_DETERMINED = 1, 2, 4, 8, 16, 32
 SENTENCE_INTERJECTION, SENTENCE_QUESTION, SENTENCE_SHORT, NO_SENTENCE = 1, 2, 4, 8
 THIRD_PERSON = 3
 GROUP_HE, GROUP_SHE, GROUP_OTHER_SINGULAR, GROUP_OTHER = 1, 2, 3, 4  # of third persons
@@ -97,7 +105,7 @@ MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
 
 PairAtom = numbered(
     "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
-    "OTHERS_BETWEEN"
+    "OTHERS_BETWEEN CLASH"
 )
 PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
 # How two phrases match; each is divided by their numerals (none, the same, others).
@@ -122,6 +130,9 @@ AGREES, DIFFERS, ALIKE, GENDER_DIFFERS = 1, 2, 2, 3
 AGREE_FACTORS = (3, 12)  # gender, person
 QUOTED_TOGETHER, QUOTED_APART = 3, 4
 MOST_NAMES, MOST_OTHERS = 8, 7
+# Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
+# them are: a pronoun "he" whose only candidate is a plural noun would take it.
+CLASH_PENALTY = 5.0
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 
 # --- hash functions ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from corefsample.mention_ranking.features._templates import CompiledTemplates, T
 from corefsample.mention_ranking.features._words import word_lists_hash, word_table
 from corefsample.syntax import neutral_parse, syntax_codes
 
-VERSION = 1  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
+VERSION = 2  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
 
 
 @cache

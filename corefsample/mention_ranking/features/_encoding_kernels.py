@@ -156,6 +156,9 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
                 after |= codes.AFTER_NOUN * (link == Role.NOUN_MODIFIER)
                 after |= codes.AFTER_APPOSITION * (link == Role.APPOSITION)
                 after |= codes.AFTER_CONJUNCT * (link == Role.CONJUNCT)
+        elif t > h and (link == Role.DETERMINER or link == Role.POSSESSOR):
+            g = text.head[t]
+            after |= codes.AFTER_DETERMINED * (text.head[g] == h and text.link[g] == Role.CONJUNCT)
         if text.words[t, Column.INITIAL] != 0 and upos != Upos.DET and t < last + codes.INITIALS_AFTER_HEAD:
             initials = initials * U32(codes.DJB2_FACTOR) + text.words[t, Column.INITIAL]
             n_initials += 1

@@ -20,6 +20,7 @@ from corefsample.mention_ranking.features import _codes as codes
 
 U32, U64 = np.uint32, np.uint64
 LOW = U64(0xFFFFFFFF)
+FACTOR = 2  # column of a template's factor
 
 
 class Hashed(NamedTuple):
@@ -27,7 +28,7 @@ class Hashed(NamedTuple):
 
     mention_0: Words32
     candidate_0: Words32
-    pair_0: Ints32  # (templates, 2): pair atoms
+    pair_0: Ints32  # (templates, 3): pair atoms, factor (those above 1 come first)
     mention_1: Words32
     candidate_1: Words32
     pair_1: Ints32

@@ -176,19 +176,28 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
 
 
 @inner_kernel
+def alike(one: int, other: int) -> bool:
+    """Whether two genders fit: a person of either gender and one of them; a group and a thing, or persons."""
+    if one == Gender.ANIMATE:
+        return other <= Gender.FEMALE or other == Gender.COLLECTIVE
+    return one == Gender.COLLECTIVE and other == Gender.NEUTER
+
+
+@inner_kernel
 def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
     number_i, number_k = doc.facts[i, Fact.NUMBER], doc.facts[k, Fact.NUMBER]
     gender_i, gender_k = doc.facts[i, Fact.GENDER], doc.facts[k, Fact.GENDER]
     number = 0 if number_i == 0 or number_k == 0 else codes.AGREES if number_i == number_k else codes.DIFFERS
+    if gender_i == Gender.COLLECTIVE or gender_k == Gender.COLLECTIVE:
+        number = 0  # the team they are
     if gender_i == 0 or gender_k == 0:
         gender = 0
     elif gender_i == gender_k:
         gender = codes.AGREES
-    else:  # a person of either gender agrees with both
-        i_animate = gender_i == Gender.ANIMATE and gender_k <= Gender.FEMALE
-        k_animate = gender_k == Gender.ANIMATE and gender_i <= Gender.FEMALE
-        gender = codes.ALIKE if i_animate or k_animate else codes.GENDER_DIFFERS
+    else:
+        like = alike(gender_i, gender_k) or alike(gender_k, gender_i)
+        gender = codes.ALIKE if like else codes.GENDER_DIFFERS
     person = codes.AGREES if doc.facts[i, Fact.PERSON] == doc.facts[k, Fact.PERSON] else codes.DIFFERS
     by_gender, by_person = codes.AGREE_FACTORS
     agrees = number != codes.DIFFERS and gender != codes.GENDER_DIFFERS and person == codes.AGREES
@@ -226,6 +235,8 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
         of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
         others = facts[i, of] - facts[k, of]
     pair[PairAtom.OTHERS_BETWEEN] = min(bucket(others), codes.MOST_OTHERS)
+    one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
+    pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (

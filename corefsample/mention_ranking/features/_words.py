@@ -40,6 +40,7 @@ _ENDINGS = (
 )
 _MEANINGS = Meaning._asdict()
 _PERSON_CLASSES = {"male": Gender.MALE, "female": Gender.FEMALE, "person": Gender.ANIMATE}
+_GENDER_OF_CLASS = {"group": Gender.COLLECTIVE, "animal": Gender.UNKNOWN}  # NEUTER of the other classes
 
 
 def word_hash(text: str) -> int:
@@ -71,7 +72,7 @@ def word_lists() -> tuple[Mapping[str, str], Mapping[str, str]]:
 def word_lists_hash() -> int:
     """CRC-32 of all words and endings that decide a word's row."""
     texts = [_resource(name) for name in ("nouns.txt", "given_names.txt")]
-    tables = (PRONOUNS, _ENDINGS, sorted(_PLURAL_NOUNS), sorted(_QUOTES))
+    tables = (PRONOUNS, _ENDINGS, sorted(_PLURAL_NOUNS), sorted(_QUOTES), sorted(_GENDER_OF_CLASS.items()))
     return zlib.crc32("\n".join([*texts, *map(repr, tables)]).encode())
 
 
@@ -99,14 +100,19 @@ def _meaning(form: str, lemma: str, upos: str) -> int:
 
 
 def _gender(form: str, lemma: str, upos: str) -> int:
+    """Gender of a noun or name by the lists: animals, names and nouns like "commuter" may be of any."""
     if upos not in ("NOUN", "PROPN"):
         return Gender.UNKNOWN
     label = _noun_class(form, lemma)
     if label in _PERSON_CLASSES:
         return _PERSON_CLASSES[label]
-    if upos == "NOUN":
-        return Gender.NEUTER
-    return {"male": Gender.MALE, "female": Gender.FEMALE}.get(word_lists()[1].get(form, ""), Gender.UNKNOWN)
+    given = word_lists()[1].get(form, "") if upos == "PROPN" else ""
+    if given:
+        return Gender.MALE if given == "male" else Gender.FEMALE
+    if label:
+        return _GENDER_OF_CLASS.get(label, Gender.NEUTER)
+    unlisted = upos == "PROPN" or _meaning(form, lemma, upos) == Meaning.PERHAPS_PERSON
+    return Gender.UNKNOWN if unlisted else Gender.NEUTER
 
 
 def _number(form: str, lemma: str, upos: str, xpos: str) -> int:

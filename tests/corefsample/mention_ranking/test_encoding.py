@@ -290,9 +290,16 @@ def test_the_style_of_a_text_depends_on_shares(
 @pytest.mark.kernels
 def test_names_keep_the_gender_that_they_had_last() -> None:
     doc = phrases(
-        "Mr./PROPN Zyx/PROPN", "dog/NOUN", "Zyx/PROPN", "Mrs./PROPN Zyx/PROPN", "Zyx/PROPN", "king/NOUN Abc/PROPN"
+        "Mr./PROPN Zyx/PROPN", "dog/NOUN", "Zyx/PROPN", "Mrs./PROPN Zyx/PROPN", "Zyx/PROPN", "king/NOUN Abd/PROPN"
     )
-    assert [found["gender"] for found in atoms(doc)] == [1, 3, 1, 2, 2, 1]
+    assert [found["gender"] for found in atoms(doc)] == [1, 0, 1, 2, 2, 1]
+
+
+@pytest.mark.kernels
+def test_a_name_that_could_be_a_place_has_the_gender_of_the_person_met_before() -> None:
+    doc = phrases("Hill/PROPN", "Henry/PROPN Hill/PROPN", "Hill/PROPN", "Henry/PROPN University/PROPN")
+    expected = [codes.Gender.NEUTER, codes.Gender.MALE, codes.Gender.MALE, codes.Gender.COLLECTIVE]
+    assert [found["gender"] for found in atoms(doc)] == expected
 
 
 @pytest.mark.kernels

@@ -25,8 +25,8 @@ from corefsample.syntax import mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(
-    pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "pair.match pair.others_between", "i.any"],
-    phrase=["pair.match", "i.head k.head pair.syntax pair.overlap", "i.meaning k.meaning i.role k.role"],
+    pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "3* pair.match pair.others_between", "i.any"],
+    phrase=["pair.match", "16* i.sort k.sort pair.agree", "i.head k.head pair.syntax", "2* i.meaning k.meaning k.role"],
     new=["i.kind", "i.head_before best.match", "best.near i.class", "i.any i.first i.last i.length"],
 )
 
@@ -55,12 +55,14 @@ def score_of_pair(
     total = []
     for line in lines:
         seed = zlib.crc32(f"{name} {line}".encode())
+        value = int(line.split("*")[0]) if "*" in line else 1
         both = [pair[atom[5:]] for atom in line.split() if atom.startswith("pair.")]
         first, second = [*both, 0, 0][:2]
         bucket = reference.pair_bucket(
             side_hash(seed, line, "i", i), side_hash(0, line, "k", k), first, second, len(weights)
         )
-        total.append(float(weights[bucket]))
+        total.append(value * float(weights[bucket]))
+    total.append(-5.0 * pair["clash"])
     return math.fsum(total)
 
 

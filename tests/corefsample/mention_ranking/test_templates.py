@@ -48,13 +48,23 @@ def test_a_template_is_compiled_to_places_and_a_seed() -> None:
     kind, any_, length = (codes.ATOMS.index(name) for name in ("kind", "any", "length"))
     assert pronoun.mention.tolist() == [[kind, -1, -1, -1]]
     assert pronoun.candidate.tolist() == [[kind, -1, -1, -1]]
-    assert pronoun.pair.tolist() == [[codes.PairAtom.SENTENCES, codes.PairAtom.MATCH]]
-    assert phrase.pair.tolist() == [[codes.PairAtom.MATCH, 0]]
+    assert pronoun.pair.tolist() == [[codes.PairAtom.SENTENCES, codes.PairAtom.MATCH, 1]]
+    assert phrase.pair.tolist() == [[codes.PairAtom.MATCH, 0, 1]]
     assert phrase.mention.tolist() == [[-1] * 4]
     assert new.mention[:, 0].tolist() == [any_, any_, length]
     assert new.best.tolist() == [0, 1, 2]
     assert pronoun.seeds.tolist() == [zlib.crc32(b"pronoun i.kind k.kind pair.sentences pair.match")]
     assert lists.n_templates == 5
+
+
+def test_templates_with_factors_come_first_and_have_seeds_of_their_own() -> None:
+    lines = ["i.any", "3* i.kind", "k.any", "16* pair.match", "1* k.kind", "3* pair.match"]
+    compiled = TemplateSet(pronoun=lines, phrase=["i.any"], new=["i.any"]).groups[0]
+    assert compiled.pair[:, 2].tolist() == [3, 16, 3, 1, 1, 1]
+    order = [1, 3, 5, 0, 2, 4]  # the factors above 1 first, otherwise as written
+    assert compiled.seeds.tolist() == [zlib.crc32(f"pronoun {lines[t]}".encode()) for t in order]
+    match = codes.PairAtom.MATCH
+    assert compiled.pair[:, 0].tolist() == [0, match, match, 0, 0, 0]
 
 
 def test_blanks_do_not_matter() -> None:
@@ -89,6 +99,14 @@ def test_the_templates_that_ship_differ_and_are_all_read() -> None:
         ("new", "pair.match", "templates.new[1] must be of i., k. and pair. atoms, got 'pair.match'"),
         ("new", "best.far", "templates.new[1] must be of i., k. and pair. atoms, got 'best.far'"),
         ("new", "best.match best.near", "templates.new[1] must have at most 1 best. atom, got 'best.match best.near'"),
+        ("pronoun", "0* i.any", "templates.pronoun[1] must have a whole factor from 1 to 16, got '0*'"),
+        ("pronoun", "17* i.any", "templates.pronoun[1] must have a whole factor from 1 to 16, got '17*'"),
+        ("pronoun", "-2* i.any", "templates.pronoun[1] must have a whole factor from 1 to 16, got '-2*'"),
+        ("phrase", "1.5* i.any", "templates.phrase[1] must have a whole factor from 1 to 16, got '1.5*'"),
+        ("phrase", "* i.any", "templates.phrase[1] must have a whole factor from 1 to 16, got '*'"),
+        ("phrase", "²* i.any", "templates.phrase[1] must have a whole factor from 1 to 16, got '²*'"),
+        ("phrase", "2 * i.any", "templates.phrase[1] must be of i., k. and pair. atoms, got '2'"),
+        ("new", "2* i.any", "templates.new[1] must have no factor, got '2*'"),
         (
             "pronoun",
             "i.any i.kind i.head i.role i.link",

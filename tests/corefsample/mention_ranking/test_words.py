@@ -16,7 +16,7 @@ from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Me
 from corefsample.mention_ranking.features._words import word_hash, word_lists, word_table
 from corefsample.syntax import UPOS
 
-LISTS = 1899041805
+LISTS = 1993025681
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
@@ -60,15 +60,23 @@ def test_english_pronouns_and_articles_are_listed(form: str, upos: str, expected
 @pytest.mark.parametrize(
     ("form", "lemma", "upos", "number", "gender"),
     [
-        ("dogs", "dog", "NOUN", Number.PLURAL, Gender.NEUTER),
-        ("dog", "dog", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("tables", "table", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("table", "table", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("dogs", "dog", "NOUN", Number.PLURAL, Gender.UNKNOWN),  # he, she or it
         ("children", "child", "NOUN", Number.PLURAL, Gender.ANIMATE),
-        ("police", "police", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("police", "police", "NOUN", Number.PLURAL, Gender.COLLECTIVE),
+        ("team", "team", "NOUN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("vexation", "vexation", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("twaddler", "twaddler", "NOUN", Number.SINGULAR, Gender.UNKNOWN),  # perhaps a person, by the ending
         ("women", "woman", "NOUN", Number.PLURAL, Gender.FEMALE),
         ("Mr.", "Mr.", "PROPN", Number.SINGULAR, Gender.MALE),
         ("Mary", "Mary", "PROPN", Number.SINGULAR, Gender.FEMALE),
-        ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.UNKNOWN),
-        ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
+        ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.NEUTER),
+        ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.NEUTER),
+        ("NATO", "NATO", "PROPN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("Rose", "Rose", "PROPN", Number.SINGULAR, Gender.FEMALE),  # a plant where it is a noun
+        ("rose", "rose", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("Zyx", "Zyx", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
     ],
 )
 def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str, number: int, gender: int) -> None:
