@@ -11,7 +11,9 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,13 +36,14 @@ from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
 from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._merging import merged_documents, merged_evidence, sorted_runs
-from events.jobs.partitions._options import RunSummary
+from events.jobs.partitions._options import EventsOptions, RunSummary
 from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, RunPlan
 from events.jobs.partitions._repeated import repeated
 from events.jobs.partitions._run import run_partition
 from events.jobs.partitions._start import compared_keys, loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
 from events.jobs.partitions._sums import run_columns
+from events.lexicon import Lexicon
 from events.rules import Rule
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["finalise_run"]
 
 _MOST_NAMED = 3  # missing partitions in a message
+_MERGED = "merged"  # folder of intermediate runs
 
 Records = dict[int, dict[str, Any]]
 
@@ -118,7 +122,7 @@ def _finished(
             try:
                 summary = _written(folder, store, plan, records, pictures, started, n_computed)
             finally:
-                shutil.rmtree(store.path / "merged", ignore_errors=True)
+                shutil.rmtree(store.path / _MERGED, ignore_errors=True)
         if any(file.path == STANDARD_INPUT for file in plan.inputs):
             shutil.rmtree(store.path)  # which cannot be read again
             shutil.rmtree(places.kept, ignore_errors=True)
@@ -154,7 +158,6 @@ def _written(
     rules, lexicon = loaded_rules(options)
     run.roles = run_columns(rules)
     run.has_parses = any(record.get("mixtures", 0) for record in records.values())
-    calendar = Calendar(options.period)
     tallies = _summed(store, plan, records, rules)
     _quarantined(run, store, plan, records)
     n_documents = next(iter(tallies.values())).n_documents
@@ -162,33 +165,12 @@ def _written(
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
-    temporary = store.path / "merged"
-    temporary.mkdir(exist_ok=True)
-    for evidence in merged_evidence(sorted_runs(store, records, "evidence"), temporary):
-        log_step("finalising: evidence of %s", evidence[-1]["date"])
-        run.add_evidence(evidence)
-    # The next ones are merged while some are compressed.
-    for batch in read_ahead(merged_documents(sorted_runs(store, records, "documents"), temporary)):
-        log_step("finalising: documents of %s", batch.dates[-1])
-        run.add_documents(batch)
-    for rows in merged_tables(sorted_runs(store, records, "all_documents"), temporary):
-        run.add_rows(rows)
-    codes = frozenset(lexicon.codes)
-    recalibrated = options.recalibrated()
-    uncertainty = None if recalibrated is None else recalibrated.uncertainty
-    shown = options.level, options.interval, codes
-    several = [
-        EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
-    ]
-    columns = count_columns(run.roles) if uncertainty is None else recalibrated_columns(count_columns(run.roles))
-    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(columns))
-    table = table.fillna(dict.fromkeys(run.roles, ""))
-    comparisons = [
-        counts.compare(*compared)
-        for counts, rule in zip(several, rules, strict=True)
-        if (compared := compared_keys(options, rule, lexicon))
-    ]
-    comparison = _joined(comparisons) if comparisons else None
+    with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
+        # Arrow compresses the documents without Python's global lock, while the other tables are made.
+        documents = background.submit(_add_documents, run, store, records)
+        _add_evidence(run, store, records)
+        several, table, comparison = _counted(run, options, tallies, rules, lexicon)
+        documents.result()
     run.finish_tables(table, comparison)
     if pictures:
         draw_run(run, table, comparison, lexicon.names)
@@ -229,6 +211,57 @@ def _written(
         )
     )
     return summary
+
+
+def _add_evidence(run: RunFolder, store: Store, records: Records) -> None:
+    """Write the evidence, and the table of all documents."""
+    for evidence in merged_evidence(sorted_runs(store, records, "evidence"), _temporary(store, "evidence")):
+        log_step("finalising: evidence of %s", evidence[-1]["date"])
+        run.add_evidence(evidence)
+    for rows in merged_tables(sorted_runs(store, records, "all_documents"), _temporary(store, "all_documents")):
+        run.add_rows(rows)
+
+
+def _add_documents(run: RunFolder, store: Store, records: Records) -> None:
+    """Write the documents with evidence."""
+    # The next ones are merged while some are compressed.
+    runs = sorted_runs(store, records, "documents")
+    for batch in read_ahead(merged_documents(runs, _temporary(store, "documents"))):
+        log_step("finalising: documents of %s", batch.dates[-1])
+        run.add_documents(batch)
+
+
+def _temporary(store: Store, name: str) -> Path:
+    """A folder for intermediate runs of some rows; `_finished` removes it."""
+    path = store.path / _MERGED / name
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _counted(
+    run: RunFolder,
+    options: EventsOptions,
+    tallies: Mapping[str, CountTally],
+    rules: Sequence[Rule],
+    lexicon: Lexicon,
+) -> tuple[list[EventCounts], pd.DataFrame, pd.DataFrame | None]:
+    """Counts by rule, their table, and that of comparisons if events are compared."""
+    calendar = Calendar(options.period)
+    recalibrated = options.recalibrated()
+    uncertainty = None if recalibrated is None else recalibrated.uncertainty
+    shown = options.level, options.interval, frozenset(lexicon.codes)
+    several = [
+        EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
+    ]
+    columns = count_columns(run.roles) if uncertainty is None else recalibrated_columns(count_columns(run.roles))
+    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(columns))
+    table = table.fillna(dict.fromkeys(run.roles, ""))
+    comparisons = [
+        counts.compare(*compared)
+        for counts, rule in zip(several, rules, strict=True)
+        if (compared := compared_keys(options, rule, lexicon))
+    ]
+    return several, table, _joined(comparisons) if comparisons else None
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:

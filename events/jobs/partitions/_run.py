@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from events.lexicon import Lexicon
 from events.matching import Screen
 from events.rules import Rule
 
-__all__ = ["DUPLICATE", "run_partition"]
+__all__ = ["DUPLICATE", "OnProgress", "counted_partition", "run_partition"]
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
@@ -82,6 +83,18 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
+    with counted_partition(folder, number, threads=threads, on_progress=on_progress) as complete:
+        complete()
+
+
+@contextmanager
+def counted_partition(
+    folder: PathLike, number: int, *, threads: int | None = None, on_progress: OnProgress | None = None
+) -> Iterator[Callable[[], None]]:
+    """Count the documents of one partition; yield what writes its result and makes the partition complete.
+
+    Parameters and errors as of `run_partition`.
+    """
     with opened_run(folder, number) as run:
         store = Places.of(run).any()
         if store is None:
@@ -96,8 +109,12 @@ def run_partition(
             run.push()
             result = store.new_result()
             try:
-                record = _computed(plan, partition, store, result, threads or plan.options.threads, on_progress)
-                store.complete(partition, result, record)
+                written = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
+
+                def complete() -> None:
+                    store.complete(partition, result, written())
+
+                yield complete
             finally:
                 shutil.rmtree(result, ignore_errors=True)
             run.push()
@@ -109,15 +126,15 @@ def _loaded(options: EventsOptions, checksums: tuple[str, str]) -> tuple[tuple[R
     return loaded_rules(options)
 
 
-def _computed(
+def _counted(
     plan: RunPlan,
     partition: Partition,
     store: Store,
     result: Path,
     threads: int | None,
     on_progress: OnProgress | None,
-) -> dict[str, Any]:
-    """Write the result of a partition, and return its record."""
+) -> Callable[[], dict[str, Any]]:
+    """Count the documents of a partition, and return what writes its result and returns its record."""
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
@@ -152,9 +169,16 @@ def _computed(
         _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
-    sums.evidence.finish()
-    sums.documents.finish()
-    sums.all_documents.finish()
+    return partial(_written, plan, file, sums, quarantine.count, file_sha256, result)
+
+
+def _written(
+    plan: RunPlan, file: InputFile, sums: Sums, n_quarantined: int, file_sha256: str | None, result: Path
+) -> dict[str, Any]:
+    """Write the result of a partition, and return its record."""
+    compared = {event_key(name) for name in plan.options.compare or ()}
+    for rows in (sums.evidence, sums.documents, sums.all_documents):
+        rows.finish()
     tallies = {name: tally.to_json(compared) for name, tally in sums.tallies.items()}
     (result / "tally.json").write_text(json.dumps(tallies), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
@@ -166,7 +190,7 @@ def _computed(
         "sampled": sums.n_sampled,
         "with_events": sums.n_with_events,
         "ambiguous": sums.n_ambiguous,
-        "quarantined": quarantine.count,
+        "quarantined": n_quarantined,
         "mixtures": sums.n_mixtures,
         "dates": sums.extremes,
     }
