@@ -163,8 +163,11 @@ class DocumentBatch:
     def spans(self, row: int) -> Ints32:
         """Mentions of one document: int32 (n_mentions, 3)."""
         bounds, *columns = self.mentions
-        rows = slice(bounds[row], bounds[row + 1])
-        return np.stack([column[rows] for column in columns], axis=1)
+        first, last = bounds[row : row + 2].tolist()
+        spans = np.empty((last - first, 3), np.int32)
+        for c, column in enumerate(columns):
+            spans[:, c] = column[first:last]
+        return spans
 
     def tokens(self, row: int) -> Tokens | None:
         """Tokens of one document, or None."""

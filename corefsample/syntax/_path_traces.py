@@ -59,7 +59,7 @@ def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
             labels = dict.fromkeys(
                 view.labels[below]
                 for token in sorted(here)
-                for below in ((token,) if step.up else view.dependents.get(token, ()))
+                for below in ((token,) if step.up else view.dependents[token])
                 if not step.up or view.heads[token] >= 0
             )
             fits = bool(conditions) and any(map(step.fits, labels))
@@ -92,7 +92,7 @@ def connecting_path(view: ParseView, start: int, end: int) -> str | None:
 
 def _step_down(view: ParseView, token: int) -> str:
     label = view.labels[token]
-    marker = next((d for d in view.dependents.get(token, ()) if view.labels[d] == "case"), None)
+    marker = next((d for d in view.dependents[token] if view.labels[d] == "case"), None)
     named = token if label == "prep" else marker
     lemma = "" if named is None else view.lemma[named].lower()
     if not re.fullmatch(r"\w+", lemma):

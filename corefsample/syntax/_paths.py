@@ -22,11 +22,13 @@ stays where it starts.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
+import numpy as np
+
+from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import SCHEMES, Scheme
@@ -43,6 +45,26 @@ _FIELDS = ("lemma", "upos")
 Test = Callable[["ParseView", int], bool]
 
 
+class Dependents:
+    """Dependents of each token of a parse in text order, and those of -1: the roots.
+
+    Parameters
+    ----------
+    heads
+        int32 (n_tokens,): the head of each token, -1 for a root.
+    """
+
+    __slots__ = ("_bounds", "_tokens")
+
+    def __init__(self, heads: Ints32) -> None:
+        self._tokens: list[int] = np.argsort(heads, kind="stable").tolist()
+        counts = np.bincount(heads + 1, minlength=len(heads) + 1)
+        self._bounds: list[int] = [0, *counts.cumsum().tolist()]
+
+    def __getitem__(self, token: int) -> list[int]:
+        return self._tokens[self._bounds[token + 1] : self._bounds[token + 2]]
+
+
 class ParseView:
     """A document's parse with its labels as one scheme reads them, and dependents by token."""
 
@@ -52,10 +74,13 @@ class ParseView:
         self.upos = tokens.upos
         self.heads: list[int] = tokens.head.tolist()
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        self.labels = [names[label] for label in tokens.dep]
-        self.dependents: dict[int, list[int]] = defaultdict(list)
-        for token, head in enumerate(self.heads):
-            self.dependents[head].append(token)
+        self.labels = list(map(names.__getitem__, tokens.dep))
+        self._head = tokens.head
+
+    @cached_property
+    def dependents(self) -> Dependents:
+        """Dependents of each token."""
+        return Dependents(self._head)
 
     def is_passive(self, token: int) -> bool:
         """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
@@ -88,13 +113,18 @@ class Step:
     repeats: bool
 
     def fits(self, label: str) -> bool:
-        return label in self.labels or (bool(self.bases) and not self.bases.isdisjoint(("", label.partition(":")[0])))
+        """Whether the step takes this label."""
+        if label in self.labels:
+            return True
+        bases = self.bases
+        return bool(bases) and ("" in bases or label in bases or label.partition(":")[0] in bases)
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
     start: tuple[Test, ...]
     steps: tuple[Step, ...]
+    is_descent: bool  # each step goes down once, without conditions: from one token at most it leads to a given end
 
 
 def path_labels(path: str) -> tuple[str, ...]:
@@ -144,10 +174,22 @@ def leading_to(path: str, view: ParseView, end: int) -> Iterable[int]:
     Cheaper than following the path from every token, where only few ends matter.
     """
     compiled = _compiled(path)
+    if compiled.is_descent:
+        return _ancestor(compiled.steps, view, end)
     here = {end}
     for step in reversed(compiled.steps):
         here = _before(step, view, here)
     return {token for token in here if all(test(view, token) for test in compiled.start)} if compiled.start else here
+
+
+def _ancestor(steps: tuple[Step, ...], view: ParseView, end: int) -> tuple[int, ...]:
+    """The token from which plain steps down lead to `end`, if there is one."""
+    for step in reversed(steps):
+        head = view.heads[end]
+        if head < 0 or not step.fits(view.labels[end]):
+            return ()
+        end = head
+    return (end,)
 
 
 def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
@@ -201,7 +243,8 @@ def _compiled(path: str) -> _Path:
         tests = _tests(conditions, path) if conditions else ()
         steps.append(Step(way == "<", frozenset(exact), frozenset(bases), tests, bool(plus)))
         text = text[match.end() :].lstrip()
-    return _Path(start, tuple(steps))
+    is_descent = not start and not any(step.up or step.tests or step.repeats for step in steps)
+    return _Path(start, tuple(steps), is_descent)
 
 
 def _tests(conditions: str, path: str) -> tuple[Test, ...]:

@@ -21,7 +21,13 @@ from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._jit import kernel, kernel_in_place
 
 NONE = -1
-SEVERAL = -2
+
+# Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.
+BLOCK = 64
+# What a label is described as: 0 at first, RANK + 1 + c for one code, RANK + SEVERAL for more. For codes of inner
+# actors RANK is doubled: they replace the others.
+RANK = 1 << 28
+SEVERAL = RANK - 1
 
 
 class Rules(NamedTuple):
@@ -36,24 +42,16 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What `evaluate` works with, and leaves as it was."""
+    """What `evaluate` works with, and leaves as it was: all 0."""
 
-    code_of: Ints32  # (g, labels): the only code of a label, NONE or SEVERAL; NONE at first
-    of_inner: Bools  # (g, labels): whether that is the code of an inner actor; false at first
-    fills_role: Bools  # (labels,): false at first; other labels change no event
-    makes_event: Bools  # (labels,): false at first
-    described_labels: Ints32  # (d,)
+    described: Ints32  # (g, labels, block): what a label is described as in each sample
+    makes_event: Bytes  # (labels, block): whether its entity is one of an event
 
     @classmethod
-    def of(cls, n_groups: int, n_mentions: int, n_described: int) -> Scratch:
+    def of(cls, n_groups: int, n_mentions: int, n_samples: int) -> Scratch:
         """Allocate it."""
-        return cls(
-            np.full((n_groups, n_mentions), NONE, np.int32),
-            np.zeros((n_groups, n_mentions), np.bool_),
-            np.zeros(n_mentions, np.bool_),
-            np.zeros(n_mentions, np.bool_),
-            np.zeros(n_described, np.int32),
-        )
+        block = min(n_samples, BLOCK)
+        return cls(np.zeros((n_groups, n_mentions, block), np.int32), np.zeros((n_mentions, block), np.uint8))
 
 
 @kernel_in_place
@@ -73,73 +71,67 @@ def evaluate(
 
     instance_hits[t, e] counts the samples in which instance t makes event e of its rule true; description_hits[q, d]
     those in which description d belongs to an entity of an event of rule q.
+
+    Samples are the inner loops, in blocks, because which labels meet in a sample is unpredictable: there the
+    descriptions change codes without a branch.
     """
     n_samples = labels.shape[1]
     n_groups, n_described = described_codes.shape
-    n_instances, n_roles = instances.shape
     first_instances, first_events, roles_of, groups, sizes, absent = rules
-    code_of, of_inner, fills_role, makes_event, described_labels = scratch
-    for s in range(n_samples):
-        for t in range(n_instances):
-            for role in range(n_roles):
-                m = instances[t, role]
-                if m != NONE:
-                    fills_role[labels[m, s]] = True
+    described, makes_event = scratch
+    for start in range(0, n_samples, BLOCK):
+        size = min(BLOCK, n_samples - start)
         for d in range(n_described):
-            r = labels[described_mentions[d], s]
-            described_labels[d] = r
-            if not fills_role[r]:
-                continue
+            row = labels[described_mentions[d], start : start + size]
+            rank = RANK + RANK * is_inner[d]
             for g in range(n_groups):
-                c = described_codes[g, d]
-                if c == NONE:
-                    continue
-                if code_of[g, r] == NONE or (is_inner[d] and not of_inner[g, r]):
-                    code_of[g, r] = c
-                    of_inner[g, r] = is_inner[d]
-                elif code_of[g, r] != c and is_inner[d] == of_inner[g, r]:
-                    code_of[g, r] = SEVERAL
+                if described_codes[g, d] != NONE:
+                    own = rank + 1 + described_codes[g, d]
+                    several = rank + SEVERAL
+                    for s in range(size):
+                        before = described[g, np.uint32(row[s]), s]
+                        after = own if before == own or before < rank else several
+                        described[g, np.uint32(row[s]), s] = before if before > several else after
         for q in range(roles_of.shape[0]):
             is_any = False
             for t in range(first_instances[q], first_instances[q + 1]):
-                e = 0
-                for role in range(roles_of[q]):
-                    m = instances[t, role]
-                    c = NONE
-                    if m != NONE:
-                        c = code_of[groups[q, role], labels[m, s]]
-                    if c < 0:
-                        c = absent[q, role]
-                    if c < 0:
-                        e = -1
-                        break
-                    e = e * sizes[q, role] + c
-                if e >= 0:
-                    hits[first_events[q] + e, s] = 1
-                    instance_hits[t, e] += 1
+                for s in range(size):
+                    e = 0
                     for role in range(roles_of[q]):
                         m = instances[t, role]
+                        code = 0
                         if m != NONE:
-                            makes_event[labels[m, s]] = True
-                            is_any = True
+                            code = described[groups[q, role], labels[m, start + s], s] & SEVERAL
+                        if code == 0 or code == SEVERAL:
+                            code = absent[q, role] + 1
+                        if code == 0:
+                            e = NONE
+                            break
+                        e = e * sizes[q, role] + code - 1
+                    if e != NONE:
+                        hits[first_events[q] + e, start + s] = 1
+                        instance_hits[t, e] += 1
+                        for role in range(roles_of[q]):
+                            m = instances[t, role]
+                            if m != NONE:
+                                makes_event[labels[m, start + s], s] = 1
+                                is_any = True
             if is_any:
                 for d in range(n_described):
-                    if makes_event[described_labels[d]]:
-                        description_hits[q, d] += 1
+                    row = labels[described_mentions[d], start : start + size]
+                    for s in range(size):
+                        description_hits[q, d] += makes_event[np.uint32(row[s]), s]
                 for t in range(first_instances[q], first_instances[q + 1]):
                     for role in range(roles_of[q]):
                         m = instances[t, role]
                         if m != NONE:
-                            makes_event[labels[m, s]] = False
-        for t in range(n_instances):
-            for role in range(n_roles):
-                m = instances[t, role]
-                if m != NONE:
-                    r = labels[m, s]
-                    fills_role[r] = False
-                    for g in range(n_groups):
-                        code_of[g, r] = NONE
-                        of_inner[g, r] = False
+                            for s in range(size):
+                                makes_event[labels[m, start + s], s] = 0
+        for d in range(n_described):
+            row = labels[described_mentions[d], start : start + size]
+            for g in range(n_groups):
+                for s in range(size):
+                    described[g, np.uint32(row[s]), s] = 0
 
 
 @kernel

@@ -27,6 +27,7 @@ from events.jobs.partitions import (
     initialise_run,
     only_run,
     opened_run,
+    run_in_turn,
     run_on_cluster,
     run_partition,
     unfinished_store,
@@ -129,9 +130,7 @@ def _compute(
     if workers is not None or scheduler is not None:
         run_on_cluster(run, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
         return
-    for number in missing:
-        run_partition(run, number, on_progress=progress.within(number))
-        progress.complete(number)
+    run_in_turn(run, missing, progress_of=progress.within, on_counted=progress.counted)
 
 
 def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
@@ -174,6 +173,7 @@ class _PartitionProgress:
         self._plan: RunPlan = self._store.plan()
         self._n_bytes = 0.0
         self._n_documents = 0
+        self._n_within = 0  # documents of the partition that is being counted
         for number, record in self._store.records(self._plan, verify=False).items():
             if number not in missing:
                 self._n_bytes += self._bytes(number)
@@ -188,12 +188,19 @@ class _PartitionProgress:
         if self._on_progress is None:
             return None
         on_progress = self._on_progress
+        self._n_within = 0
 
         def within_partition(n_read: int, n_documents: int) -> None:
+            self._n_within = n_documents
             n_bytes = min(self._n_bytes + min(n_read, self._bytes(number)), self._plan.n_bytes)
             on_progress(int(n_bytes), self._plan.n_bytes, self._n_documents + n_documents)
 
         return within_partition
+
+    def counted(self, number: int) -> None:
+        """Add the partition that was counted in this process, as far as it was reported."""
+        self._n_bytes += self._bytes(number)
+        self._n_documents += self._n_within
 
     def complete(self, number: int, *, report: bool = False) -> None:
         """Add a complete partition."""

@@ -6,6 +6,7 @@ import datetime
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from events.lexicon._content import Alias, normalised
@@ -41,7 +42,7 @@ class AliasTable:
         Whether tokens are compared as they are written; otherwise case-folded.
     """
 
-    __slots__ = ("_cased", "beginnings", "owners")
+    __slots__ = ("_cased", "beginnings", "continued", "owners")
 
     def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
         self._cased = cased
@@ -50,6 +51,10 @@ class AliasTable:
             before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
             self.owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
         self.beginnings = self._beginnings(self.owners)
+        # Where another token of the same alias may follow.
+        self.continued = frozenset(
+            text[:cut] for text, one in self.owners.items() for cut in one.cuts if 0 < cut < len(text)
+        )
 
     @staticmethod
     def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
@@ -66,6 +71,19 @@ class AliasTable:
     def begins(self, token: str) -> bool:
         """Whether an alias could begin with a token."""
         return self._form(token) in self.beginnings
+
+    def alone(self, token: str, after: str) -> tuple[Claim, ...] | None:
+        """Claims of the longest alias that begins at a token, if that is the token alone.
+
+        None if more tokens may belong to it; `after` is the next token.
+        """
+        form = self._form(token)
+        if form in self.continued:
+            following = self._form(after)
+            if not following or form + following in self.beginnings:
+                return None
+        owners = self.owners.get(form) if form else None
+        return () if owners is None else owners.codes
 
     def longest(self, tokens: Sequence[str], start: int) -> tuple[int, tuple[Claim, ...]] | None:
         """End and claims of the longest alias that begins at a token, or None.
@@ -101,6 +119,25 @@ class Beginnings(dict[str, bool]):
             self.clear()
         self[token] = begins = any(table.begins(token) for table in self._tables)
         return begins
+
+
+class LoneNames(dict[tuple[str, str], tuple[Claim, ...] | None]):
+    """By a token and the next one: claims of the aliases, of several tables, that are the first token alone.
+
+    None where more tokens may belong to an alias. Each pair of tokens is looked up once.
+    """
+
+    def __init__(self, *tables: AliasTable) -> None:
+        super().__init__()
+        self._tables = tables
+
+    def __missing__(self, tokens: tuple[str, str]) -> tuple[Claim, ...] | None:
+        if len(self) >= _MOST_TOKENS:
+            self.clear()
+        several = [table.alone(*tokens) for table in self._tables]
+        claims = [each for each in several if each is not None]
+        self[tokens] = result = tuple(sorted({*chain(*claims)})) if len(claims) == len(several) else None
+        return result
 
 
 @functools.lru_cache(maxsize=_MOST_TOKENS)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._alias_table import AliasTable, Beginnings, Claim, spellings
+from events.lexicon._alias_table import AliasTable, Beginnings, Claim, LoneNames, spellings
 from events.lexicon._content import Alias, Entry, LexiconContent
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
@@ -71,11 +71,15 @@ class Lexicon:
     inner: frozenset[str] = field(default=frozenset())
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
+    _aliases_alone: LoneNames = field(init=False)
+    _nouns_alone: LoneNames = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
         nouns = () if self._nouns is None else (self._nouns,)
+        object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
         object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
+        object.__setattr__(self, "_aliases_alone", LoneNames(self._folded, self._cased))
+        object.__setattr__(self, "_nouns_alone", LoneNames(*nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -148,13 +152,21 @@ class Lexicon:
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}  # valid codes of names of one token, most of which repeat
         for start in self._possible_starts(text, lemma):
             if start < end:
                 continue
-            end, owners = self._longest(text, lemma, start)
-            valid = self._valid(owners, date)
+            tokens = self._two_tokens(text, lemma, start)
+            valid = known.get(tokens)
+            if valid is None and (claims := self._alone(tokens)) is not None:
+                valid = known[tokens] = self._valid(claims, date)
+            if valid is not None:
+                head, end = start, start + 1
+            else:
+                end, owners = self._longest(text, lemma, start)
+                valid = self._valid(owners, date)
+                head = _head(text, heads, start, end) if len(valid) == 1 else start
             if len(valid) == 1:
-                head = _head(text, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
@@ -190,6 +202,21 @@ class Lexicon:
         if self._nouns is None or lemma is None:
             return starts
         return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
+
+    def _two_tokens(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[str, ...]:
+        """A token and the next one, "" after the last, and their lemmas if nouns match lemmas."""
+        following = start + 1
+        if following == len(text):
+            return (text[start], "") if self._nouns is None or lemma is None else (text[start], "", lemma[start], "")
+        if self._nouns is None or lemma is None:
+            return text[start], text[following]
+        return text[start], text[following], lemma[start], lemma[following]
+
+    def _alone(self, tokens: tuple[str, ...]) -> tuple[Claim, ...] | None:
+        """Claims of a name that is the first of two tokens alone; None if more tokens may belong to it."""
+        claims = self._aliases_alone[tokens[0], tokens[1]]
+        nouns = self._nouns_alone[tokens[2], tokens[3]] if len(tokens) > 2 else ()
+        return None if claims is None or nouns is None else tuple(sorted({*claims, *nouns}))
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""

@@ -293,8 +293,11 @@ def described_words(
     """Mentions and the actors to which a description path of their head leads, with the first such token."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
-        heads = {head for path in paths for head in leading_to(path, view, token) if head in by_head}
-        words |= {(mention, codes[token]): token for head in heads for mention in by_head[head]}
+        code = codes[token]
+        for path in paths:
+            for head in leading_to(path, view, token):
+                for mention in by_head.get(head, ()):
+                    words[mention, code] = token
     return words
 
 

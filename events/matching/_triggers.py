@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import compress
 
 from corefsample.syntax import ParseView
 from events.rules import Frame, Phrase
@@ -12,9 +13,9 @@ class LemmaIndex:
     """The tokens of some lemmas of a document, by lemma in lower case."""
 
     def __init__(self, view: ParseView, words: Collection[str]) -> None:
-        lower = {lemma: lemma.lower() for lemma in set(view.lemma)}
-        wanted = {lemma: each for lemma, each in lower.items() if each in words}
-        self.lemmas: dict[int, str] = {t: wanted[lemma] for t, lemma in enumerate(view.lemma) if lemma in wanted}
+        wanted = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
+        found = compress(range(len(view.lemma)), map(wanted.__contains__, view.lemma))
+        self.lemmas: dict[int, str] = {token: wanted[view.lemma[token]] for token in found}
         self.tokens: dict[str, list[int]] = {}
         for token, lemma in self.lemmas.items():
             self.tokens.setdefault(lemma, []).append(token)
@@ -59,7 +60,6 @@ def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[i
 
 
 def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:
-    # `dependents` is a defaultdict: asking it for a leaf would add a key.
-    direct = [d for token in tokens if token in view.dependents for d in view.dependents[token]]
-    markers = (m for d in direct if d in view.dependents for m in view.dependents[d] if view.labels[m] == "case")
+    direct = [d for token in tokens for d in view.dependents[token]]
+    markers = (m for d in direct for m in view.dependents[d] if view.labels[m] == "case")
     return [*direct, *markers]

@@ -237,7 +237,9 @@ class ParquetWriter:
         prefix = "" if schema is SCHEMA else "parses.list.element."
         strings = [f"{prefix}{name}list.element" for name in _STRINGS]
         self._schema = schema
-        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", use_dictionary=strings)
+        # Nobody selects row groups by other columns, and their minima and maxima take a tenth of the time of writing.
+        options = {"use_dictionary": strings, "write_statistics": ["doc_id", "date"]}
+        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", **options)
 
     def __enter__(self) -> Self:
         return self

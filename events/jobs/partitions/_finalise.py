@@ -11,19 +11,17 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from corefsample._arrays import Bytes, Ints
 from corefsample._log import log_step
-from corefsample.documents import DocumentBatch, Rejected
+from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import FolderCopy, PathLike, read_ahead
-from corefsample.formats import DocumentStream
 from events.counting import (
     MOST_PERIODS,
     Calendar,
@@ -37,12 +35,15 @@ from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs._run_pictures import draw_run
 from events.jobs.partitions._documents import merged_tables
-from events.jobs.partitions._options import RunSummary
-from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, Partition, RunPlan
-from events.jobs.partitions._run import DUPLICATE, document_keys, evidence_keys, run_columns, run_partition
-from events.jobs.partitions._sorted import Row, merged, taken
+from events.jobs.partitions._merging import merged_documents, merged_evidence, sorted_runs
+from events.jobs.partitions._options import EventsOptions, RunSummary
+from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, RunPlan
+from events.jobs.partitions._repeated import repeated
+from events.jobs.partitions._run import run_partition
 from events.jobs.partitions._start import compared_keys, loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
+from events.jobs.partitions._sums import run_columns
+from events.lexicon import Lexicon
 from events.rules import Rule
 
 if TYPE_CHECKING:
@@ -50,10 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["finalise_run"]
 
-_ROW_GROUP = 256  # documents
-_GROUP_BYTES = 32 * 2**20  # of their content, about
-_EVIDENCE_ROWS = 2000
 _MOST_NAMED = 3  # missing partitions in a message
+_MERGED = "merged"  # folder of intermediate runs
 
 Records = dict[int, dict[str, Any]]
 
@@ -96,10 +95,10 @@ def finalise_run(
             raise InputError("run must be initialised before it is finalised, got no partitions", place=run.given)
         plan = store.plan()
         records = _complete(store, plan, run)
-        repeated = _repeated(store, plan, records)
-        if repeated:
-            store.exclude(repeated)
-            for number in repeated:
+        again = repeated(store, plan, records)
+        if again:
+            store.exclude(again)
+            for number in again:
                 run_partition(run, number)
             records = _complete(store, plan, run)
         return _finished(run, places, store, plan, records, pictures, started, n_computed)
@@ -123,7 +122,7 @@ def _finished(
             try:
                 summary = _written(folder, store, plan, records, pictures, started, n_computed)
             finally:
-                shutil.rmtree(store.path / "merged", ignore_errors=True)
+                shutil.rmtree(store.path / _MERGED, ignore_errors=True)
         if any(file.path == STANDARD_INPUT for file in plan.inputs):
             shutil.rmtree(store.path)  # which cannot be read again
             shutil.rmtree(places.kept, ignore_errors=True)
@@ -145,61 +144,6 @@ def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
     return records
 
 
-# --- documents with the same doc_id ---
-
-
-def _repeated(store: Store, plan: RunPlan, records: Records) -> dict[int, list[int]]:
-    """Numbers of the lines or rows of each partition whose doc_id an earlier partition has.
-
-    Raises
-    ------
-    InputError
-        At the first, unless bad documents are set aside.
-    """
-    partitions = plan.in_order()
-    parts = [_ids(store.result(records[each.number]) / "ids.npz") for each in partitions]
-    digests = np.concatenate([digests for digests, _ in parts]).view([("high", "<u8"), ("low", "<u8")]).ravel()
-    numbers = np.concatenate([numbers for _, numbers in parts])
-    owners = np.repeat(np.arange(len(parts)), [len(numbers) for _, numbers in parts])
-    order = np.lexsort((np.arange(len(digests)), digests["low"], digests["high"]))  # of the same, the earlier first
-    same = np.flatnonzero(digests[order[1:]] == digests[order[:-1]]) + 1
-    later = np.sort(order[same])
-    if later.size and plan.options.on_error == "stop":
-        second = int(later[0])
-        first = int(order[np.flatnonzero(digests[order] == digests[second])[0]])
-        one, other = ((partitions[owners[i]], int(numbers[i])) for i in (first, second))
-        raise _repeated_error(plan, one, other)
-    found: dict[int, list[int]] = {}
-    for i in later.tolist():
-        found.setdefault(partitions[owners[i]].number, []).append(int(numbers[i]))
-    return found
-
-
-def _ids(path: Path) -> tuple[Bytes, Ints]:
-    """Digests of the doc_ids of a partition, (n, 16), and the numbers of their lines or rows."""
-    with np.load(path) as content:
-        return content["digests"], content["numbers"]
-
-
-def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:
-    place, doc_id = _place(plan, *second)
-    earlier, _ = _place(plan, *first)
-    return InputError(f"{DUPLICATE}, first at {earlier}", place=f"{place}: doc_id {doc_id!r}")
-
-
-def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
-    """Place and doc_id of a document by its partition and number."""
-    file = plan.input_of(partition)
-    stream = DocumentStream(file.place, row_groups=partition.groups, mixtures=True, on_rejected=lambda rejected: None)
-    for batch in stream:
-        if number in batch.places:
-            return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
-    return file.path, ""
-
-
-# --- the files ---
-
-
 def _written(
     run: RunFolder,
     store: Store,
@@ -214,7 +158,6 @@ def _written(
     rules, lexicon = loaded_rules(options)
     run.roles = run_columns(rules)
     run.has_parses = any(record.get("mixtures", 0) for record in records.values())
-    calendar = Calendar(options.period)
     tallies = _summed(store, plan, records, rules)
     _quarantined(run, store, plan, records)
     n_documents = next(iter(tallies.values())).n_documents
@@ -222,33 +165,12 @@ def _written(
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
-    temporary = store.path / "merged"
-    temporary.mkdir(exist_ok=True)
-    for evidence in _evidence(_runs(store, records, "evidence"), temporary):
-        log_step("finalising: evidence of %s", evidence[-1]["date"])
-        run.add_evidence(evidence)
-    # The next ones are merged while some are compressed.
-    for batch in read_ahead(_documents(_runs(store, records, "documents"), temporary)):
-        log_step("finalising: documents of %s", batch.dates[-1])
-        run.add_documents(batch)
-    for rows in merged_tables(_runs(store, records, "all_documents"), temporary):
-        run.add_rows(rows)
-    codes = frozenset(lexicon.codes)
-    recalibrated = options.recalibrated()
-    uncertainty = None if recalibrated is None else recalibrated.uncertainty
-    shown = options.level, options.interval, codes
-    several = [
-        EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
-    ]
-    columns = count_columns(run.roles) if uncertainty is None else recalibrated_columns(count_columns(run.roles))
-    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(columns))
-    table = table.fillna(dict.fromkeys(run.roles, ""))
-    comparisons = [
-        counts.compare(*compared)
-        for counts, rule in zip(several, rules, strict=True)
-        if (compared := compared_keys(options, rule, lexicon))
-    ]
-    comparison = _joined(comparisons) if comparisons else None
+    with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
+        # Arrow compresses the documents without Python's global lock, while the other tables are made.
+        documents = background.submit(_add_documents, run, store, records)
+        _add_evidence(run, store, records)
+        several, table, comparison = _counted(run, options, tallies, rules, lexicon)
+        documents.result()
     run.finish_tables(table, comparison)
     if pictures:
         draw_run(run, table, comparison, lexicon.names)
@@ -289,6 +211,57 @@ def _written(
         )
     )
     return summary
+
+
+def _add_evidence(run: RunFolder, store: Store, records: Records) -> None:
+    """Write the evidence, and the table of all documents."""
+    for evidence in merged_evidence(sorted_runs(store, records, "evidence"), _temporary(store, "evidence")):
+        log_step("finalising: evidence of %s", evidence[-1]["date"])
+        run.add_evidence(evidence)
+    for rows in merged_tables(sorted_runs(store, records, "all_documents"), _temporary(store, "all_documents")):
+        run.add_rows(rows)
+
+
+def _add_documents(run: RunFolder, store: Store, records: Records) -> None:
+    """Write the documents with evidence."""
+    # The next ones are merged while some are compressed.
+    runs = sorted_runs(store, records, "documents")
+    for batch in read_ahead(merged_documents(runs, _temporary(store, "documents"))):
+        log_step("finalising: documents of %s", batch.dates[-1])
+        run.add_documents(batch)
+
+
+def _temporary(store: Store, name: str) -> Path:
+    """A folder for intermediate runs of some rows; `_finished` removes it."""
+    path = store.path / _MERGED / name
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _counted(
+    run: RunFolder,
+    options: EventsOptions,
+    tallies: Mapping[str, CountTally],
+    rules: Sequence[Rule],
+    lexicon: Lexicon,
+) -> tuple[list[EventCounts], pd.DataFrame, pd.DataFrame | None]:
+    """Counts by rule, their table, and that of comparisons if events are compared."""
+    calendar = Calendar(options.period)
+    recalibrated = options.recalibrated()
+    uncertainty = None if recalibrated is None else recalibrated.uncertainty
+    shown = options.level, options.interval, frozenset(lexicon.codes)
+    several = [
+        EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
+    ]
+    columns = count_columns(run.roles) if uncertainty is None else recalibrated_columns(count_columns(run.roles))
+    table = _joined([counts.to_frame() for counts in several]).reindex(columns=list(columns))
+    table = table.fillna(dict.fromkeys(run.roles, ""))
+    comparisons = [
+        counts.compare(*compared)
+        for counts, rule in zip(several, rules, strict=True)
+        if (compared := compared_keys(options, rule, lexicon))
+    ]
+    return several, table, _joined(comparisons) if comparisons else None
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
@@ -347,59 +320,3 @@ def _quarantined(run: RunFolder, store: Store, plan: RunPlan, records: Records) 
                 row = json.loads(line)
                 place = row.pop("place")
                 run.set_aside(Rejected(unit=place, number=None, **row))
-
-
-def _runs(store: Store, records: Records, name: str) -> list[Path]:
-    folders = [store.result(record) for _, record in sorted(records.items())]
-    return [path for folder in folders for path in sorted(folder.glob(f"{name}-*.arrow"))]
-
-
-def _evidence(runs: list[Path], temporary: Path) -> Iterator[list[dict[str, Any]]]:
-    """Rows of evidence in order, a row group at a time."""
-    rows: list[dict[str, Any]] = []
-    batch, content = None, []
-    known: dict[int, tuple[pa.RecordBatch, list[dict[str, Any]]]] = {}
-    for _, batch, row in merged(runs, evidence_keys, temporary):
-        if row == 0 or id(batch) not in known:
-            known[id(batch)] = batch, batch.to_pylist()
-        content = known[id(batch)][1]
-        rows.append(content[row])
-        if row == batch.num_rows - 1:
-            del known[id(batch)]
-        if len(rows) == _EVIDENCE_ROWS:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
-
-
-def _documents(runs: list[Path], temporary: Path) -> Iterator[DocumentBatch]:
-    """Documents in order, a row group at a time: of a number, or of a size that depends on their content alone."""
-    rows: list[Row] = []
-    n_bytes = 0
-    sizes: dict[int, tuple[pa.RecordBatch, list[int]]] = {}
-    for row in merged(runs, document_keys, temporary):
-        _, batch, index = row
-        if id(batch) not in sizes:
-            sizes[id(batch)] = batch, _sizes(batch)
-        n_bytes += sizes[id(batch)][1][index]
-        if index == batch.num_rows - 1:
-            del sizes[id(batch)]
-        rows.append(row)
-        if len(rows) == _ROW_GROUP or n_bytes >= _GROUP_BYTES:
-            yield _batch(rows)
-            rows, n_bytes = [], 0
-    if rows:
-        yield _batch(rows)
-
-
-def _batch(rows: list[Row]) -> DocumentBatch:
-    return DocumentBatch("evidence", taken(rows), "document", range(1, len(rows) + 1))
-
-
-def _sizes(batch: pa.RecordBatch) -> list[int]:
-    """About the bytes of each document: of its candidates and tokens."""
-    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
-    mentions, candidates = documents.mentions[0], documents.candidates[0]
-    sizes = 12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)
-    return [int(size) for size in sizes]

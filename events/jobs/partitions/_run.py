@@ -5,39 +5,35 @@ from __future__ import annotations
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import lru_cache
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from corefsample._processors import processors
-from corefsample.documents import SCHEMA, DocumentBatch, Fault, Rejected
+from corefsample.documents import SCHEMA, DocumentBatch, Fault
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, id_digest, sha256
+from corefsample.files import PathLike, sha256
 from corefsample.formats import DocumentStream
 from events.counting import (
     Calendar,
     CountedRecalibration,
     CountTally,
     DocumentEvents,
-    EvidenceRow,
     Period,
-    count_documents,
     evaluate_mixture,
     evaluate_rules,
     event_key,
-    evidence_batch,
     evidence_schema,
 )
-from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found, document_rows
+from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found
 from events.jobs.partitions._mixtures import (
     Matched,
-    evidence_of,
     found_words,
     kinds_of,
     matched,
@@ -46,14 +42,15 @@ from events.jobs.partitions._mixtures import (
 )
 from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
-from events.jobs.partitions._sorted import Key, SortedRuns
+from events.jobs.partitions._sorted import SortedRuns
 from events.jobs.partitions._start import loaded_rules
 from events.jobs.partitions._store import Places, Store, opened_run, writing
+from events.jobs.partitions._sums import Quarantine, Sums, document_keys, evidence_keys, run_columns
 from events.lexicon import Lexicon
 from events.matching import Screen
 from events.rules import Rule
 
-__all__ = ["DUPLICATE", "document_keys", "evidence_keys", "run_columns", "run_partition"]
+__all__ = ["DUPLICATE", "OnProgress", "counted_partition", "run_partition"]
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
@@ -93,6 +90,18 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
+    with counted_partition(folder, number, threads=threads, on_progress=on_progress) as complete:
+        complete()
+
+
+@contextmanager
+def counted_partition(
+    folder: PathLike, number: int, *, threads: int | None = None, on_progress: OnProgress | None = None
+) -> Iterator[Callable[[], None]]:
+    """Count the documents of one partition; yield what writes its result and makes the partition complete.
+
+    Parameters and errors as of `run_partition`.
+    """
     with opened_run(folder, number) as run:
         store = Places.of(run).any()
         if store is None:
@@ -107,8 +116,12 @@ def run_partition(
             run.push()
             result = store.new_result()
             try:
-                record = _computed(plan, partition, store, result, threads or plan.options.threads, on_progress)
-                store.complete(partition, result, record)
+                written = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
+
+                def complete() -> None:
+                    store.complete(partition, result, written())
+
+                yield complete
             finally:
                 shutil.rmtree(result, ignore_errors=True)
             run.push()
@@ -120,20 +133,15 @@ def _loaded(options: EventsOptions, checksums: tuple[str, str]) -> tuple[tuple[R
     return loaded_rules(options)
 
 
-def run_columns(rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Columns of roles in the tables of a run: those of all its rules."""
-    return tuple(dict.fromkeys(column for rule in rules for column in rule.columns))
-
-
-def _computed(
+def _counted(
     plan: RunPlan,
     partition: Partition,
     store: Store,
     result: Path,
     threads: int | None,
     on_progress: OnProgress | None,
-) -> dict[str, Any]:
-    """Write the result of a partition, and return its record."""
+) -> Callable[[], dict[str, Any]]:
+    """Count the documents of a partition, and return what writes its result and returns its record."""
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
@@ -141,7 +149,7 @@ def _computed(
     compared = {event_key(name) for name in options.compare or ()}
     recalibrated = options.recalibrated()
     by_sample = options.interval == "normal" or recalibrated is not None
-    sums = _Sums(
+    sums = Sums(
         {rule.name: CountTally(options.n_samples, by_sample=by_sample, compared=compared) for rule in rules},
         {rule.name: rule.columns for rule in rules},
         Calendar(options.period),
@@ -149,7 +157,7 @@ def _computed(
         SortedRuns(result, "documents", SCHEMA, document_keys, _DOCUMENT_BATCH),
         SortedRuns(result, "all_documents", ALL_DOCUMENTS_SCHEMA, document_keys, _ROW_BATCH),
     )
-    quarantine = _Quarantine(result / "quarantine.jsonl")
+    quarantine = Quarantine(result / "quarantine.jsonl")
     documents = DocumentStream(
         file.place,
         needs=("date", "tokens"),
@@ -168,9 +176,16 @@ def _computed(
         _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
-    sums.evidence.finish()
-    sums.documents.finish()
-    sums.all_documents.finish()
+    return partial(_written, plan, file, sums, quarantine.count, file_sha256, result)
+
+
+def _written(
+    plan: RunPlan, file: InputFile, sums: Sums, n_quarantined: int, file_sha256: str | None, result: Path
+) -> dict[str, Any]:
+    """Write the result of a partition, and return its record."""
+    compared = {event_key(name) for name in plan.options.compare or ()}
+    for rows in (sums.evidence, sums.documents, sums.all_documents):
+        rows.finish()
     tallies = {name: tally.to_json(compared) for name, tally in sums.tallies.items()}
     (result / "tally.json").write_text(json.dumps(tallies), encoding="utf-8")
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
@@ -182,7 +197,7 @@ def _computed(
         "sampled": sums.n_sampled,
         "with_events": sums.n_with_events,
         "ambiguous": sums.n_ambiguous,
-        "quarantined": quarantine.count,
+        "quarantined": n_quarantined,
         "mixtures": sums.n_mixtures,
         "dates": sums.extremes,
     }
@@ -192,120 +207,6 @@ def _require_unchanged(file: InputFile) -> None:
     if not file.is_unchanged():
         rule = "file must be as it was when the run began, got another size or time of change"
         raise InputError(rule, place=file.path, hint=RESTART)
-
-
-def evidence_keys(batch: pa.RecordBatch) -> list[Key]:
-    """Keys of rows of evidence: date, document, event, actors."""
-    names = ("date", "doc_id", "event", *role_columns_of_evidence(batch.schema))
-    return list(zip(*(batch.column(name).to_pylist() for name in names), strict=True))
-
-
-def role_columns_of_evidence(schema: pa.Schema) -> tuple[str, ...]:
-    """Columns of roles in a table of evidence: those between the event and the probability."""
-    return tuple(schema.names[schema.names.index("event") + 1 : schema.names.index("probability")])
-
-
-def document_keys(batch: pa.RecordBatch) -> list[Key]:
-    """Keys of documents: date and doc_id."""
-    return list(zip(*(batch.column(name).to_pylist() for name in ("date", "doc_id")), strict=True))
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Sums over the documents so far; evidence and its documents go to the disk."""
-
-    tallies: dict[str, CountTally]  # by event
-    columns: dict[str, tuple[str, ...]]  # of the roles of each event
-    calendar: Calendar
-    evidence: SortedRuns
-    documents: SortedRuns
-    all_documents: SortedRuns
-    n_sampled: int = 0
-    n_with_events: int = 0
-    n_ambiguous: int = 0
-    n_mixtures: int = 0  # documents with several parses
-    digests: list[bytes] = field(default_factory=list)  # of the doc_ids
-    numbers: list[int] = field(default_factory=list)  # of lines or rows
-    extremes: list[list[str]] = field(default_factory=list)  # the first and the last date, each with its place
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents counted."""
-        return next(iter(self.tallies.values())).n_documents
-
-    def add_documents(self, batch: DocumentBatch) -> list[Period]:
-        """Count the documents of a batch, with or without events; return their periods."""
-
-        def place_of(row: int) -> str:
-            return f"{batch.source}: {batch.unit} {batch.places[row]}: doc_id {batch.doc_ids[row]!r}"
-
-        several = [count_documents(tally, self.calendar, batch.dates, place_of) for tally in self.tallies.values()]
-        periods = several[0]
-        self.digests += map(id_digest, batch.doc_ids)
-        self.numbers += batch.places
-        self.n_mixtures += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
-        if len(batch):
-            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
-            dated = self.extremes + [[str(batch.dates[row]), place_of(row)] for row in rows]
-            self.extremes = [min(dated, key=_date_of), max(dated, key=_date_of)]
-        return periods
-
-    def add_events(
-        self,
-        batch: DocumentBatch,
-        periods: list[Period],
-        found: Found,
-        events_of: dict[int, list[DocumentEvents]],
-    ) -> None:
-        """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
-        if len(batch):
-            self.all_documents.add(document_rows(batch, periods, found, events_of))
-        rows_with_events = []
-        evidence: list[EvidenceRow] = []
-        for row, several in events_of.items():
-            self.n_sampled += 1
-            self.n_ambiguous += max(each.matches.n_ambiguous for each in several if each.matches is not None)
-            likely = [each for each in several if each.n_hits.any()]
-            for events in several:
-                if events.matches is not None:
-                    self.tallies[events.matches.event].add_events(events, periods[row].number)
-            if likely:
-                for events in likely:
-                    evidence += evidence_of(events, periods[row].label, batch, row)
-                rows_with_events.append(row)
-        self.n_with_events += len(rows_with_events)
-        if rows_with_events:
-            roles = role_columns_of_evidence(self.evidence.schema)
-            self.evidence.add(evidence_batch(evidence, self.columns, roles, parses=True))
-            self.documents.add(batch.take(rows_with_events).table)
-
-
-def _date_of(extreme: list[str]) -> np.datetime64:
-    return np.datetime64(extreme[0])
-
-
-class _Quarantine:
-    """Writes the rejected documents of a partition to a file, which is made for the first one."""
-
-    def __init__(self, path: Path) -> None:
-        self.count = 0
-        self._path = path
-        self._stream: TextIO | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close()
-
-    def __call__(self, rejected: Rejected) -> None:
-        if self._stream is None:
-            self._stream = open(self._path, "w", encoding="utf-8")  # noqa: SIM115
-        self.count += 1
-        self._stream.write(json.dumps(rejected.to_json()) + "\n")
-        self._stream.flush()  # so that a full disk is reported at its document
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +239,7 @@ class _Sampler:
 def _count(
     documents: DocumentStream,
     screen: Screen,
-    sums: _Sums,
+    sums: Sums,
     sampler: _Sampler,
     excluded: frozenset[int],
     threads: int,

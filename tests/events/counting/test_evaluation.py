@@ -153,7 +153,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
             np.full((1, matches.instances.shape[1]), len(matches.countries), np.int32),
             np.full((1, matches.instances.shape[1]), -1, np.int32),
         ),
-        _kernels.Scratch.of(1, n, len(matches.described_mentions)),
+        _kernels.Scratch.of(1, n, len(rows)),
         hits,
         np.zeros((len(matches.instances), n_events), np.int64),
         np.zeros((1, len(matches.described_mentions)), np.int64),
@@ -191,6 +191,22 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
         assert (events.keys, events.matches) == (alone.keys, rule)
         for name in ("hits", "one_best", "instance_hits", "description_hits"):
             np.testing.assert_array_equal(getattr(events, name), getattr(alone, name))
+
+
+@pytest.mark.kernels
+@settings(max_examples=50)
+@given(cases(max_mentions=6), st.integers(0, 2**32 - 1))
+def test_many_samples_are_evaluated_as_each_alone(case: Case, seed: int) -> None:
+    clusterings = np.array(references.all_clusterings(len(case.described)), np.int32)
+    drawn = np.random.default_rng(seed).integers(len(clusterings), size=2 * _kernels.BLOCK + 3)
+    matches = replace(case.matches, inner=frozenset(case.matches.countries[1:2]))
+    inputs = KernelInputs([matches, matches])
+    together = inputs.evaluated(np.ascontiguousarray(clusterings[drawn].T))
+    alone = [inputs.evaluated(np.ascontiguousarray(clusterings[i][:, None])) for i in drawn]
+    for q, hits in enumerate(together):
+        np.testing.assert_array_equal(hits.events, np.hstack([each[q].events for each in alone]))
+        np.testing.assert_array_equal(hits.instances, sum(each[q].instances for each in alone))
+        np.testing.assert_array_equal(hits.descriptions, sum(each[q].descriptions for each in alone))
 
 
 def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import random
@@ -23,7 +24,7 @@ from places import PROJECT
 from references import events as er
 from worker_processes import is_alive, workers_of
 
-from corefsample import InputError, ParameterError, write_documents
+from corefsample import InputError, OutputError, ParameterError, write_documents
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
 from events.jobs.count_events import (
@@ -574,3 +575,35 @@ def test_the_files_have_row_groups_of_fixed_sizes(corpus: Path, tmp_path: Path) 
     run(corpus, tmp_path / "run", partition_size=3)
     about = pq.ParquetFile(tmp_path / "run" / "documents.parquet").metadata
     assert about.num_row_groups == 1
+
+
+@pytest.mark.parametrize("failing", [1, 3, 7])
+def test_a_result_that_cannot_be_written_stops_the_run_and_loses_nothing(
+    corpus: Path, tmp_path: Path, reference: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    complete = Store.complete
+
+    def fails(store: Store, partition: Any, *given: Any) -> None:
+        if partition.number == failing:
+            raise OSError(errno.ENOSPC, "No space left on device", str(store.path))
+        complete(store, partition, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "complete", fails)
+        with pytest.raises(OutputError, match="No space left on device"):
+            run(corpus, tmp_path / "run")
+    left = tmp_path / "run.partial"
+    # While a result is written, the next partition is counted, and no other.
+    assert len(list(left.glob("partition-*.json"))) == failing - 1
+    assert not list(left.glob("computing-*"))
+    assert run(corpus, tmp_path / "run").n_computed == 8 - failing
+    assert tables(tmp_path / "run") == reference
+
+
+def test_progress_of_partitions_in_turn_never_falls(corpus: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int, int]] = []
+    run_events(corpus, tmp_path / "run", OPTIONS, pictures=False, on_progress=lambda *given: seen.append(given))
+    assert seen == sorted(seen)
+    n_bytes = corpus.stat().st_size
+    assert seen[-1][0] in (n_bytes - 1, n_bytes)  # the shares of partitions are rounded
+    assert seen[-1][1:] == (n_bytes, 60)
