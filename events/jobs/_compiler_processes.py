@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,11 +19,13 @@ from functools import partial
 from typing import NamedTuple, NoReturn
 
 from corefsample._jit import load_compiler, must_be_compiled
+from corefsample._log import logger
 from events.jobs._main_kernels import GROUPS
 
 __all__ = ["Compilers", "missing_of"]
 
-CLOSED = -1
+_log = logger("kernels")
+_CLOSED = -1
 _NAMES = list(GROUPS)
 
 
@@ -41,7 +44,7 @@ class _Ends(NamedTuple):
     def close(self) -> None:
         """Close them all."""
         for end in self:
-            if end != CLOSED:
+            if end != _CLOSED:
                 os.close(end)
 
 
@@ -62,6 +65,7 @@ class Compilers:
 
     def __init__(self) -> None:
         self.n_processes = 0
+        self._started = time.perf_counter()
         self._queued: set[str] = set()
         self._compiled: set[str] = set()
         self._ends: _Ends | None = None
@@ -112,9 +116,10 @@ class Compilers:
         """Wait until all groups are compiled."""
         if self._ends is not None:
             os.close(self._ends.queue)  # so that they end when there is nothing left to compile
-            self._ends = self._ends._replace(queue=CLOSED)
+            self._ends = self._ends._replace(queue=_CLOSED)
             while self._read():
                 pass
+            _log.debug("%d processes compiled for %.1f s", self.n_processes, time.perf_counter() - self._started)
         self.end()
 
     def end(self) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from corefsample._jit import announce, cache_folders
-from corefsample._log import logger
 from corefsample._processors import processors
 from events.jobs._compiler_processes import Compilers, missing_of
 from events.jobs._main_kernels import COMMANDS, GROUPS
 
 __all__ = ["compiled_ahead", "compiled_meanwhile", "folders_of_kernels", "load_kernels", "missing_groups"]
 
-_log = logger("kernels")
 _ahead: list[Compilers] = []  # those that `compiled_ahead` has started
 
 
@@ -56,13 +53,10 @@ def _compilers(*commands: str, fork: bool = False) -> Iterator[Compilers]:
     if n_processes > 1:
         announce()
         compilers.start(missing, n_processes, fork=fork)
-    started = time.perf_counter()
     try:
         yield compilers
     finally:
         compilers.end()
-        if n_processes > 1:
-            _log.debug("%d processes compiled for %.1f s", n_processes, time.perf_counter() - started)
 
 
 def folders_of_kernels(*commands: str) -> list[str]:
