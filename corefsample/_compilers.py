@@ -40,6 +40,8 @@ _UNUSED_PASSES = (
     typed_passes.AnnotateTypes,
     typed_passes.DumpParforDiagnostics,
 )
+# Passes for expressions whose values are new arrays.
+_UNUSED_WITHOUT_ARRAYS = (typed_passes.NopythonRewrites,)
 _OF_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")  # flags that do not change the machine code of calls
 
 
@@ -73,8 +75,9 @@ class KernelCompiler(Compiler):
     def define_pipelines(self) -> Any:
         """Numba's own pipeline, without the passes that kernels do not need."""
         pipelines = super().define_pipelines()
+        unused = _UNUSED_PASSES if self.state.flags.nrt else (*_UNUSED_PASSES, *_UNUSED_WITHOUT_ARRAYS)
         for each in pipelines:
-            each.passes = [step for step in each.passes if step[0] not in _UNUSED_PASSES]
+            each.passes = [step for step in each.passes if step[0] not in unused]
         return pipelines
 
 
@@ -90,6 +93,9 @@ class PartCompiler(KernelCompiler):
 
 class _PartLibrary(JITCodeLibrary):
     """LLVM code of a function that is optimised, and becomes machine code, within the kernels that call it."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
         pass

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import cpu_target
 
 from corefsample._compilers import KernelCompiler, PartCompiler, pipeline_options, prepare_to_load
 from corefsample._log import logger
@@ -175,6 +176,11 @@ def _part(function: Callable[P, R], arithmetic: dict[str, Any]) -> Callable[P, R
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` into the kernels that call it."""
     return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS)(function))
+
+
+def load_compiler() -> None:
+    """Load what numba needs to compile, which it would do at the first compilation."""
+    cpu_target.target_context.refresh()
 
 
 def must_be_compiled(*kernels: Callable[..., Any]) -> bool:

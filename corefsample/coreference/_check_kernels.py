@@ -42,12 +42,13 @@ def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
         row = antecedents[indptr[i] : indptr[i + 1]]
         m = row.shape[0]
         if m > 0:
-            faults += int(row[0] < 0) + int(row[m - 1] >= i)
+            faults += row[0] < 0
+            faults += row[m - 1] >= i
             left, right = row[: m - 1], row[1:]
             for c in range(left.shape[0]):
-                faults += int(left[c] >= right[c])
+                faults += left[c] >= right[c]
     for c in range(scores.shape[0]):
-        faults += int(scores[c] - scores[c] != 0.0)  # infinity minus itself is NaN, which differs from 0
+        faults += scores[c] - scores[c] != 0.0  # infinity minus itself is NaN, which differs from 0
     return faults == 0
 
 

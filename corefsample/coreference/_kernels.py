@@ -150,11 +150,12 @@ def alias_tables(
                     table[donor] = (np.uint64(np.int64(left * TWO_32)) << U32) | np.uint64(own[following])
                     left = mass[following] - (1.0 - left)
                     donor = following
-        # Donors with mass left keep it. Where no donor is left, rounding errors leave needy cells over; each keeps
-        # its mention for its whole mass, which is wrong by about 1e-13.
-        for r in range(max(min(int(d), int(n_donors) - 1), 0), int(n_donors)):
-            table[donors[r]] = (LOW_32 << U32) | np.uint64(own[donors[r]])
-        for r in range(int(t), int(n_needy)):
+            # Donors with mass left keep it.
+            for r in range(np.int64(d if d < n_donors else n_donors - U1), np.int64(n_donors)):
+                table[donors[r]] = (LOW_32 << U32) | np.uint64(own[donors[r]])
+        # Where no donor is left, rounding errors leave needy cells over; each keeps its mention for its whole mass,
+        # which is wrong by about 1e-13.
+        for r in range(np.int64(t), np.int64(n_needy)):
             table[needy[r]] = (LOW_32 << U32) | np.uint64(own[needy[r]])
         if n <= NARROW:
             for c in range(m):
@@ -194,7 +195,7 @@ def sample_labels(
     for s in range(BLOCK):
         steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
-        size = min(BLOCK, n_samples - start)
+        size = BLOCK if n_samples - start > BLOCK else n_samples - start
         for i in range(n):
             begin = indptr[i] + i
             m = indptr[i + 1] - indptr[i] + 1

@@ -139,7 +139,8 @@ def score_kept(
         largest = 0.0
         for k in range(i):
             row[k] -= new
-            largest = max(largest, row[k])
+            if row[k] > largest:
+                largest = row[k]
         total = np.exp(-largest)
         for k in range(i):
             total += np.exp(row[k] - largest)

@@ -48,8 +48,10 @@ def subtrees(head: Ints32, n_waiting: Ints32, ready: Ints32, low: Ints32, high: 
         place += 1
         h = head[t]
         if h >= 0:
-            low[h] = min(low[h], low[t])
-            high[h] = max(high[h], high[t])
+            if low[t] < low[h]:
+                low[h] = low[t]
+            if high[t] > high[h]:
+                high[h] = high[t]
             n_waiting[h] -= 1
             if n_waiting[h] == 0:
                 ready[n_ready] = h
@@ -60,37 +62,39 @@ def subtrees(head: Ints32, n_waiting: Ints32, ready: Ints32, low: Ints32, high: 
 def heads_phrase(text: ParsedText, h: int) -> bool:
     """Whether a token heads a noun phrase."""
     role, tag = text.link[h], text.upos[h]
-    if role in (Role.FLAT, Role.FUNCTION, Role.DETERMINER, Role.NUMERAL, Role.ADJECTIVE):
+    if role == Role.FLAT or role == Role.FUNCTION or Role.DETERMINER <= role <= Role.NUMERAL:
         return False
-    if role in (Role.ADVERB, Role.EXPLETIVE) or text.relative[h]:
+    if role == Role.ADVERB or role == Role.EXPLETIVE or text.relative[h]:
         return False
     if role == Role.COMPOUND:
         if tag == Upos.PROPN:  # U.S. troops, but not New York
             above = text.head[h]
             return bool(above >= 0 and text.upos[above] != Upos.PROPN and text.upos[above] != Upos.NUM)
         return bool(tag == Upos.NOUN and text.elsewhere[h])
-    if tag in (Upos.NOUN, Upos.PROPN, Upos.PRON, Upos.NUM, Upos.SYM, Upos.X):
+    if tag == Upos.NOUN or tag == Upos.PROPN or tag == Upos.PRON or tag == Upos.NUM or tag == Upos.SYM or tag == Upos.X:
         return True
-    argument = role in (Role.SUBJECT, Role.PASSIVE_SUBJECT, Role.OBJECT, Role.OBLIQUE)
-    return argument and tag in (Upos.DET, Upos.ADJ)
+    if tag != Upos.DET and tag != Upos.ADJ:
+        return False
+    return bool(Role.SUBJECT <= role <= Role.OBJECT or role == Role.OBLIQUE)
 
 
 @inner_kernel
 def first_token(text: ParsedText, h: int) -> int:
     """First token of the phrase of a head: before its determiners, modifiers and possessors."""
-    start = h
+    start: int = h
     c = h - 1
     while c >= text.low[h] and text.sent[c] == text.sent[h]:
         if text.head[c] == h and text.high[c] < start and text.upos[c] != Upos.PUNCT:
             role = text.link[c]
-            if not (Role.DETERMINER <= role <= Role.NUMERAL or role in (Role.COMPOUND, Role.POSSESSOR, Role.FLAT)):
+            inside = role == Role.COMPOUND or role == Role.POSSESSOR or role == Role.FLAT
+            if not (inside or Role.DETERMINER <= role <= Role.NUMERAL):
                 break
             start = text.low[c]
             c = start
         c -= 1
     while start < h and text.upos[start] == Upos.PUNCT:
         start += 1
-    return int(start)
+    return start
 
 
 @inner_kernel
@@ -99,7 +103,7 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
 
     clausal : the head is a predicate with a subject, so modifiers of the clause are not part of the phrase.
     """
-    last = h
+    last: int = h
     c = h + 1
     while c <= text.high[h] and text.sent[c] == text.sent[h]:
         if text.head[c] == h and text.low[c] > last and text.upos[c] != Upos.PUNCT:
@@ -107,9 +111,10 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
             if role == Role.FUNCTION and text.upos[c] == Upos.PART and c == last + 1:  # 's
                 last = c
             elif (
-                role in (Role.NOUN_MODIFIER, Role.RELATIVE_CLAUSE, Role.NOUN_CLAUSE, Role.FLAT)
-                or role in (Role.COMPOUND, Role.NUMERAL, Role.ADJECTIVE, Role.POSSESSOR)
-                or (not clausal and role in (Role.OBLIQUE, Role.CLAUSE, Role.ADVERBIAL_NOUN))
+                (role == Role.NOUN_MODIFIER or role == Role.RELATIVE_CLAUSE or role == Role.NOUN_CLAUSE)
+                or (role == Role.FLAT or role == Role.COMPOUND or role == Role.NUMERAL)
+                or (role == Role.ADJECTIVE or role == Role.POSSESSOR)
+                or (not clausal and (role == Role.OBLIQUE or role == Role.CLAUSE or role == Role.ADVERBIAL_NOUN))
             ):
                 last = text.high[c]
                 c = last
@@ -118,7 +123,7 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
         c += 1
     while last > h and text.upos[last] == Upos.PUNCT and not text.closing[last]:
         last -= 1
-    return int(last)
+    return last
 
 
 @kernel_in_place

@@ -118,12 +118,14 @@ def events(
       corefsample events scored.parquet --rule arrest --rule kill --out run5
       corefsample events 'scored/*.parquet' --workers 8 --out run4
     """
-    from events.jobs.count_events import EventsOptions, run_events
+    from events.jobs import compiled_ahead
 
     rules = options["rule"]
     rule = rules[0] if len(rules) == 1 else rules
-    chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
-    with progress("counting", as_json) as on_progress:
+    with compiled_ahead("events"), progress("counting", as_json) as on_progress:
+        from events.jobs.count_events import EventsOptions, run_events
+
+        chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
         summary = run_events(
             inputs,
             out,

@@ -1,3 +1,4 @@
+from ._compiling import compiled_ahead as compiled_ahead
 from ._compiling import compiled_meanwhile as compiled_meanwhile
 from ._document_inputs import ANNOTATED as ANNOTATED
 from ._document_inputs import DocumentInputs as DocumentInputs

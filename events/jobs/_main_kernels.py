@@ -111,11 +111,15 @@ def compile_parse_checks() -> None:
 
 
 def compile_documents() -> None:
-    """Compile the checks of documents, and the probabilities of antecedents."""
+    """Compile the checks of documents."""
     given, places, faults = fixed(empty(np.int32)), empty(np.int64), empty(np.int8)
     document_checks.check_mentions(bounds(), given, given, given, places, faults, places)
-    candidate_checks.in_order(bounds(), empty(np.int32), empty(np.float64))
     candidate_checks.check_antecedents(bounds(), bounds(), given, fixed(empty(np.float64)), places, faults, places)
+
+
+def compile_probabilities() -> None:
+    """Compile the probabilities of antecedents."""
+    candidate_checks.in_order(bounds(), empty(np.int32), empty(np.float64))
     coreference.normalise(bounds(), empty(np.float64), empty(np.float64))
 
 
@@ -129,12 +133,17 @@ def compile_events() -> None:
     counting.evaluate(*given, counting.Scratch.of(1, 0, 0), empty(np.uint8, 1), *tallies)
 
 
+def compile_tables() -> None:
+    """Compile the tables from which the sampler draws."""
+    row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64))
+    scratch = coreference.TableScratch.of(1)
+    coreference.alias_tables(row_bounds, given, probs, probs, scratch, empty(np.uint64), empty(np.uint32))
+
+
 def compile_samples() -> None:
     """Compile the sampler and the sums of counts."""
     row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64))
-    cells, values = empty(np.uint64), empty(np.uint32)
-    coreference.alias_tables(row_bounds, given, probs, probs, coreference.TableScratch.of(1), cells, values)
-    draws = coreference.DrawScratch.of(0)
+    cells, values, draws = empty(np.uint64), empty(np.uint32), coreference.DrawScratch.of(0)
     coreference.sample_labels(row_bounds, cells, values, np.uint64(0), 0, draws, empty(np.int32, 1))
     coreference.map_labels(row_bounds, given, probs, probs, empty(np.int32))
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
@@ -148,20 +157,24 @@ def compile_transitions() -> None:
 
 
 def compile_estimates() -> None:
-    """Compile the best clusterings of a report's documents."""
+    """Compile the first of the clusterings among which the best ones of a report's documents are."""
     marginals, labels = np.eye(1), np.zeros(1, np.int32)
     coreference.link_marginals(fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64)), empty(np.float64, 0))
     estimates.marginal_costs(marginals, labels)
     estimates.cut_tree(empty(np.int64, 4), empty(np.float64), 0.0, labels)
+
+
+def compile_searches() -> None:
+    """Compile the search for better clusterings."""
     for search in (searches.binder_sweep, searches.binder_merges, searches.binder_splits):
-        search(marginals, np.zeros(1, np.int64), np.ones(1, np.int64))
+        search(np.eye(1), np.zeros(1, np.int64), np.ones(1, np.int64))
 
 
 class Group(NamedTuple):
     """Kernels that are compiled together.
 
     cost : roughly the seconds that it takes
-    at_once : whether the commands call these kernels while they load models and rules, so that they compile them
+    at_once : whether `events` calls these kernels while it loads rules, so that they come first
     """
 
     compile: Callable[[], None]
@@ -171,46 +184,32 @@ class Group(NamedTuple):
 
 
 GROUPS = {
-    "atoms": Group(compile_atoms, 2.6, (atoms.encode,)),
-    "scores": Group(compile_scores, 2.2, (ranking.score_kept,)),
-    "phrases": Group(compile_phrases, 1.1, (mentions.subtrees, mentions.phrases)),
+    "atoms": Group(compile_atoms, 3.1, (atoms.encode,)),
+    "scores": Group(compile_scores, 2.6, (ranking.score_kept,)),
+    "phrases": Group(compile_phrases, 0.8, (mentions.subtrees, mentions.phrases)),
     "words": Group(
-        compile_words, 0.9, (roles.from_universal, roles.share_roles, atoms.fill_modifiers, hashes.hash_mentions)
+        compile_words, 0.8, (roles.from_universal, roles.share_roles, atoms.fill_modifiers, hashes.hash_mentions)
     ),
     "clearnlp": Group(compile_clearnlp, 0.5, (roles.from_clearnlp,)),
-    "parse checks": Group(compile_parse_checks, 0.5, (document_checks.check_parses,), at_once=True),
-    "documents": Group(
-        compile_documents,
-        0.9,
-        (
-            *(document_checks.check_mentions, candidate_checks.in_order),
-            *(candidate_checks.check_antecedents, coreference.normalise),
-        ),
-    ),
-    "events": Group(compile_events, 0.3, (counting.evaluate,), at_once=True),
+    "parse checks": Group(compile_parse_checks, 0.3, (document_checks.check_parses,), at_once=True),
+    "documents": Group(compile_documents, 0.5, (document_checks.check_mentions, candidate_checks.check_antecedents)),
+    "probabilities": Group(compile_probabilities, 0.4, (candidate_checks.in_order, coreference.normalise)),
+    "events": Group(compile_events, 0.8, (counting.evaluate,), at_once=True),
+    "tables": Group(compile_tables, 0.7, (coreference.alias_tables,)),
     "samples": Group(
-        compile_samples,
-        1.2,
-        (
-            *(coreference.alias_tables, coreference.sample_labels, coreference.map_labels),
-            coreference.poisson_binomial,
-        ),
+        compile_samples, 0.8, (coreference.sample_labels, coreference.map_labels, coreference.poisson_binomial)
     ),
     "estimates": Group(
-        compile_estimates,
-        2.5,
-        (
-            *(estimates.marginal_costs, estimates.cut_tree, coreference.link_marginals),
-            *(searches.binder_sweep, searches.binder_merges, searches.binder_splits),
-        ),
+        compile_estimates, 2.0, (coreference.link_marginals, estimates.marginal_costs, estimates.cut_tree)
     ),
+    "searches": Group(compile_searches, 2.2, (searches.binder_sweep, searches.binder_merges, searches.binder_splits)),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
 }
 # "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for --parses.
 COMMANDS = {
-    "score": ("atoms", "scores", "phrases", "words", "documents", "parse checks"),
+    "score": ("atoms", "scores", "phrases", "words", "documents", "probabilities", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
     "score with sampled parses": ("transitions",),
-    "events": ("samples", "documents", "parse checks", "events"),
-    "report": ("estimates",),
+    "events": ("tables", "samples", "documents", "probabilities", "parse checks", "events"),
+    "report": ("estimates", "searches"),
 }

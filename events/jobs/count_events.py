@@ -99,9 +99,10 @@ def run_events(
                     return finished
                 try:
                     with compiled_meanwhile("events") as compilers:
-                        missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
-                        if compilers.processes:
+                        if compilers.n_processes:
                             _load_libraries(pictures)
+                            compilers.wait_at_once()
+                        missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
                     _compute(run, missing, workers, scheduler, on_progress)
                     summary = finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
                     warn_about_actors(run, options)

@@ -20,6 +20,7 @@ from corefsample.mention_ranking.features._encoding_kernels import (
     fill_phrase,
     fill_quoted,
     fill_sentence_flags,
+    is_content,
     kind_class,
     mention_kind,
     n_reached,
@@ -165,10 +166,11 @@ def fill_nesting(mentions: Ints32, open_mentions: Ints32, atoms: Words32) -> Non
             if mentions[open_mentions[place], 1] >= mentions[i, 1]:
                 depth += 1
                 outer = open_mentions[place]
-        atoms[i, Atom.NESTING] = min(depth, codes.MOST_NESTED)
+        atoms[i, Atom.NESTING] = depth if depth < codes.MOST_NESTED else codes.MOST_NESTED
         if outer >= 0:
             atoms[i, Atom.OUTER] = atoms[outer, Atom.ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, Atom.CLASS]
-            atoms[outer, Atom.INNER] = min(atoms[outer, Atom.INNER] + U32(1), U32(codes.MOST_NESTED))
+            if atoms[outer, Atom.INNER] < codes.MOST_NESTED:
+                atoms[outer, Atom.INNER] += U32(1)
         if n_open < codes.DEEPEST:
             open_mentions[n_open] = i
             n_open += 1
@@ -193,8 +195,8 @@ def fill_history(facts: Words32, atoms: Words32) -> None:
                     same += 1
                 elif not other and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
                     head += 1
-        atoms[i, Atom.SAME_BEFORE] = min(same, codes.MOST_BEFORE)
-        atoms[i, Atom.HEAD_BEFORE] = min(head, codes.MOST_BEFORE)
+        atoms[i, Atom.SAME_BEFORE] = same if same < codes.MOST_BEFORE else codes.MOST_BEFORE
+        atoms[i, Atom.HEAD_BEFORE] = head if head < codes.MOST_BEFORE else codes.MOST_BEFORE
         atoms[i, Atom.FREQUENCY] = everywhere  # a count here; fill_salience makes it a bucket
 
 
@@ -231,14 +233,16 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
         elif facts[i, Fact.CLASS] == codes.CLASS_THIRD:
             group = pronoun_group(facts, i)
             density, he_or_she = float(groups[group]) / n, float(groups[codes.GROUP_HE] + groups[codes.GROUP_SHE])
-            rivals = (he_or_she - float(groups[group])) / max(he_or_she, 1.0) if group <= codes.GROUP_SHE else 0.0
+            rivals = 0.0
+            if group <= codes.GROUP_SHE and he_or_she > 0.0:
+                rivals = (he_or_she - float(groups[group])) / he_or_she
             by_density, by_rivals = (
                 n_reached(density, codes.PRONOUN_SHARES),
                 (rivals > 0.0) + (rivals >= codes.RIVAL_SHARE),
             )
             middle, high = codes.SHARE_FACTORS
             atoms[i, Atom.SHARE] = 1 + by_density + middle * by_rivals + high * group
-        atoms[i, Atom.FREQUENCY] = bucket(count)
+        atoms[i, Atom.FREQUENCY] = bucket(0 + count)  # a sum is signed, so that `bucket` has one type of argument
 
 
 class Scratch(NamedTuple):
@@ -275,7 +279,7 @@ def encode(text: Text, scratch: Scratch, atoms: Words32, facts: Words32) -> None
         if text.sent[h] != sentence:
             sentence, place = text.sent[h], 0
         begun = s > 0 and text.sent[s - 1] == text.sent[s]
-        atoms[i, Atom.PLACE] = min(place, codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
+        atoms[i, Atom.PLACE] = (place if place < codes.MOST_PLACES else codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
         place += 1
         atoms[i, Atom.POSITION] = bucket(i)
         atoms[i, Atom.QUOTED], atoms[i, Atom.STYLE], atoms[i, Atom.DIALOGUE] = quoted[h], style, dialogue
@@ -301,12 +305,9 @@ def fill_modifiers(text: Text, indptr: Ints32, lemmas: Words32, before: Bools, b
     for i in range(text.mentions.shape[0]):
         s, e, last = text.mentions[i, 0], text.mentions[i, 1], effective_head(text, i)
         blooms[i] = U32(1) << (text.words[last, Column.LEMMA] & U32(codes.BLOOM_BITS - 1))
-        for t in range(s, min(e, s + codes.MODIFIER_TOKENS)):
+        for t in range(s, e if e < s + codes.MODIFIER_TOKENS else s + codes.MODIFIER_TOKENS):
             upos = text.words[t, Column.UPOS]
-            content = (
-                upos == Upos.NOUN or upos == Upos.PROPN or upos == Upos.ADJ or upos == Upos.NUM or upos == Upos.VERB
-            )
-            if t != last and content:
+            if t != last and is_content(upos):
                 lemmas[c] = text.words[t, Column.LEMMA]
                 before[c] = t < last
                 blooms[i] |= U32(1) << (lemmas[c] & U32(codes.BLOOM_BITS - 1))

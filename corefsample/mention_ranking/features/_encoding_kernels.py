@@ -78,7 +78,7 @@ def text_style(words: Words32, n_sentences: int) -> tuple[int, int]:
     n_first, n_second, n_speaker, n_interjections = 0, 0, 0, 0
     for t in range(n_tokens):
         kind = words[t, Column.KIND]
-        if kind in (Kind.PERSONAL, Kind.POSSESSIVE):
+        if kind == Kind.PERSONAL or kind == Kind.POSSESSIVE:
             if words[t, Column.PERSON] == 1 and words[t, Column.NUMBER] != Number.PLURAL:
                 n_first += 1
             if words[t, Column.PERSON] == 2:
@@ -87,9 +87,11 @@ def text_style(words: Words32, n_sentences: int) -> tuple[int, int]:
                 n_speaker += 1
         if words[t, Column.UPOS] == Upos.INTJ:
             n_interjections += 1
-    length = n_tokens / float(max(n_sentences, 1))  # comparisons of plain numbers add up without a compiler too
-    interjections, speakers = n_interjections / max(n_tokens, 1), n_speaker / max(n_tokens, 1)
-    second = n_second / max(n_first + n_second, 1)
+    # Comparisons of plain numbers add up without a compiler too.
+    length = n_tokens / float(n_sentences if n_sentences > 0 else 1)
+    n_words = n_tokens if n_tokens > 0 else 1
+    interjections, speakers = n_interjections / n_words, n_speaker / n_words
+    second = n_second / (n_first + n_second) if n_second > 0 else 0.0
     by_length = 0
     for limit in codes.SENTENCE_LENGTHS:
         by_length += length > limit
@@ -124,13 +126,19 @@ def fill_sentence_flags(words: Words32, sent: Ints32, flags: Ints32) -> None:
 def effective_head(text: Text, i: int) -> int:
     """Last word of a flat name ("Barack Obama" in UD hangs on its first), else the head."""
     e, h = text.mentions[i, 1], text.mentions[i, 2]
-    last = h
+    last: int = h
     if text.words[h, Column.UPOS] == Upos.PROPN:
         t = h + 1
         while t < e and text.link[t] == Role.FLAT and text.head[t] == h and text.words[t, Column.UPOS] == Upos.PROPN:
             last = t
             t += 1
-    return int(last)
+    return last
+
+
+@inner_kernel
+def is_content(upos: int) -> bool:
+    """Whether a part of speech is that of a content word."""
+    return upos == Upos.NOUN or upos == Upos.PROPN or upos == Upos.ADJ or upos == Upos.NUM or upos == Upos.VERB
 
 
 @inner_kernel
@@ -152,7 +160,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
                 by_noun = t
             if t > h:
                 after |= codes.AFTER_RELATIVE * (link == Role.RELATIVE_CLAUSE)
-                after |= codes.AFTER_CLAUSE * (link in (Role.CLAUSE, Role.NOUN_CLAUSE))
+                after |= codes.AFTER_CLAUSE * (link == Role.CLAUSE or link == Role.NOUN_CLAUSE)
                 after |= codes.AFTER_NOUN * (link == Role.NOUN_MODIFIER)
                 after |= codes.AFTER_APPOSITION * (link == Role.APPOSITION)
                 after |= codes.AFTER_CONJUNCT * (link == Role.CONJUNCT)
@@ -174,10 +182,10 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
             n_core += 1
             if upos == Upos.NUM:
                 numerals = mix(numerals, text.words[t, Column.FORM])
-            if t < last and (upos in (Upos.NOUN, Upos.PROPN, Upos.ADJ, Upos.NUM, Upos.VERB)):
+            if t < last and is_content(upos):
                 n_modifiers += 1
     atoms[i, Atom.AFTER] = after
-    atoms[i, Atom.MODIFIERS] = min(n_modifiers, codes.MOST_MODIFIERS)
+    atoms[i, Atom.MODIFIERS] = n_modifiers if n_modifiers < codes.MOST_MODIFIERS else codes.MOST_MODIFIERS
     facts[i, Fact.CORE], facts[i, Fact.FULL], facts[i, Fact.NUMERALS] = core, full, numerals
     facts[i, Fact.INITIALS] = initials if n_initials >= codes.FEWEST_INITIALS else U32(0)
     facts[i, Fact.ACRONYM] = text.words[last, Column.ACRONYM] if n_core == 1 else U32(0)
@@ -209,18 +217,20 @@ def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: 
         return pronoun_kind(kind, text.words[h, Column.PERSON])
     if upos == Upos.PROPN:
         return codes.NAME if determiner < 0 else codes.NAME_WITH_DETERMINER
-    if upos in (Upos.VERB, Upos.AUX):
+    if upos == Upos.VERB or upos == Upos.AUX:
         return codes.VERBAL
     if upos == Upos.ADV:
         return codes.ADVERBIAL
-    if upos not in (Upos.NOUN, Upos.NUM, Upos.SYM, Upos.X):
+    if upos != Upos.NOUN and upos != Upos.NUM and upos != Upos.SYM and upos != Upos.X:
         return codes.ADJECTIVAL
     if determiner >= 0:
         by = text.words[determiner, Column.KIND]
-        if by in (Kind.DEFINITE_ARTICLE, Kind.INDEFINITE_ARTICLE, Kind.DEMONSTRATIVE):
-            if by == Kind.DEFINITE_ARTICLE:
-                return codes.DEFINITE
-            return codes.DEMONSTRATIVE_NOUN if by == Kind.DEMONSTRATIVE else codes.INDEFINITE
+        if by == Kind.DEFINITE_ARTICLE:
+            return codes.DEFINITE
+        if by == Kind.INDEFINITE_ARTICLE:
+            return codes.INDEFINITE
+        if by == Kind.DEMONSTRATIVE:
+            return codes.DEMONSTRATIVE_NOUN
     if by_pronoun >= 0:
         return codes.PRONOUN_POSSESSED
     if by_noun >= 0:
@@ -246,10 +256,10 @@ def kind_class(kind: int, person: int) -> int:
         return codes.CLASS_OTHER_PRONOUN
     if kind <= codes.NAME_WITH_DETERMINER:
         return codes.CLASS_NAME
-    if kind in (codes.DEFINITE, codes.DEMONSTRATIVE_NOUN):
+    if kind == codes.DEFINITE or kind == codes.DEMONSTRATIVE_NOUN:
         return codes.CLASS_DEFINITE
-    if kind in (codes.PRONOUN_POSSESSED, codes.NOUN_POSSESSED):
+    if kind == codes.PRONOUN_POSSESSED or kind == codes.NOUN_POSSESSED:
         return codes.CLASS_POSSESSED
-    if kind in (codes.INDEFINITE, codes.QUANTIFIED):
+    if kind == codes.INDEFINITE or kind == codes.QUANTIFIED:
         return codes.CLASS_INDEFINITE
     return codes.CLASS_BARE if kind <= codes.BARE_PLURAL else codes.CLASS_CLAUSE

@@ -90,7 +90,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
             codes.M_CORE_BARE
             if n_i == 0 or n_k == 0
             else codes.M_CORE_NESTED
-            if shared == min(n_i, n_k)
+            if shared == (n_i if n_i < n_k else n_k)
             else codes.M_CORE
         )
     if facts[i, Fact.LEMMA] == facts[k, Fact.LEMMA] or facts[i, Fact.FORM] == facts[k, Fact.FORM]:
@@ -131,8 +131,8 @@ def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
     if facts[i, Fact.NUMERALS] != 0 and facts[k, Fact.NUMERALS] != 0:
         same = facts[i, Fact.NUMERALS] == facts[k, Fact.NUMERALS]
         numerals = codes.SAME_NUMERALS if same else codes.OTHER_NUMERALS
-    if numerals == codes.OTHER_NUMERALS:
-        level = min(level, codes.OTHER_NUMERALS_LEVEL)
+    if numerals == codes.OTHER_NUMERALS and level > codes.OTHER_NUMERALS_LEVEL:
+        level = codes.OTHER_NUMERALS_LEVEL
     return 1 + codes.MATCH_FACTOR * how + numerals, level
 
 
@@ -154,25 +154,24 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
     """Code of how the heads of two mentions of one sentence hang together in the parse."""
     h, h_k = doc.mentions[i, 2], doc.mentions[k, 2]
     g, g_k = doc.governor[h], doc.governor[h_k]
+    code: int = codes.S_APART
     if g == h_k:
-        return int(codes.S_GOVERNED + doc.role[h])
-    if g_k == h:
-        return int(codes.S_GOVERNS + doc.role[h_k])
-    if doc.head[h] == h_k:
-        return int(codes.S_HANGS_ON + doc.link[h])
-    if g == g_k and g >= 0:
-        return int(codes.S_SIBLINGS + codes.S_FACTOR * doc.role[h] + doc.role[h_k])
-    if g >= 0:
-        if doc.head[g] == h_k:
-            return int(codes.S_GOVERNOR_HANGS_ON + doc.link[g])
-        if g_k >= 0 and doc.governor[g] == g_k:
-            return int(codes.S_BELOW_SIBLING + doc.link[g])
-    if g_k >= 0:
-        if doc.governor[g_k] == h:
-            return int(codes.S_GOVERNS_GOVERNOR + doc.link[g_k])
-        if g >= 0 and doc.governor[g_k] == g:
-            return int(codes.S_ABOVE_SIBLING + doc.link[g_k])
-    return codes.S_APART
+        code = codes.S_GOVERNED + doc.role[h]
+    elif g_k == h:
+        code = codes.S_GOVERNS + doc.role[h_k]
+    elif doc.head[h] == h_k:
+        code = codes.S_HANGS_ON + doc.link[h]
+    elif g == g_k and g >= 0:
+        code = codes.S_SIBLINGS + codes.S_FACTOR * doc.role[h] + doc.role[h_k]
+    elif g >= 0 and doc.head[g] == h_k:
+        code = codes.S_GOVERNOR_HANGS_ON + doc.link[g]
+    elif g >= 0 and g_k >= 0 and doc.governor[g] == g_k:
+        code = codes.S_BELOW_SIBLING + doc.link[g]
+    elif g_k >= 0 and doc.governor[g_k] == h:
+        code = codes.S_GOVERNS_GOVERNOR + doc.link[g_k]
+    elif g_k >= 0 and g >= 0 and doc.governor[g_k] == g:
+        code = codes.S_ABOVE_SIBLING + doc.link[g_k]
+    return code
 
 
 @inner_kernel
@@ -212,7 +211,8 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair, which is that of i and k - 1.
     """
     facts = doc.facts
-    apart = int(abs(np.int64(facts[i, Fact.SENT]) - np.int64(facts[k, Fact.SENT])))
+    sent_i, sent_k = 0 + facts[i, Fact.SENT], 0 + facts[k, Fact.SENT]  # sums are signed
+    apart = sent_i - sent_k if sent_i > sent_k else sent_k - sent_i
     code, level = match(doc, i, k)
     agreeing, agrees = agreement(doc, i, k)
     pair[PairAtom.SENTENCES] = 1 + bucket(apart)
@@ -221,9 +221,10 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.OVERLAP] = overlap(doc, i, k)
     pair[PairAtom.SYNTAX] = syntax(doc, i, k) if apart == 0 else 0
     pair[PairAtom.AGREE] = agreeing
-    pair[PairAtom.AGREEING_BETWEEN] = bucket(between[0])
-    pair[PairAtom.NAMES_BETWEEN] = min(bucket(between[1]), codes.MOST_NAMES)
-    pair[PairAtom.PRONOUNS_BETWEEN] = bucket(between[2])
+    pair[PairAtom.AGREEING_BETWEEN] = bucket(0 + between[0])
+    names = bucket(0 + between[1])
+    pair[PairAtom.NAMES_BETWEEN] = names if names < codes.MOST_NAMES else codes.MOST_NAMES
+    pair[PairAtom.PRONOUNS_BETWEEN] = bucket(0 + between[2])
     quoted_i, quoted_k = doc.atoms[i, Atom.QUOTED], doc.atoms[k, Atom.QUOTED]
     if quoted_i != quoted_k:
         pair[PairAtom.QUOTES] = U32(1) + quoted_i
@@ -233,8 +234,9 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     others = 0
     if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
         of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
-        others = facts[i, of] - facts[k, of]
-    pair[PairAtom.OTHERS_BETWEEN] = min(bucket(others), codes.MOST_OTHERS)
+        others = 0 + facts[i, of] - facts[k, of]
+    others = bucket(others)
+    pair[PairAtom.OTHERS_BETWEEN] = others if others < codes.MOST_OTHERS else codes.MOST_OTHERS
     one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
     between[0] += agrees
