@@ -142,9 +142,11 @@ def compile_samples() -> None:
 
 def compile_transitions() -> None:
     """Compile the sampled transitions of parses."""
-    hidden, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
-    states = np.uint64(0), indices, 0, bias, empty(np.float64), hidden
-    transitions.perturbed_scores(hidden, hidden, bias, indices, bounds(), 1.0, *states)
+    table, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
+    layers = transitions.Layers(np.zeros((0, 1, 1), np.float32), bias, table, bias, indices, bounds())
+    states = transitions.States(empty(np.int32, 1), indices, empty(np.uint64), indices)
+    scratch = transitions.Scratch(bias, bias, empty(np.float64))
+    transitions.perturbed_scores(layers, states, 1.0, 0, scratch, table)
 
 
 def compile_estimates() -> None:

@@ -21,7 +21,7 @@ from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
 from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
-from events.jobs.scoring._sampled_parses import require_sampling, sampled_articles
+from events.jobs.scoring._sampled_parses import parse_sampler, sampled_articles
 from events.news import Article, TextTally, repair_version, repaired
 
 
@@ -77,8 +77,9 @@ class Scorer:
         self.options = options
         self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
-            require_sampling(self.pipeline, options.parse_temperature)
+            self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
         self.recalibration = None if options.recalibration is None else load_recalibration(options.recalibration)
 
     def described(self) -> dict[str, Any]:
@@ -169,9 +170,8 @@ class Scorer:
         options = self.options
         drawn = sampled_articles(
             article,
-            self.pipeline,
+            self.sampler,
             n_parses,
-            temperature=options.parse_temperature,
             headline=options.headline,
             paragraphs=options.paragraphs,
         )
