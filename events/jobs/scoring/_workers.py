@@ -14,7 +14,14 @@ import corefsample
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
+from corefsample.mention_ranking import (
+    AntecedentModel,
+    ScoringTally,
+    english_model,
+    load_model,
+    score_documents,
+    score_parses,
+)
 from corefsample.spacy_bridge import parse_temperature
 from corefsample.syntax import is_unparsed
 from events.jobs import ReadDocument
@@ -176,18 +183,21 @@ class Scorer:
             paragraphs=options.paragraphs,
         )
         parses = []
-        for k, (count, tokens) in enumerate(drawn):
-            (scored,) = score_documents(
-                self.model,
-                [self._unscored(article, tokens)],
-                mentions="parse",
-                min_prob=options.min_prob,
-                scheme=options.scheme,
-                tally=None if k else tally,
+        try:
+            scored = score_parses(
+                self.model, [tokens for _, tokens in drawn], min_prob=options.min_prob, scheme=options.scheme
             )
+        except ParameterError as error:
+            raise error.at(f"doc_id {article.doc_id!r}") from None
+        tally.add(scored[0][1], None)
+        for (count, tokens), (mentions, pruned) in zip(drawn, scored, strict=True):
+            antecedents = pruned.distribution
             if self.recalibration is not None:
-                scored = self.recalibration.apply_document(scored)
-            parses.append(Parse(count, tokens, scored.mentions, scored.antecedents))
+                document = dataclasses.replace(
+                    self._unscored(article, tokens), mentions=mentions, antecedents=antecedents
+                )
+                antecedents = self.recalibration.apply_document(document).antecedents
+            parses.append(Parse(count, tokens, mentions, antecedents))
         metadata = article_metadata(article)
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata)
 
