@@ -62,8 +62,9 @@ def score_parses(
     n_templates = max(len(first.codes.pair_0), len(first.codes.pair_1))
     n = len(first.doc.mentions)
     n_rows = max(1, _KNOWN_BYTES // max(1, 4 * n * (n_templates + len(PairAtom))))
+    shape = min(n_rows, n), n
     known = Known(
-        np.empty((min(n_rows, n), n, n_templates), np.float32), np.empty((min(n_rows, n), n, len(PairAtom)), np.uint32)
+        np.empty(shape), np.empty((*shape, n_templates), np.float32), np.empty((*shape, len(PairAtom)), np.uint32)
     )
     for start in range(0, max(n, 1), n_rows):
         rows = start, min(start + n_rows, n)

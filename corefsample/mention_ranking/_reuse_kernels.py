@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.mention_ranking._kernels import RowScratch, keep_row, new_score, summed
@@ -23,11 +25,17 @@ from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 WORD = 64
 ONE = U64(1)
+# The lowest bit of a word times a de Bruijn sequence of order 6 has its own highest six bits: Leiserson, Prokop &
+# Randall (1998), "Using de Bruijn sequences to index a 1 in a computer word".
+DE_BRUIJN = U64(0x03F79D71B4CB0A89)
+PLACES = np.zeros(64, np.int64)
+PLACES[[((0x03F79D71B4CB0A89 << bit) % 2**64) >> 58 for bit in range(64)]] = np.arange(64)
 
 
 class Known(NamedTuple):
     """Weights of the pairs of some mentions of the first parse."""
 
+    scores: Floats  # (rows, n of the first parse)
     weights: Floats32  # (rows, n of the first parse, t)
     atoms: Words32  # (rows, n of the first parse, N_PAIR_ATOMS)
 
@@ -65,6 +73,7 @@ def fill_known(
                 fill_buckets(hashed.mention_0[a], hashed.candidate_0[b], hashed.pair_0, pair, mask, buckets)
             else:
                 fill_buckets(hashed.mention_1[a], hashed.candidate_1[b], hashed.pair_1, pair, mask, buckets)
+            known.scores[a - first_row, b] = summed(weights, buckets, n_templates)
             for t in range(n_templates):
                 known.weights[a - first_row, b, t] = weights[buckets[t]]
             for x in range(pair.shape[0]):
@@ -116,15 +125,11 @@ def _changed_score(
     for t in range(n_templates):
         found[t] = known[t]
     for w in range(changed.of_pair.shape[0]):
-        bits, t = changed.of_pair[w], w * WORD
+        bits = changed.of_pair[w]
         while bits:
-            while not bits & U64(0xFF):
-                bits >>= U64(8)
-                t += 8
-            if bits & ONE:
-                found[t] = weights[pair_bucket(mention, candidate, atoms, pair, mask, t)]
-            bits >>= ONE
-            t += 1
+            t = w * WORD + PLACES[((bits & (~bits + ONE)) * DE_BRUIJN) >> U64(58)]
+            found[t] = weights[pair_bucket(mention, candidate, atoms, pair, mask, t)]
+            bits &= bits - ONE
     return summed(found, changed.places, n_templates)
 
 
@@ -155,11 +160,20 @@ def _score_row(
         if 0 <= b < aligned[i]:
             for w in range(of_pair.shape[0]):
                 of_pair[w] = changed.by_mention[w] | changed.by_candidate[g, k, w]
+            differs = U32(0)
             for x in range(pair.shape[0]):
-                if pair[x] != known.atoms[row_of_first, b, x]:
-                    for w in range(of_pair.shape[0]):
-                        of_pair[w] |= changed.by_atom[g, x, w]
-            if g == 0:
+                differs |= pair[x] ^ known.atoms[row_of_first, b, x]
+            if differs:
+                for x in range(pair.shape[0]):
+                    if pair[x] != known.atoms[row_of_first, b, x]:
+                        for w in range(of_pair.shape[0]):
+                            of_pair[w] |= changed.by_atom[g, x, w]
+            any_changed = U64(0)
+            for w in range(of_pair.shape[0]):
+                any_changed |= of_pair[w]
+            if not any_changed:
+                row[k] = known.scores[row_of_first, b]
+            elif g == 0:
                 row[k] = _changed_score(
                     weights, hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair,
                     known.weights[row_of_first, b], changed,
