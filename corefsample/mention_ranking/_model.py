@@ -21,7 +21,7 @@ from corefsample.syntax import is_unparsed, mentions_from_parse
 
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22
-ROOM = 16  # candidates kept for each mention before the arrays grow
+_ROOM = 16  # candidates kept for each mention before the arrays grow
 
 MentionSource = Literal["annotated", "parse"]
 MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
@@ -123,7 +123,7 @@ class AntecedentModel:
         codes = hashed(doc, self.templates)
         scratch = _kernels.RowScratch.of(n, max(len(codes.pair_0), len(codes.pair_1)))
         given = doc, codes, self.weights, float(min_prob)
-        candidates, scores = np.empty(ROOM * n, np.int32), np.empty(ROOM * n)
+        candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
         while (first := _kernels.score_kept(*given, first, scratch, indptr, dropped, candidates, scores)) < n:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))

@@ -13,7 +13,7 @@ from corefsample.coreference import AntecedentDistribution, Pruned
 from corefsample.documents import Tokens
 from corefsample.mention_ranking import _reuse_kernels
 from corefsample.mention_ranking._kernels import RowScratch
-from corefsample.mention_ranking._model import MIN_PROB, ROOM, AntecedentModel
+from corefsample.mention_ranking._model import MIN_PROB, AntecedentModel
 from corefsample.mention_ranking._reuse_kernels import WORD, Changed, Known
 from corefsample.mention_ranking.features import encode, hashed
 from corefsample.mention_ranking.features._codes import PairAtom
@@ -21,6 +21,7 @@ from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.syntax import mentions_from_parse
 
+_ROOM = 16  # candidates kept for each mention before the arrays grow
 _KNOWN_BYTES = 1 << 22  # of known weights at a time, so that they stay in a processor's cache
 
 
@@ -85,12 +86,15 @@ class _Scored:
         self._next = 0
         self._scratch = RowScratch.of(n, n_templates)
         self._indptr, self._dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        self._candidates, self._scores = np.empty(ROOM * n, np.int32), np.empty(ROOM * n)
+        self._candidates, self._scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         n_words = -(-n_templates // WORD)
         self._changed = Changed(
-            *(np.zeros((*shape, n_words), np.uint64) for shape in ((), (2, n), (2, len(PairAtom)), ())),
-            np.empty(n_templates, np.float32),
-            np.arange(n_templates, dtype=np.uint32),
+            by_mention=np.zeros(n_words, np.uint64),
+            by_candidate=np.zeros((2, n, n_words), np.uint64),
+            by_atom=np.zeros((2, len(PairAtom), n_words), np.uint64),
+            of_pair=np.zeros(n_words, np.uint64),
+            weights=np.empty(n_templates, np.float32),
+            places=np.arange(n_templates, dtype=np.uint32),
         )
         self._aligned: Ints = np.zeros(0, np.int64)
 
@@ -106,9 +110,23 @@ class _Scored:
         """Score the mentions whose counterparts are not beyond the rows."""
         while True:
             self._next = _reuse_kernels.score_again(
-                *(self.doc, self.codes, self._weights, min_prob, self._next, self._scratch),
-                *(self._indptr, self._dropped, self._candidates, self._scores),
-                *(first.doc, first.codes, self._aligned, *rows, known, self._changed),
+                self.doc,
+                self.codes,
+                self._weights,
+                min_prob,
+                self._next,
+                self._scratch,
+                self._indptr,
+                self._dropped,
+                self._candidates,
+                self._scores,
+                first.doc,
+                first.codes,
+                self._aligned,
+                rows[0],
+                rows[1],
+                known,
+                self._changed,
             )
             n_kept = self._indptr[self._next]
             if self._next == len(self._aligned) or n_kept + self._next <= len(self._candidates):

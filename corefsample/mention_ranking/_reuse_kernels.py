@@ -53,7 +53,8 @@ class Changed(NamedTuple):
 
 @inner_kernel
 def _is_pronoun(doc: Encoded, i: int) -> bool:
-    return doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    pronoun: bool = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    return pronoun
 
 
 @kernel_in_place

@@ -115,19 +115,17 @@ class LabelReaders:
         for tokens in groups:
             if not varies[tokens].any():
                 continue
-            seen: dict[tuple[Any, ...], int] = {}
-            for parse, of_tokens in enumerate(labels[:, tokens].tolist()):
-                outcome = tuple(
-                    self._outcome(conditions[token], label)
-                    for token, label in zip(tokens.tolist(), of_tokens, strict=True)
-                )
-                if outcome not in seen:
-                    variant = seen[outcome] = len(seen)
-                    if variant > len(sources):
-                        sources.append([])
-                    if variant:
-                        sources[variant - 1].append((tokens, parse))
-                chosen[parse, tokens] = seen[outcome]
+            own = [conditions[token] for token in tokens.tolist()]
+            of_parses = list(map(tuple, labels[:, tokens].tolist()))
+            outcomes = {each: tuple(map(self._outcome, own, each)) for each in dict.fromkeys(of_parses)}
+            numbers = {outcome: variant for variant, outcome in enumerate(dict.fromkeys(outcomes.values()))}
+            if len(numbers) == 1:
+                continue
+            variants = [numbers[outcomes[each]] for each in of_parses]
+            chosen[:, tokens] = np.array(variants)[:, np.newaxis]
+            sources += [[] for _ in range(len(numbers) - 1 - len(sources))]
+            for variant in range(1, len(numbers)):
+                sources[variant - 1].append((tokens, variants.index(variant)))
         every = np.repeat(labels[:1], len(sources) + 1, axis=0)
         for variant, of_variant in enumerate(sources, start=1):
             for tokens, parse in of_variant:

@@ -145,7 +145,8 @@ class ParseSampler:
         labels = [doc.to_array("DEP") for doc in parsed]
         for start, doc in zip(starts, parsed, strict=True):
             if self._keeps and len(start):
-                start.from_array(["SENT_START"], doc.to_array(["SENT_START"]))
+                begins: Any = doc.to_array(["SENT_START"])
+                start.from_array(["SENT_START"], begins)
         own = list(self._nlp.pipe(parsed, disable=[*before, parser]))
         drawn = self._drawn(starts, n_samples, keys, list(zip(own, labels, strict=True)))
         return list(zip(own, drawn, strict=True))
