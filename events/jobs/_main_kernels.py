@@ -15,6 +15,7 @@ from corefsample.coreference import _check_kernels as candidate_checks
 from corefsample.coreference import _kernels as coreference
 from corefsample.documents import _check_kernels as document_checks
 from corefsample.mention_ranking import _kernels as ranking
+from corefsample.mention_ranking import _reuse_kernels as reuse
 from corefsample.mention_ranking.features import _atom_kernels as atoms
 from corefsample.mention_ranking.features import _hash_kernels as hashes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact
@@ -54,23 +55,34 @@ def text() -> Text:
     return Text._make((words, *(empty(np.uint32) for _ in range(2)), *(empty(np.int32) for _ in range(6)), spans))
 
 
-def compile_scores() -> None:
-    """Compile the scores of pairs."""
+def encoded() -> tuple[Encoded, Hashed]:
+    """A document without mentions."""
     by_mention = empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)), fixed(empty(np.int32, 3))
     by_token = (empty(np.int32) for _ in range(4))
     modifiers = empty(np.uint32), empty(np.bool_), empty(np.uint32)
     side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 2)
-    ranking.score_kept(
-        Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers)),
-        Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),
-        fixed(np.zeros(1, np.float32)),
-        0.5,
-        0,
-        ranking.RowScratch.of(0, 1),
-        bounds(),
-        empty(np.float64),
-        empty(np.int32),
-        empty(np.float64),
+    document = Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers))
+    return document, Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32))
+
+
+def compile_scores() -> None:
+    """Compile the scores of pairs."""
+    weights, filled = fixed(np.zeros(1, np.float32)), (empty(np.float64), empty(np.int32), empty(np.float64))
+    ranking.score_kept(*encoded(), weights, 0.5, 0, ranking.RowScratch.of(0, 1), bounds(), *filled)
+
+
+def compile_scores_again() -> None:
+    """Compile the scores of pairs in several parses."""
+    (document, codes), weights = encoded(), fixed(np.zeros(1, np.float32))
+    scratch, filled = ranking.RowScratch.of(0, 1), (empty(np.float64), empty(np.int32), empty(np.float64))
+    known = reuse.Known(*(np.zeros((0,) * n, kind) for n, kind in ((2, np.float64), (3, np.float32), (3, np.uint32))))
+    changed = reuse.Changed(*(np.zeros((0,) * n, np.uint64) for n in (1, 3, 3, 1)), empty(np.float32), empty(np.uint32))
+    aligned = empty(np.int64)
+    reuse.fill_known(document, codes, weights, 0, 0, scratch, known)
+    reuse.fill_changed(codes, codes, aligned, changed)
+    reuse.score_again(
+        *(document, codes, weights, 0.5, 0, scratch, bounds(), *filled),
+        *(document, codes, aligned, 0, 0, known, changed),
     )
 
 
@@ -207,12 +219,14 @@ GROUPS = {
         ),
     ),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
+    "scores again": Group(compile_scores_again, 4.0, (reuse.fill_known, reuse.fill_changed, reuse.score_again)),
 }
-# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for --parses.
+# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" and "scores
+# again" are for --parses.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
-    "score with sampled parses": ("transitions",),
+    "score with sampled parses": ("transitions", "scores again"),
     "events": ("samples", "documents", "parse checks", "events"),
     "report": ("estimates",),
 }
