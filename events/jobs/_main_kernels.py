@@ -75,15 +75,14 @@ def compile_scores_again() -> None:
     """Compile the scores of pairs in several parses."""
     (document, codes), weights = encoded(), fixed(np.zeros(1, np.float32))
     scratch, filled = ranking.RowScratch.of(0, 1), (empty(np.float64), empty(np.int32), empty(np.float64))
-    known = reuse.Known(*(np.zeros((0,) * n, kind) for n, kind in ((2, np.float64), (3, np.float32), (3, np.uint32))))
-    changed = reuse.Changed(*(np.zeros((0,) * n, np.uint64) for n in (1, 3, 3, 1)), empty(np.float32), empty(np.uint32))
+    known = reuse.Known(np.zeros((0, 0)), np.zeros((0, 0, 0), np.float32), np.zeros((0, 0, 0), np.uint32))
+    bits, tables = empty(np.uint64), np.zeros((0, 0, 0), np.uint64)
+    changed = reuse.Changed(bits, tables, tables, bits, empty(np.float32), empty(np.uint32))
     aligned = empty(np.int64)
     reuse.fill_known(document, codes, weights, 0, 0, scratch, known)
     reuse.fill_changed(codes, codes, aligned, changed)
-    reuse.score_again(
-        *(document, codes, weights, 0.5, 0, scratch, bounds(), *filled),
-        *(document, codes, aligned, 0, 0, known, changed),
-    )
+    given = document, codes, weights, 0.5, 0, scratch, bounds()
+    reuse.score_again(*given, *filled, document, codes, aligned, 0, 0, known, changed)
 
 
 def compile_atoms() -> None:
