@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_STATES = 512  # states, and tokens, that are worked on together
 _MOST_TOKENS = 1024
+_LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
 _SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
 
 
@@ -70,6 +71,7 @@ class TransitionParser:
         if self._reader is None:
             self._reader = self._parser.model.predict([min(docs, key=len)])
             self._upper = _last_layer(self._reader, self._parser.moves)
+        inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)
         finished: list[Any] = []
         for group in _groups([len(doc) for doc in docs]):
             of_group: list[Any] = [[] for _ in group]
@@ -83,7 +85,7 @@ class TransitionParser:
                 number = np.repeat(np.arange(len(some)), len(samples))
                 draws = np.tile(np.array(samples, np.int64), len(some))
                 states = [state for of_doc in drawn for state in of_doc]
-                self._finish(states, layers, first_rows[number], of_keys[number], draws, 1.0 / temperature)
+                self._finish(states, layers, first_rows[number], of_keys[number], draws, inverse)
                 for of_doc, new in zip(of_group, drawn, strict=True):
                     of_doc += new
             finished += of_group

@@ -123,9 +123,10 @@ def test_frequencies_agree_with_all_sequences_of_transitions(small: Language, te
     assert plausible_counts([counts[parse] for parse in probs], 20_000, list(probs.values())).all()
 
 
-def test_a_low_temperature_gives_the_usual_parse(nlp: Language) -> None:
+@pytest.mark.parametrize("temperature", [1e-6, 1e-300, 5e-324])
+def test_a_low_temperature_gives_the_usual_parse(nlp: Language, temperature: float) -> None:
     doc = nlp(TEXT)
-    for sample in parse_samples(nlp, doc, 3, temperature=1e-6, sentences="sample"):
+    for sample in parse_samples(nlp, doc, 3, temperature=temperature, sentences="sample"):
         assert annotations(sample) == annotations(doc)
 
 
