@@ -29,7 +29,12 @@ def floats(name: str, values: npt.ArrayLike) -> Floats:
 
 
 def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ParameterError(
+            f"must be {rule} in one dimension, got lists of different lengths", parameter=name
+        ) from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
         raise ParameterError(f"must be {rule} in one dimension, got {described}", parameter=name)

@@ -74,6 +74,13 @@ def score_row(
             fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
             row[k] = summed(weights, buckets, hashed.pair_1)
         row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+    return new_score(hashed, i, weights, best)
+
+
+@inner_kernel
+def new_score(hashed: Hashed, i: int, weights: Floats32, best: Ints32) -> float:
+    """Score of NEW; best (2,): i's best match and how far that is."""
+    mask = U32(weights.shape[0] - 1)
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -111,6 +118,37 @@ class RowScratch(NamedTuple):
         return cls(row, buckets, pair, np.empty(3, np.int32), np.empty(2, np.int32))
 
 
+@inner_kernel
+def keep_row(
+    i: int,
+    new: float,
+    min_prob: float,
+    row: Floats,
+    n_kept: int,
+    dropped: Floats,
+    candidates: Ints32,
+    scores: Floats,
+) -> int:
+    """Append i's candidates of probability min_prob or more, with scores relative to NEW; return how many there are."""
+    largest = 0.0
+    for k in range(i):
+        row[k] -= new
+        if row[k] > largest:
+            largest = row[k]
+    total = np.exp(-largest)
+    for k in range(i):
+        total += np.exp(row[k] - largest)
+    for k in range(i):
+        prob = np.exp(row[k] - largest) / total
+        if prob >= min_prob:
+            candidates[n_kept] = k
+            scores[n_kept] = row[k]
+            n_kept += 1
+        else:
+            dropped[i] += prob
+    return n_kept
+
+
 @kernel_in_place
 def score_kept(
     doc: Encoded,
@@ -136,22 +174,7 @@ def score_kept(
         if n_kept + i > candidates.shape[0]:
             return i
         new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
-        largest = 0.0
-        for k in range(i):
-            row[k] -= new
-            if row[k] > largest:
-                largest = row[k]
-        total = np.exp(-largest)
-        for k in range(i):
-            total += np.exp(row[k] - largest)
-        for k in range(i):
-            prob = np.exp(row[k] - largest) / total
-            if prob >= min_prob:
-                candidates[n_kept] = k
-                scores[n_kept] = row[k]
-                n_kept += 1
-            else:
-                dropped[i] += prob
+        n_kept = keep_row(i, new, min_prob, row, n_kept, dropped, candidates, scores)
         indptr[i + 1] = n_kept
     return n
 

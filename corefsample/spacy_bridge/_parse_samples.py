@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
-
-import numpy as np
 
 from corefsample import _checks
 from corefsample._random import document_key
-from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import _transition_kernels
 from corefsample.spacy_bridge._later_components import LaterComponents
 from corefsample.spacy_bridge._parse_temperatures import parse_temperature
+from corefsample.spacy_bridge._transition_parser import TransitionParser
 from corefsample.spacy_bridge._words import require_doc
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = ["Sentences", "parse_samples"]
+__all__ = ["ParseSampler", "Sentences", "parse_samples"]
 
 Sentences = Literal["keep", "sample"]
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
-
-_BLOCK = 256  # samples that are drawn together
-_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
 
 
 def parse_samples(
@@ -85,48 +80,78 @@ def parse_samples(
     Keith, Blodgett & O'Connor (2018), "Monte Carlo Syntax Marginals for Exploring and Using Dependency Parses";
     Maddison, Tarlow & Minka (2014) for Gumbel noise.
     """
-    parser = _TransitionParser(nlp)
-    require_doc(doc)
-    n_samples = _checks.n_samples(n_samples, 1)
-    temperature = parse_temperature(nlp) if temperature is None else _checks.above_zero("temperature", temperature)
-    _checks.choice("sentences", sentences, _SENTENCES)
-    key = document_key(seed, doc.text if doc_id is None else doc_id)
-    start = parser.unparsed(doc, sentences == "keep")
-    if not len(start):
-        return [nlp(start)] * n_samples
-    later = LaterComponents(nlp, parser.later, keeps_sentences=sentences == "keep")
-    template = later.template(start)
-    distinct: dict[tuple[Any, ...], Doc] = {}
-    order = []
-    for state in parser.final_states(start, n_samples, temperature, key):
-        arcs = tuple(sorted((arc["child"], arc["head"], arc["label"]) for arc in state.arcs))
-        if arcs not in distinct:
-            distinct[arcs] = parser.annotated(template.copy(), state)
-        order.append(arcs)
-    completed = dict(zip(distinct, later.completed(template, list(distinct.values())), strict=True))
-    return [completed[arcs] for arcs in order]
+    return ParseSampler(nlp, temperature=temperature, sentences=sentences).samples(
+        doc, n_samples, seed=seed, doc_id=doc_id
+    )
 
 
-class _TransitionParser:
-    """The parser of a pipeline, the components before it, and the names of those after it."""
+class ParseSampler:
+    """Draws parses of many Docs of a pipeline, as `parse_samples` does.
 
-    def __init__(self, nlp: Language) -> None:
-        from spacy.pipeline import DependencyParser
+    Parameters
+    ----------
+    nlp, temperature, sentences
+        As of `parse_samples`.
 
-        components = list(getattr(nlp, "pipeline", ()))
-        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
-        if not places:
-            names = ", ".join(name for name, _ in components) or "none"
-            raise ParameterError(
-                f"must have a transition parser (spaCy's parser), got the components {names}", parameter="nlp"
-            )
-        place = places[-1]
-        self._nlp = nlp
-        self._parser: Any = components[place][1]
-        self._before: list[Any] = [component for _, component in components[:place]]
-        self.later = [name for name, _ in components[place + 1 :]]
+    Raises
+    ------
+    ParameterError
+        If the pipeline has no transition parser, or another parameter breaks its rule.
+    """
 
-    def unparsed(self, doc: Doc, keep: bool) -> Doc:
+    def __init__(self, nlp: Language, *, temperature: float | None = None, sentences: Sentences = "keep") -> None:
+        self._parser = TransitionParser(nlp)
+        self._temperature = (
+            parse_temperature(nlp) if temperature is None else _checks.above_zero("temperature", temperature)
+        )
+        _checks.choice("sentences", sentences, _SENTENCES)
+        self._nlp, self._keeps = nlp, sentences == "keep"
+        self._later = LaterComponents(nlp, self._parser.later, keeps_sentences=self._keeps)
+
+    def samples(self, doc: Doc, n_samples: int, *, seed: int = 0, doc_id: str | None = None) -> list[Doc]:
+        """Draw parses of a Doc: see `parse_samples`."""
+        require_doc(doc)
+        n_samples = _checks.n_samples(n_samples, 1)
+        key = document_key(seed, doc.text if doc_id is None else doc_id)
+        start = self._unparsed(doc)
+        return self._drawn([start], n_samples, [key], [None])[0]
+
+    def parsed_texts(
+        self, texts: Sequence[str], n_samples: int, *, seed: int = 0, doc_ids: Sequence[str] | None = None
+    ) -> list[tuple[Doc, list[Doc]]]:
+        """Parse texts, and draw parses of each.
+
+        Components before the parser run once on each text, and the draws are made together.
+
+        Parameters
+        ----------
+        texts
+            Any texts.
+        n_samples, seed
+            As of `parse_samples`.
+        doc_ids
+            A `doc_id` of each text. None: the texts.
+
+        Returns
+        -------
+        list of (Doc, list of Doc)
+            Of each text the pipeline's own parse, and what `parse_samples` returns for it.
+        """
+        n_samples = _checks.n_samples(n_samples, 1)
+        keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
+        before, parser, later = self._parser.before, self._parser.name, self._parser.later
+        starts = list(self._nlp.pipe(texts, disable=[parser, *later]))
+        parsed = list(self._nlp.pipe([doc.copy() for doc in starts], disable=[*before, *later]))
+        labels = [doc.to_array("DEP") for doc in parsed]
+        for start, doc in zip(starts, parsed, strict=True):
+            if self._keeps and len(start):
+                begins: Any = doc.to_array(["SENT_START"])
+                start.from_array(["SENT_START"], begins)
+        own = list(self._nlp.pipe(parsed, disable=[*before, parser]))
+        drawn = self._drawn(starts, n_samples, keys, list(zip(own, labels, strict=True)))
+        return list(zip(own, drawn, strict=True))
+
+    def _unparsed(self, doc: Doc) -> Doc:
         """A Doc of the same words after the components before the parser; with the sentences to keep."""
         from spacy.tokens import Doc as NewDoc
 
@@ -135,69 +160,46 @@ class _TransitionParser:
         for token, given in zip(new, doc, strict=True):
             if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
                 token.norm_ = given.norm_
-        for component in self._before:
-            new = component(new)
-        if keep and len(new):
-            source = doc if doc.has_annotation("SENT_START") else self._parser(new.copy())
+        new = self._run(self._parser.before, new)
+        if self._keeps and len(new):
+            source = doc if doc.has_annotation("SENT_START") else self._run([self._parser.name], new.copy())
             starts = [source[t].is_sent_start for t in range(len(source))]
             for token, start in zip(new, starts, strict=True):
                 if start is not None:
                     token.is_sent_start = start
         return new
 
-    def annotated(self, doc: Doc, state: Any) -> Doc:
-        """The Doc with the parse of a final state."""
-        self._parser.set_annotations([doc], [state])
+    def _run(self, names: Sequence[str], doc: Doc) -> Doc:
+        for name in names:
+            component: Any = self._nlp.get_pipe(name)
+            doc = component(doc)
         return doc
 
-    def final_states(self, start: Doc, n_samples: int, temperature: float, key: int) -> list[Any]:
-        """One final state of the parser per sample."""
-        step_model = self._parser.model.predict([start])
-        layer = _LastLayer(step_model, self._parser.moves)
-        finished: list[Any] = []
-        for first in range(0, n_samples, _BLOCK):
-            states = [self._initial(start) for _ in range(min(_BLOCK, n_samples - first))]
-            self._finish(states, step_model, layer, 1.0 / temperature, np.uint64(key), first)
-            finished += states
-        step_model.clear_memory()
-        return finished
+    def _drawn(
+        self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int], own: Sequence[tuple[Doc, Any] | None]
+    ) -> list[list[Doc]]:
+        """Draw parses of Docs that the parser has not seen.
 
-    def _initial(self, start: Doc) -> Any:
-        return self._parser.moves.init_batch([start])[0]
+        `own` is the pipeline's own parse of each, and its labels before the later components.
+        """
+        filled = [number for number, start in enumerate(starts) if len(start)]
+        every = [[] if len(start) else [self._nlp(start)] * n_samples for start in starts]
+        if filled:
+            some = [starts[number] for number in filled]
+            states = self._parser.final_states(some, n_samples, self._temperature, [keys[number] for number in filled])
+            for number, of_doc in zip(filled, states, strict=True):
+                every[number] = self._completed(starts[number], of_doc, own[number])
+        return every
 
-    def _finish(
-        self, states: list[Any], step_model: Any, layer: _LastLayer, inverse: float, key: np.uint64, first: int
-    ) -> None:
-        """Apply transitions to all states until all are final."""
-        waiting, step = list(enumerate(states, start=first)), 0
-        row, sums = np.empty(layer.n_moves, np.float32), np.empty(layer.n_moves)
-        all_scores = np.empty((len(states), layer.n_moves), np.float32)
-        while waiting := [(s, state) for s, state in waiting if not state.is_final()]:
-            current = [state for _, state in waiting]
-            samples = np.array([s for s, _ in waiting], np.int64)
-            hidden, _ = step_model.state2vec(step_model.get_token_ids(current), False)
-            scores = all_scores[: len(current)]
-            _transition_kernels.perturbed_scores(hidden, *layer.arrays, inverse, key, samples, step, row, sums, scores)
-            self._parser.transition_states(current, scores)
-            step += 1
-
-
-class _LastLayer:
-    """The layer from hidden units to scores of transitions, and the groups of transitions valid in the same states."""
-
-    def __init__(self, step_model: Any, moves: Any) -> None:
-        from thinc import api
-
-        as_array: Any = api.to_numpy  # from a graphics processor, too
-        self.n_moves = int(moves.n_moves)
-        if step_model.vec2scores is None:  # the hidden units are the scores
-            weights, bias = np.eye(self.n_moves, dtype=np.float32), np.zeros(self.n_moves, np.float32)
-        else:
-            weights, bias = (as_array(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
-        groups: dict[str, list[int]] = {}
-        for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
-            kind, _, label = moves.get_class_name(move).partition("-")
-            groups.setdefault(f"{kind}-{label}" if label == _SUBTOKEN else kind, []).append(move)
-        members = np.concatenate([np.array(group, np.int64) for group in groups.values()])
-        bounds = np.cumsum([0, *(len(group) for group in groups.values())], dtype=np.int64)
-        self.arrays = np.ascontiguousarray(weights.T), bias, members, bounds
+    def _completed(self, start: Doc, states: Sequence[Any], own: tuple[Doc, Any] | None) -> list[Doc]:
+        """The Docs of final states, after all components; equal parses are the same Doc."""
+        template = self._later.template(start)
+        distinct: dict[tuple[Any, ...], Doc] = {}
+        order = []
+        for state in states:
+            arcs = tuple(sorted((arc["child"], arc["head"], arc["label"]) for arc in state.arcs))
+            if arcs not in distinct:
+                distinct[arcs] = self._parser.annotate(template.copy(), state)
+            order.append(arcs)
+        completed = dict(zip(distinct, self._later.completed(template, list(distinct.values()), own), strict=True))
+        return [completed[arcs] for arcs in order]

@@ -2,25 +2,58 @@
 
 Legend of dimensions and names
     r : state of a parse that is not complete yet     m : transition (move) of the parser
-    h : hidden unit of the parser's last layer        g : group of transitions that are valid in the same states
+    f : token that a state looks at                   t : row of a token; the first row of a Doc is for no token
+    h : hidden unit of the parser's last layer        p : piece of a hidden unit, of which the largest counts
+    g : group of transitions that are valid in the same states
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix
 
 Singles = npt.NDArray[np.float32]
+Keys = npt.NDArray[np.uint64]
 
 U11 = np.uint64(11)
 TWO_M53 = 1.0 / 9007199254740992.0
 NEVER = np.float32(-np.inf)
+ZERO = np.float32(0.0)
+
+
+class Layers(NamedTuple):
+    """What turns the tokens of a state into scores of transitions."""
+
+    features: Singles  # (t, f, h * p): what each token adds to the hidden units, by its place in the state
+    feature_bias: Singles  # (h * p,)
+    weights: Singles  # (h, m)
+    bias: Singles  # (m,)
+    members: Ints  # members[bounds[g]:bounds[g + 1]] are the transitions of group g
+    bounds: Ints
+
+
+class States(NamedTuple):
+    """The states whose next transitions are drawn."""
+
+    tokens: Ints32  # (r, f): offsets in the Doc, -1 for none
+    first_rows: Ints  # (r,): the first row of the Doc in `Layers.features`
+    keys: Keys  # (r,): of the random streams of the Docs
+    samples: Ints  # (r,): index of the sample
+
+
+class Scratch(NamedTuple):
+    """What `perturbed_scores` works with."""
+
+    pieces: Singles  # (h * p,)
+    row: Singles  # (m,)
+    sums: Floats  # (m,)
 
 
 @inner_kernel
@@ -28,39 +61,49 @@ def _uniform(word):  # type: ignore[no-untyped-def]
     return (np.float64(mix(word) >> U11) + 0.5) * TWO_M53
 
 
+@inner_kernel
+def _fill_row(layers: Layers, tokens: Ints32, first_row: int, pieces: Singles, row: Singles) -> None:
+    """Fill the scores of a state's transitions, adding in the order in which spaCy adds."""
+    features, feature_bias, weights, bias, _, _ = layers
+    n_moves, n_units = bias.shape[0], weights.shape[0]
+    n_pieces = feature_bias.shape[0] // n_units
+    for x in range(pieces.shape[0]):
+        pieces[x] = ZERO
+    for f in range(tokens.shape[0]):
+        t = first_row + tokens[f] + 1
+        for x in range(pieces.shape[0]):
+            pieces[x] += features[t, f, x]
+    for x in range(pieces.shape[0]):
+        pieces[x] += feature_bias[x]
+    for m in range(n_moves):
+        row[m] = bias[m]
+    for h in range(n_units):
+        unit = pieces[h * n_pieces]
+        for p in range(1, n_pieces):
+            unit = max(unit, pieces[h * n_pieces + p])
+        if n_pieces == 1:
+            unit = max(unit, ZERO)
+        for m in range(n_moves):
+            row[m] += unit * weights[h, m]
+
+
 @kernel_in_place
 def perturbed_scores(
-    hidden: Singles,
-    weights: Singles,
-    bias: Singles,
-    members: Ints,
-    bounds: Ints,
-    inverse_temperature: float,
-    key: np.uint64,
-    samples: Ints,
-    step: int,
-    row: Singles,
-    sums: Floats,
-    scores: Singles,
+    layers: Layers, states: States, inverse_temperature: float, step: int, scratch: Scratch, scores: Singles
 ) -> None:
     """Fill `scores`, (r, m), such that the largest of the valid ones is a draw from the softmax over them.
 
-    hidden is (r, h), weights (h, m). members[bounds[g]:bounds[g + 1]] are the transitions of group g. The largest of
-    the scores of a group plus Gumbel noise is their log-sum-exp plus Gumbel noise, and is that of each transition with
-    the probability of the softmax over the group. So one transition is drawn per group, and the others get -inf.
-
-    A state's scores are sums in the order of h, so they do not depend on the other states of the batch.
+    The largest of the scores of a group plus Gumbel noise is their log-sum-exp plus Gumbel noise, and is that of each
+    transition with the probability of the softmax over the group. So one transition is drawn per group, and the others
+    get -inf. A state's scores do not depend on the other states of the batch.
     """
-    n_moves = bias.shape[0]
-    for r in range(hidden.shape[0]):
-        for m in range(n_moves):
-            row[m] = bias[m]
+    members, bounds = layers.members, layers.bounds
+    row, sums = scratch.row, scratch.sums
+    for r in range(states.tokens.shape[0]):
+        _fill_row(layers, states.tokens[r], states.first_rows[r], scratch.pieces, row)
+        for m in range(row.shape[0]):
             scores[r, m] = NEVER
-        for h in range(hidden.shape[1]):
-            unit = hidden[r, h]
-            for m in range(n_moves):
-                row[m] += unit * weights[h, m]
-        word = mix(mix(key + np.uint64(samples[r] + 1) * GAMMA) + np.uint64(step + 1) * GAMMA)
+        word = mix(mix(states.keys[r] + np.uint64(states.samples[r] + 1) * GAMMA) + np.uint64(step + 1) * GAMMA)
         for g in range(bounds.shape[0] - 1):
             first, last = bounds[g], bounds[g + 1]
             largest = row[members[first]]

@@ -13,6 +13,8 @@ from corefsample.errors import ParameterError
 
 __all__ = ["checked_heads", "checked_labels", "checked_scores", "is_tree"]
 
+_LARGEST = 1e300  # sums over the arcs of a tree are finite
+
 
 def checked_scores(values: npt.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
@@ -68,7 +70,11 @@ def is_tree(heads: Ints) -> bool:
 
 
 def _float_array(name: str, values: npt.ArrayLike, ndim: int) -> Floats:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        rule = f"must be numbers in {ndim} dimensions, got rows of different lengths"
+        raise ParameterError(rule, parameter=name) from None
     if array.ndim != ndim or array.dtype.kind not in "iuf":
         found = f"{array.ndim} of {array.dtype}"
         raise ParameterError(f"must be numbers in {ndim} dimensions, got {found}", parameter=name)
@@ -80,6 +86,11 @@ def _require_scores(name: str, values: Floats) -> None:
     if bad.size:
         place = "".join(f"[{c}]" for c in bad[0].tolist())
         raise ParameterError(f"{name}{place} must be finite or -inf, got {values[tuple(bad[0])]}")
+    large = np.argwhere((np.abs(values) > _LARGEST) & (values > -np.inf))
+    if large.size:
+        place = "".join(f"[{c}]" for c in large[0].tolist())
+        rule = f"must be from -{_LARGEST:g} to {_LARGEST:g}, or -inf"
+        raise ParameterError(f"{name}{place} {rule}, got {values[tuple(large[0])]}")
 
 
 def _require_tree(scores: Floats) -> None:

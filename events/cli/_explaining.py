@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
+_ROUNDING = 1e-9  # of the sum of the shares of parses
 # What the outcome of a trigger means, after its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -48,7 +49,8 @@ def explain(inputs: tuple[str, ...], as_json: bool, **options: Any) -> None:
     INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
     trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
     path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each
-    document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it.
+    document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it. Where a
+    document has several parses: what the trigger is in each of them, with their share.
 
     \b
     Examples:
@@ -95,10 +97,22 @@ def _place(each: Explained) -> str:
 
 def _pairs(each: Explained) -> list[tuple[str, str]]:
     """Lines about one trigger; the trigger is in brackets in its sentence."""
+    words, place = list(each.words), each.trace.token - each.start
+    words[place] = f"[{words[place]}]"
+    pairs = [("sentence", " ".join(words)), *_reading(each)]
+    for other in each.alternatives:
+        pairs += _reading(other)
+    missing = 1.0 - sum(reading.share for reading in (each, *each.alternatives))
+    if missing > _ROUNDING:
+        pairs.append(("parses", f"{missing:.3f} of them: no trigger"))
+    return pairs
+
+
+def _reading(each: Explained) -> list[tuple[str, str]]:
+    """Lines about what a trigger is in some or all parses."""
     trace = each.trace
-    words = list(each.words)
-    words[trace.token - each.start] = f"[{words[trace.token - each.start]}]"
-    pairs = [("sentence", " ".join(words)), ("trigger", f"{trace.trigger} (frame {trace.frame})")]
+    pairs = [("parses", f"{each.share:.3f} of them:")] if each.share < 1.0 - _ROUNDING else []
+    pairs.append(("trigger", f"{trace.trigger} (frame {trace.frame})"))
     pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]})"))
     if trace.conditions:
         pairs.append(("conditions", ", ".join(trace.conditions)))

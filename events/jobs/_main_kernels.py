@@ -15,6 +15,7 @@ from corefsample.coreference import _check_kernels as candidate_checks
 from corefsample.coreference import _kernels as coreference
 from corefsample.documents import _check_kernels as document_checks
 from corefsample.mention_ranking import _kernels as ranking
+from corefsample.mention_ranking import _reuse_kernels as reuse
 from corefsample.mention_ranking.features import _atom_kernels as atoms
 from corefsample.mention_ranking.features import _hash_kernels as hashes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact
@@ -54,24 +55,34 @@ def text() -> Text:
     return Text._make((words, *(empty(np.uint32) for _ in range(2)), *(empty(np.int32) for _ in range(6)), spans))
 
 
-def compile_scores() -> None:
-    """Compile the scores of pairs."""
+def encoded() -> tuple[Encoded, Hashed]:
+    """A document without mentions."""
     by_mention = empty(np.uint32, len(Atom)), empty(np.uint32, len(Fact)), fixed(empty(np.int32, 3))
     by_token = (empty(np.int32) for _ in range(4))
     modifiers = empty(np.uint32), empty(np.bool_), empty(np.uint32)
     side = empty(np.uint32, 1), empty(np.uint32, 1), empty(np.int32, 3)
-    ranking.score_kept(
-        Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers)),
-        Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32)),
-        fixed(np.zeros(1, np.float32)),
-        0.5,
-        0,
-        ranking.RowScratch.of(0, 1),
-        bounds(),
-        empty(np.float64),
-        empty(np.int32),
-        empty(np.float64),
-    )
+    document = Encoded._make((*by_mention, *by_token, np.zeros(1, np.int32), *modifiers))
+    return document, Hashed(*side, *side, empty(np.uint32, 1), empty(np.int32))
+
+
+def compile_scores() -> None:
+    """Compile the scores of pairs."""
+    weights, filled = fixed(np.zeros(1, np.float32)), (empty(np.float64), empty(np.int32), empty(np.float64))
+    ranking.score_kept(*encoded(), weights, 0.5, 0, ranking.RowScratch.of(0, 1), bounds(), *filled)
+
+
+def compile_scores_again() -> None:
+    """Compile the scores of pairs in several parses."""
+    (document, codes), weights = encoded(), fixed(np.zeros(1, np.float32))
+    scratch, filled = ranking.RowScratch.of(0, 1), (empty(np.float64), empty(np.int32), empty(np.float64))
+    known = reuse.Known(np.zeros((0, 0)), np.zeros((0, 0, 0), np.float32), np.zeros((0, 0, 0), np.uint32))
+    bits, tables = empty(np.uint64), np.zeros((0, 0, 0), np.uint64)
+    changed = reuse.Changed(bits, tables, tables, bits, empty(np.float32), empty(np.uint32))
+    aligned = empty(np.int64)
+    reuse.fill_known(document, codes, weights, 0, 0, scratch, known)
+    reuse.fill_changed(codes, codes, aligned, changed)
+    given = document, codes, weights, 0.5, 0, scratch, bounds()
+    reuse.score_again(*given, *filled, document, codes, aligned, 0, 0, known, changed)
 
 
 def compile_atoms() -> None:
@@ -151,9 +162,11 @@ def compile_samples() -> None:
 
 def compile_transitions() -> None:
     """Compile the sampled transitions of parses."""
-    hidden, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
-    states = np.uint64(0), indices, 0, bias, empty(np.float64), hidden
-    transitions.perturbed_scores(hidden, hidden, bias, indices, bounds(), 1.0, *states)
+    table, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
+    layers = transitions.Layers(np.zeros((0, 1, 1), np.float32), bias, table, bias, indices, bounds())
+    states = transitions.States(empty(np.int32, 1), indices, empty(np.uint64), indices)
+    scratch = transitions.Scratch(bias, bias, empty(np.float64))
+    transitions.perturbed_scores(layers, states, 1.0, 0, scratch, table)
 
 
 def compile_estimates() -> None:
@@ -204,12 +217,14 @@ GROUPS = {
     ),
     "searches": Group(compile_searches, 2.2, (searches.binder_sweep, searches.binder_merges, searches.binder_splits)),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
+    "scores again": Group(compile_scores_again, 4.0, (reuse.fill_known, reuse.fill_changed, reuse.score_again)),
 }
-# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for --parses.
+# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" and "scores
+# again" are for --parses.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "probabilities", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
-    "score with sampled parses": ("transitions",),
+    "score with sampled parses": ("transitions", "scores again"),
     "events": ("tables", "samples", "documents", "probabilities", "parse checks", "events"),
     "report": ("estimates", "searches"),
 }

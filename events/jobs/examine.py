@@ -34,8 +34,8 @@ class CorpusReport:
         The files.
     n_documents, n_mentions, n_candidates
         Valid documents, their mentions and candidate antecedents.
-    n_mixtures
-        Those with several parses; the other figures are about the first parse of these.
+    n_mixtures, n_alternatives
+        Those with several parses, and the number of these parses; the other figures are about the first parse of each.
     n_dated, n_parsed, n_gold
         Documents with a date, with tokens, with gold entities.
     dates
@@ -55,6 +55,7 @@ class CorpusReport:
     n_mentions: int = 0
     n_candidates: int = 0
     n_mixtures: int = 0
+    n_alternatives: int = 0
     n_dated: int = 0
     n_parsed: int = 0
     n_gold: int = 0
@@ -71,7 +72,11 @@ class CorpusReport:
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        several = [("parses", f"several of {self.n_mixtures:,} documents")] if self.n_mixtures else []
+        several = []
+        if self.n_mixtures:
+            mean = self.n_alternatives / self.n_mixtures
+            documents = f"{self.n_mixtures:,} document{'s' * (self.n_mixtures > 1)} with several parses"
+            several = [("parses", f"{documents}, on average {mean:.1f}")]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -172,7 +177,10 @@ def _corpus_report(files: list[str], on_progress: Progress | None) -> CorpusRepo
     new_mass, schemes = 0.0, Counter[str]()
     for batch in stream:
         report.n_documents += len(batch)
-        report.n_mixtures += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
+        if batch.parses is not None:
+            counts = batch.parses.counts[batch.parses.counts > 1]
+            report.n_mixtures += len(counts)
+            report.n_alternatives += int(counts.sum())
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.columns.column("gold").null_count

@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample.documents import DocumentBatch, Tokens
+from corefsample.documents import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.syntax import scheme_names
-from events.jobs._explained_events import N_SAMPLES, EventShare, document_events
+from events.jobs._explained_events import N_SAMPLES, EventShare, document_events, parses_of
 from events.jobs._reading import Progress
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import DocumentTrace, NamedActor, RoleTrace, TriggerTrace, check_classes, trace_document
@@ -80,6 +80,10 @@ class Explained:
         The trigger; its offsets are those of the document.
     events
         Events of the document with their probabilities (`events.jobs._explained_events.document_events`).
+    share
+        Probability of the parses in which the trigger is as `trace` says; below 1 only in a document with several.
+    alternatives
+        What it is in the other parses, the likeliest first; a parse in which it is no trigger is in none.
     """
 
     doc_id: str
@@ -88,6 +92,8 @@ class Explained:
     start: int
     trace: TriggerTrace
     events: tuple[EventShare, ...] | None = None
+    share: float = 1.0
+    alternatives: tuple[Explained, ...] = ()
 
     def text(self, start: int, end: int | None = None) -> str:
         """Words of the document from one offset to another (exclusive), or the word at one."""
@@ -112,19 +118,27 @@ class Explained:
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; of the trace its outcome, conditions, roles and actors."""
-        trace = self.trace
         return {
             "doc_id": self.doc_id,
             "date": self.date,
             "sentence": " ".join(self.words),
+            "word": self.text(self.trace.token),
+            **self._reading(),
+            "alternatives": [each._reading() for each in self.alternatives],
+            "document_events": None if self.events is None else [each.to_json() for each in self.events],
+        }
+
+    def _reading(self) -> dict[str, Any]:
+        """What depends on the parse."""
+        trace = self.trace
+        return {
+            "share": self.share,
             "trigger": trace.trigger,
-            "word": self.text(trace.token),
             "frame": trace.frame,
             "outcome": trace.outcome,
             "conditions": list(trace.conditions),
             "roles": [self._role(role) for role in trace.roles],
             "actors": [self._actor(actor) for actor in trace.actors],
-            "document_events": None if self.events is None else [each.to_json() for each in self.events],
         }
 
     def _role(self, role: RoleTrace) -> dict[str, Any]:
@@ -187,6 +201,9 @@ def run_explain(
 ) -> Explanation:
     """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
 
+    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome of those
+    parses that are likeliest together.
+
     Parameters
     ----------
     inputs
@@ -211,16 +228,12 @@ def run_explain(
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
     outcomes: dict[str, int] = {}
     n_documents = n_triggers = 0
-    for batch, row, trace in _traces(inputs, options, rule, lexicon, on_progress):
+    for batch, row, traces in _traces(inputs, options, rule, lexicon, on_progress):
         n_documents += 1
-        if trace is None:
-            continue
-        tokens = batch.tokens(row)
-        assert tokens is not None  # the stream needs them
         events: tuple[EventShare, ...] | None = None
         is_evaluated = False  # a document of which no trigger is chosen needs no samples
-        for each in _explained(batch, row, tokens, trace):
-            if lemma is not None and lemma not in each.trace.trigger.split():
+        for each in _explained(batch, row, traces):
+            if lemma is not None and not _has_lemma(each, lemma):
                 continue
             n_triggers += 1
             outcomes[each.trace.outcome] = outcomes.get(each.trace.outcome, 0) + 1
@@ -228,7 +241,7 @@ def run_explain(
             if limit is not None and len(chosen) == limit and rank < chosen[0][0]:
                 continue
             if not is_evaluated:
-                events = document_events(batch, row, tokens, rule, lexicon, options.scheme, options.seed)
+                events = document_events(batch, row, rule, lexicon, options.scheme, options.seed)
                 is_evaluated = True
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if limit is not None and len(chosen) > limit:
@@ -261,28 +274,37 @@ def _traces(
     rule: Rule,
     lexicon: Lexicon,
     on_progress: Progress | None,
-) -> Iterator[tuple[DocumentBatch, int, DocumentTrace | None]]:
-    """Each document with its trace; None for other documents than the wanted one."""
-    stream = DocumentStream(inputs, needs=("tokens",))
+) -> Iterator[tuple[DocumentBatch, int, list[DocumentTrace]]]:
+    """Each document with its trace in each parse; without any if it is not the wanted one."""
+    stream = DocumentStream(inputs, needs=("tokens",), mixtures=True)
     n_documents, is_found = 0, options.doc_id is None
     for batch in stream:
         for row in range(len(batch)):
             n_documents += 1
             if options.doc_id in (None, batch.doc_ids[row]):
                 is_found = True
-                try:
-                    trace = _trace(batch, row, rule, lexicon, options.scheme)
-                except InputError as error:
-                    raise batch.rejected(row, error.message).error() from None
-                yield batch, row, trace
+                yield batch, row, _traces_of_parses(batch, row, rule, lexicon, options.scheme)
             else:
-                yield batch, row, None
+                yield batch, row, []
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)
     if not n_documents:
         raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     if not is_found:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
+
+
+def _traces_of_parses(
+    batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None
+) -> list[DocumentTrace]:
+    traces: list[DocumentTrace] = []
+    for _, parses, place in parses_of(batch, row):
+        try:
+            traces.append(_trace(parses, place, rule, lexicon, scheme))
+        except InputError as error:
+            prefix = f"parses[{len(traces)}]: " if batch.n_parses(row) > 1 else ""
+            raise batch.rejected(row, f"{prefix}{error.message}").error() from None
+    return traces
 
 
 def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> DocumentTrace:
@@ -303,13 +325,30 @@ def _wanted_lemma(rule: Rule, trigger: str | None) -> str | None:
     return trigger.lower()
 
 
-def _explained(batch: DocumentBatch, row: int, tokens: Tokens, trace: DocumentTrace) -> Iterator[Explained]:
-    bounds = tokens.sentences()
+def _has_lemma(explained: Explained, lemma: str) -> bool:
+    return any(lemma in each.trace.trigger.split() for each in (explained, *explained.alternatives))
+
+
+def _explained(batch: DocumentBatch, row: int, traces: Sequence[DocumentTrace]) -> Iterator[Explained]:
+    """The triggers of a document in the order of the text, each with what it is in the parses."""
     date = batch.dates[row]
     day = None if np.isnat(date) else str(date)
-    for trigger in trace.triggers:
-        start, end = bounds[int(tokens.sent[trigger.token])]
-        yield Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger)
+    found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
+    for trace, (share, parses, place) in zip(traces, parses_of(batch, row), strict=bool(traces)):
+        tokens = parses.tokens(place)
+        assert tokens is not None  # the stream needs them
+        bounds = tokens.sentences()
+        for trigger in trace.triggers:
+            readings = found.setdefault(trigger.token, {})
+            start, end = bounds[int(tokens.sent[trigger.token])]
+            known = readings.get(trigger)
+            if known is None:
+                words = tuple(tokens.text[start:end])
+                known = Explained(batch.doc_ids[row], day, words, start, trigger, share=0.0)
+            readings[trigger] = dataclasses.replace(known, share=known.share + share)
+    for _, readings in sorted(found.items()):
+        first, *others = sorted(readings.values(), key=lambda each: -each.share)
+        yield dataclasses.replace(first, alternatives=tuple(others))
 
 
 def _rank(seed: int, doc_id: str, token: int) -> int:

@@ -15,6 +15,7 @@ from events.news import require_repair
 
 MENTIONS = ("annotated", "parse")
 CLUSTERS = tuple(name for name in CLUSTERINGS if name != "gold")
+MOST_PARSES = 10_000  # all parses of a text are in memory
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
@@ -33,8 +34,8 @@ class ScoreOptions:
         spaCy pipeline that parses text: a package or a folder. Required for news and for documents without a parse, and
         only for these.
     parses
-        Number of parses drawn of each text, at least 1; None: the pipeline's own parse alone. A document is then a
-        weighted mixture of the different ones, and the file has version 2.
+        Number of parses drawn of each text, from 1 to 10,000; None: the pipeline's own parse alone. A document is then
+        a weighted mixture of the different ones, and the file has version 2.
     parse_temperature
         Above 0: below 1 parses vary less than the parser's probabilities say, above 1 more. None: that of the
         pipeline, see `corefsample.spacy_bridge.parse_temperature`.
@@ -106,7 +107,7 @@ class ScoreOptions:
             if self.pipeline is None:
                 raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="fix_text")
         if self.parses is not None:
-            _checks.whole("parses", self.parses, 1)
+            _checks.at_most("parses", _checks.whole("parses", self.parses, 1), MOST_PARSES)
             if self.pipeline is None:
                 raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter="parses")
         if self.parse_temperature is not None:

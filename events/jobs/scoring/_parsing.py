@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,8 +154,15 @@ def article_texts(article: Article, *, headline: bool, paragraphs: str) -> list[
 
 def parsed_texts(texts: Sequence[str], pipeline: Language) -> Iterator[Doc]:
     """Parse texts; raise ParameterError if the pipeline cannot."""
-    try:
+    with unparsable_text():
         yield from pipeline.pipe(texts)
+
+
+@contextmanager
+def unparsable_text() -> Iterator[None]:
+    """Turn errors of a pipeline into ParameterError."""
+    try:
+        yield
     except ParameterError:
         raise
     except ValueError as error:

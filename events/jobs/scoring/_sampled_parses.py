@@ -12,9 +12,9 @@ import numpy as np
 from corefsample._arrays import Ints
 from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import parse_samples
+from corefsample.spacy_bridge import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from events.jobs.scoring._parsing import article_texts, joined, parsed_texts
+from events.jobs.scoring._parsing import article_texts, joined, unparsable_text
 from events.news import Article
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ _ATTRIBUTES = ("HEAD", "DEP", "SENT_START", "POS", "LEMMA", "TAG", "MORPH")
 _PROBE = "They left."
 
 
-def require_sampling(pipeline: Language, temperature: float | None) -> None:
-    """Raise unless parses of a pipeline can be sampled."""
+def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
+    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
     try:
-        parse_samples(pipeline, pipeline.make_doc(_PROBE), 1, temperature=temperature)
+        sampler = ParseSampler(pipeline, temperature=temperature)
+        sampler.samples(pipeline.make_doc(_PROBE), 1)
+        return sampler
     except ParameterError as error:
         parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
         raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
@@ -36,10 +38,9 @@ def require_sampling(pipeline: Language, temperature: float | None) -> None:
 
 def sampled_articles(
     article: Article,
-    pipeline: Language,
+    sampler: ParseSampler,
     n_parses: int,
     *,
-    temperature: float | None = None,
     headline: bool = True,
     paragraphs: str = "blank-line",
 ) -> list[tuple[int, Tokens]]:
@@ -50,12 +51,12 @@ def sampled_articles(
 
     Parameters
     ----------
-    article, pipeline, headline, paragraphs
+    article, headline, paragraphs
         As of `parsed_article`.
+    sampler
+        As of `parse_sampler`.
     n_parses
         Number of samples, at least 1.
-    temperature
-        As of `corefsample.spacy_bridge.parse_samples`.
 
     Returns
     -------
@@ -68,11 +69,10 @@ def sampled_articles(
     ParameterError
         If the pipeline cannot parse the article.
     """
-    docs = parsed_texts(article_texts(article, headline=headline, paragraphs=paragraphs), pipeline)
-    every = [
-        _Paragraph(doc, parse_samples(pipeline, doc, n_parses, temperature=temperature, doc_id=f"{p} {article.doc_id}"))
-        for p, doc in enumerate(docs)
-    ]
+    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
+    names = [f"{p} {article.doc_id}" for p in range(len(texts))]
+    with unparsable_text():
+        every = [_Paragraph(*each) for each in sampler.parsed_texts(texts, n_parses, doc_ids=names)]
     own = (0,) * len(every)
     chosen = Counter({own: 0})  # in the order of the draws
     chosen.update(zip(*(paragraph.samples for paragraph in every), strict=True) if every else [own] * n_parses)

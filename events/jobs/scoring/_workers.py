@@ -14,14 +14,21 @@ import corefsample
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.mention_ranking import AntecedentModel, ScoringTally, english_model, load_model, score_documents
+from corefsample.mention_ranking import (
+    AntecedentModel,
+    ScoringTally,
+    english_model,
+    load_model,
+    score_documents,
+    score_parses,
+)
 from corefsample.spacy_bridge import parse_temperature
 from corefsample.syntax import is_unparsed
 from events.jobs import ReadDocument
 from events.jobs.scoring._options import ScoreOptions
 from events.jobs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
 from events.jobs.scoring._recalibration import load_recalibration
-from events.jobs.scoring._sampled_parses import require_sampling, sampled_articles
+from events.jobs.scoring._sampled_parses import parse_sampler, sampled_articles
 from events.news import Article, TextTally, repair_version, repaired
 
 
@@ -77,8 +84,9 @@ class Scorer:
         self.options = options
         self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
-            require_sampling(self.pipeline, options.parse_temperature)
+            self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
         self.recalibration = load_recalibration(options.recalibration, options.model)
 
     def described(self) -> dict[str, Any]:
@@ -169,26 +177,27 @@ class Scorer:
         options = self.options
         drawn = sampled_articles(
             article,
-            self.pipeline,
+            self.sampler,
             n_parses,
-            temperature=options.parse_temperature,
             headline=options.headline,
             paragraphs=options.paragraphs,
         )
-        parses = []
-        for k, (count, tokens) in enumerate(drawn):
-            (scored,) = score_documents(
-                self.model,
-                [self._unscored(article, tokens)],
-                mentions="parse",
-                min_prob=options.min_prob,
-                scheme=options.scheme,
-                tally=None if k else tally,
+        parses, metadata = [], article_metadata(article)
+        try:
+            scored = score_parses(
+                self.model, [tokens for _, tokens in drawn], min_prob=options.min_prob, scheme=options.scheme
             )
+        except ParameterError as error:
+            raise error.at(f"doc_id {article.doc_id!r}") from None
+        tally.add(scored[0][1], None)
+        for (count, tokens), (mentions, pruned) in zip(drawn, scored, strict=True):
+            antecedents = pruned.distribution
             if self.recalibration is not None:
-                scored = self.recalibration.apply_document(scored)
-            parses.append(Parse(count, tokens, scored.mentions, scored.antecedents))
-        metadata = scored.metadata  # that of all parses
+                document = self.recalibration.apply_document(
+                    dataclasses.replace(self._unscored(article, tokens), mentions=mentions, antecedents=antecedents)
+                )
+                antecedents, metadata = document.antecedents, document.metadata  # the latter is that of all parses
+            parses.append(Parse(count, tokens, mentions, antecedents))
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata)
 
     def _parsed(self, article: Article) -> ScoredDocument:

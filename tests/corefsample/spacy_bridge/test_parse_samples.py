@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from tolerance import plausible_counts
 
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import parse_samples, parse_temperature
+from corefsample.spacy_bridge import ParseSampler, parse_samples, parse_temperature
 
 TEXT = (
     "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "
@@ -123,9 +123,10 @@ def test_frequencies_agree_with_all_sequences_of_transitions(small: Language, te
     assert plausible_counts([counts[parse] for parse in probs], 20_000, list(probs.values())).all()
 
 
-def test_a_low_temperature_gives_the_usual_parse(nlp: Language) -> None:
+@pytest.mark.parametrize("temperature", [1e-6, 1e-300, 5e-324])
+def test_a_low_temperature_gives_the_usual_parse(nlp: Language, temperature: float) -> None:
     doc = nlp(TEXT)
-    for sample in parse_samples(nlp, doc, 3, temperature=1e-6, sentences="sample"):
+    for sample in parse_samples(nlp, doc, 3, temperature=temperature, sentences="sample"):
         assert annotations(sample) == annotations(doc)
 
 
@@ -197,6 +198,40 @@ def test_later_components_give_what_they_would_give_each_parse(nlp: Language) ->
     samples = parse_samples(nlp, nlp(TEXT), 40, temperature=3.0)
     for sample in samples:
         assert annotations(sample) == annotations(reference(nlp, sample))
+
+
+def test_texts_parsed_together_are_as_parsed_alone(nlp: Language) -> None:
+    texts = [TEXT, "", "She left.", "Officials denied it, and the man with the telescope saw that I do too. " * 4, TEXT]
+    names = [f"text {number}" for number in range(len(texts))]
+    found = ParseSampler(nlp, temperature=2.5).parsed_texts(texts, 12, seed=5, doc_ids=names)
+    for text, name, (own, samples) in zip(texts, names, found, strict=True):
+        assert annotations(own) == annotations(nlp(text))
+        alone = parse_samples(nlp, nlp(text), 12, temperature=2.5, seed=5, doc_id=name)
+        assert [annotations(sample) for sample in samples] == [annotations(sample) for sample in alone]
+        assert [samples.index(sample) for sample in samples] == [alone.index(sample) for sample in alone]
+
+
+RULES: list[tuple[list[dict[str, Any]], dict[str, str], int]] = [
+    ([{"LOWER": "saw", "DEP": "nsubj"}], {"POS": "NOUN"}, 0),
+    ([{"DEP": {"IN": ["obj", "nsubj"]}}, {"DEP": {"NOT_IN": ["obj", ""]}}], {"LEMMA": "second"}, 1),
+    ([{"DEP": {"REGEX": "^o"}, "LOWER": "us"}], {"MORPH": "Case=Acc"}, 0),
+    ([{"LOWER": "they"}], {"DEP": "obj"}, 0),
+    ([{"LOWER": "us", "DEP": {"NOT_IN": ["nsubj"]}}], {"DEP": "iobj", "TAG": "PRP"}, 0),
+]
+
+
+def test_rules_that_read_labels_run_on_every_parse_that_they_can_tell_apart(small: Language) -> None:
+    """Each rule alone, and all together, against all components run on each parse."""
+    for rules in [*([rule] for rule in RULES), RULES]:
+        ruler: Any = small.add_pipe("attribute_ruler")
+        for pattern, attrs, index in rules:
+            ruler.add(patterns=[pattern], attrs=attrs, index=index)
+        doc = Doc(small.vocab, words=["they", "saw", "us"] * 2, sent_starts=[True, *[False] * 5])
+        found = [annotations(sample) for sample in parse_samples(small, doc, 60, temperature=5.0)]
+        small.remove_pipe("attribute_ruler")
+        assert len(set(found)) > 10
+        for ours, parse in zip(found, parse_samples(small, doc, 60, temperature=5.0), strict=True):
+            assert ours == annotations(ruler(parse.copy())), rules
 
 
 @pytest.fixture

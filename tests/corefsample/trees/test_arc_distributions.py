@@ -251,6 +251,8 @@ def test_sampled_labels_have_their_probabilities() -> None:
     [
         (np.zeros((2, 2)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(2, 2\)"),
         (np.zeros((0, 1)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(0, 1\)"),
+        ([[0.0], [0.0] * 3], "scores must be numbers in 2 dimensions, got rows of different lengths"),
+        ([[0.0, 0.0, -2e300], [0.0] * 3], r"scores\[0\]\[2\] must be from -1e\+300 to 1e\+300, or -inf, got -2e\+300"),
         ([[0.0, 0.0, math.nan], [0.0] * 3], r"scores\[0\]\[2\] must be finite or -inf, got nan"),
         ([[math.inf, 0.0, 0.0], [0.0] * 3], r"scores\[0\]\[0\] must be finite or -inf, got inf"),
         ([0.0, 1.0], "scores must be numbers in 2 dimensions, got 1 of float64"),

@@ -234,3 +234,84 @@ def test_a_run_counts_what_it_inspected(scored: Path) -> None:
     found = inspected(folder)
     assert (found.n_documents, found.n_named, found.n_with_trigger) == (len(table), *table[["actor", "trigger"]].sum())
     assert found.actors == {"IRQ"}
+
+
+# --- documents with several parses -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    """A document of which "attacked" has the Iraqis as subject, as object, and as modifier of a noun."""
+    parses = (
+        (5, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
+        (3, "Iraqis/PROPN>2:obj attacked=attack/VERB>0:root it/PRON>2:obj"),
+        (1, "Iraqis/PROPN>2:compound attacked=attack/NOUN>0:root it/PRON>2:dep"),
+        (1, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
+    )
+    made = [(weight, er.json_document("several", "1999-01-05", [text])) for weight, text in parses]
+    words = made[0][1]["tokens"].pop("text")
+    for _, each in made[1:]:
+        assert each["tokens"].pop("text") == words
+    own = [
+        {"weight": weight, **{name: each[name] for name in ("tokens", "mentions", "antecedents", "scores")}}
+        for weight, each in made
+    ]
+    several = {"version": 2, "doc_id": "several", "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
+    one = er.json_document("one", "1999-01-05", SENTENCES["counted"])
+    return er.write_lines(tmp_path / "scored.jsonl", [several, one])
+
+
+def test_a_trigger_of_several_parses_is_shown_as_each_of_them_reads_it(
+    capsys: pytest.CaptureFixture[str], mixture: Path
+) -> None:
+    status, out, err = called(capsys, "explain", mixture, "--doc-id", "several")
+    assert (status, err) == (0, "")
+    blocks = [" ".join(block.split()) for block in out.split("\n\n")]
+    assert blocks[0].endswith("1 trigger in 2 documents: counted 1.")
+    assert blocks[1].startswith(
+        "several, 1999-01-05 sentence Iraqis [attacked] it parses 0.600 of them: trigger attack (frame verb) "
+        "outcome counted (an event) agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
+        "parses 0.300 of them: trigger attack (frame verb) outcome no path"
+    )
+    assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in blocks[1]
+
+
+def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, mixture: Path) -> None:
+    shown = run_explain(mixture, ExplainOptions(seed=7)).shown
+    several = next(each for each in shown if each.doc_id == "several")
+    assert several.share == pytest.approx(0.6, abs=1e-12)
+    assert [(each.trace.outcome, round(each.share, 12)) for each in several.alternatives] == [("no path", 0.3)]
+    run_events(mixture, tmp_path / "run", EventsOptions(seed=7), pictures=False)
+    evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet").set_index("doc_id").loc["several"]
+    (event,) = several.events or ()
+    assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])
+    assert 0.58 < event.probability < 0.62  # parses 0 and 3 have 6 of 10 samples; the draws are spread evenly
+    content = several.to_json()
+    assert [each["outcome"] for each in content["alternatives"]] == ["no path"]
+    one = next(each for each in shown if each.doc_id == "one")
+    assert (one.share, one.alternatives) == (1.0, ())
+
+
+def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_path: Path) -> None:
+    document = er.json_document("d", "1999-01-05", ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"])
+    tokens = dict(document["tokens"])
+    text = tokens.pop("text")
+    own = {name: document[name] for name in ("mentions", "antecedents", "scores")}
+    parses = [
+        {"weight": 1, "tokens": tokens, **own},
+        {"weight": 2, "tokens": tokens | {"dep": ["obj", "root"]}, **own},
+    ]
+    line = {"version": 2, "doc_id": "d", "date": "1999-01-05", "tokens": {"text": text}, "parses": parses}
+    path = er.write_lines(tmp_path / "scored.jsonl", [line])
+    run = run_explain(path, ExplainOptions(trigger="attack"))
+    assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
+    assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
+
+
+def test_a_parse_of_unknown_labels_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, mixture: Path) -> None:
+    line = json.loads(mixture.read_text().splitlines()[0])
+    line["parses"][2]["tokens"]["dep"] = ["foo", "bar", "baz"]
+    path = er.write_lines(tmp_path / "bad.jsonl", [line])
+    status, line = refused(capsys, "explain", path)
+    assert status == 3
+    assert "doc_id 'several': parses[2]: " in line

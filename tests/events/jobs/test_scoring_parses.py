@@ -158,6 +158,8 @@ def test_options_that_do_not_go_together_are_rejected() -> None:
         ScoreOptions(parses=3)
     with pytest.raises(ParameterError, match="parses must be a whole number of at least 1, got 0"):
         ScoreOptions(pipeline="x", parses=0)
+    with pytest.raises(ParameterError, match="parses must be at most 10000, got 10001"):
+        ScoreOptions(pipeline="x", parses=10_001)
     with pytest.raises(ParameterError, match="parse_temperature is for sampled parses, got no number of parses"):
         ScoreOptions(pipeline="x", parse_temperature=1.0)
     with pytest.raises(ParameterError, match=r"parse_temperature must be .*above 0, got 0"):
