@@ -588,11 +588,12 @@ def test_a_model_of_ones_own_has_no_recalibration(tmp_path: Path, corpus: Path, 
 def test_the_screen_says_that_scores_were_recalibrated(
     tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = called(capsys, "score", corpus, "--out", tmp_path / "s.jsonl")
-    assert "Recalibrated (the English model's recalibration); --recalibration none" in shown
-    assert "Recalibrated" not in called(
-        capsys, "score", corpus, "--recalibration", "none", "--out", tmp_path / "n.jsonl"
-    )
+    status, shown, _ = called(capsys, "score", corpus, "--out", tmp_path / "s.jsonl")
+    assert status == 0
+    assert "Recalibrated (the English model's recalibration); --recalibration none" in " ".join(shown.split())
+    status, shown, _ = called(capsys, "score", corpus, "--recalibration", "none", "--out", tmp_path / "n.jsonl")
+    assert status == 0
+    assert "Recalibrated" not in shown
 
 
 # --- parts, processes, resuming ----------------------------------------------------------------------------
