@@ -199,7 +199,8 @@ class AntecedentDistribution:
         if changed.shape[0] != self.n_candidates or not np.isfinite(changed).all():
             rule = f"must be {self.n_candidates} finite numbers"
             raise ParameterError(f"{rule}, got {_checks.shown(changed.tolist())}", parameter="scores")
-        return self._from_valid(self.indptr.copy(), self.antecedents, changed)  # writable: one compiled kernel serves both
+        # A copy, because it is writable as in new ones: one compiled kernel serves both.
+        return self._from_valid(self.indptr.copy(), self.antecedents, changed)
 
     def pruned(self, min_prob: float) -> Pruned:
         """Remove every candidate of probability below `min_prob` and renormalise the rest of its mention.
