@@ -202,7 +202,7 @@ def test_he_and_she_do_not_take_plural_nouns(pronoun: str, scheme: str) -> None:
     found = antecedents(text_of(PLURAL, pronoun, scheme))
     assert found["the reporters"] < 0.001
     assert found["The doctor"] > 0.5
-    # The only person in the text: before such pairs had a penalty, these were 0.44 and 0.30.
+    # The only persons in the text: the model without features for clashes gave 0.91 and 0.75.
     assert antecedents(text_of(THING, pronoun, scheme))["The soldiers"] < 0.05
 
 
