@@ -195,7 +195,7 @@ def sample_labels(
     for s in range(BLOCK):
         steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
-        size = BLOCK if n_samples - start > BLOCK else n_samples - start
+        size = min(BLOCK, n_samples - start)
         for i in range(n):
             begin = indptr[i] + i
             m = indptr[i + 1] - indptr[i] + 1

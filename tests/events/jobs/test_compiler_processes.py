@@ -58,7 +58,10 @@ def started(program: str, record: Path, body: str = "time.sleep(0.05)") -> subpr
 def finished(program: str, record: Path, body: str = "time.sleep(0.05)") -> str:
     """The output of such a process."""
     with started(program, record, body) as process:
-        output = process.communicate(timeout=60)[0]
+        try:
+            output = process.communicate(timeout=60)[0]
+        finally:
+            process.kill()
     assert process.returncode == 0
     return output
 
