@@ -1,6 +1,6 @@
-from ._parquet import ParquetWriter as ParquetWriter
-from ._parquet import abandon as abandon
 from ._parquet import row_group_sizes as row_group_sizes
+from ._parquet_writer import ParquetWriter as ParquetWriter
+from ._parquet_writer import abandon as abandon
 from ._stream import SUFFIXES as SUFFIXES
 from ._stream import DocumentStream as DocumentStream
 from ._stream import read_documents as read_documents

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +25,13 @@ from corefsample.documents import (
 )
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress, parquet_source, total_size
-from corefsample.formats.scored._parquet_mixtures import MIXTURE_SCHEMA, mixture_table, parse_columns, parses_fault
+from corefsample.formats.scored._parquet_mixtures import MIXTURE_SCHEMA, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
-_BATCH_BYTES = 32 * 2**20  # decoded
+BATCH_BYTES = 32 * 2**20  # decoded
 _READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all that it has read until the end
-_ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
-_STRINGS = tuple(f"tokens.{name}." for name in STRING_COLUMNS)
+STRING_PATHS = tuple(f"tokens.{name}." for name in STRING_COLUMNS)
 
 
 class ParquetReader(ReadProgress):
@@ -97,7 +95,7 @@ class ParquetReader(ReadProgress):
         row = sum(about.row_group(group).num_rows for group in range(groups.start))  # places count from the first
         n_rows = max(about.num_rows, 1)
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-        size = max(1, min(size, _BATCH_BYTES * n_rows // max(decoded, 1)))
+        size = max(1, min(size, BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
             for table in self._tables(groups, size):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
@@ -115,7 +113,7 @@ class ParquetReader(ReadProgress):
         Each string is then decoded once per row group. Arrow cannot read several row groups so, nor a column of which
         only a part has dictionary pages.
         """
-        strings = [path for path in _string_leaves(self._file) if path.startswith(_STRINGS)]
+        strings = [path for path in _string_leaves(self._file) if path.startswith(STRING_PATHS)]
         encoded = self._opened(strings) if strings else self._file
         small: list[int] = []  # row groups that are read together, because each alone is less than half a batch
         for group in groups:
@@ -220,87 +218,6 @@ def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
     return next(filter(None, faults), None)
 
 
-class ParquetWriter:
-    """Writes batches to a new Parquet file, in row groups of a few hundred documents; use as a context manager.
-
-    The file has version 1, unless a document has alternative parses; then it has version 2 from its beginning.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._pending: list[DocumentBatch] = []
-        self._n_pending = self._pending_bytes = self._n_groups = 0
-        self._open(SCHEMA)
-
-    def _open(self, schema: pa.Schema) -> None:
-        # Scores hardly repeat: a dictionary of them would cost time and save nothing.
-        prefix = "" if schema is SCHEMA else "parses.list.element."
-        strings = [f"{prefix}{name}list.element" for name in _STRINGS]
-        self._schema = schema
-        # Nobody selects row groups by other columns, and their minima and maxima take a tenth of the time of writing.
-        options = {"use_dictionary": strings, "write_statistics": ["doc_id", "date"]}
-        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", **options)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self.close()
-        finally:
-            self.abandon()
-
-    def write(self, batch: DocumentBatch) -> None:
-        """Append the documents of one batch."""
-        if batch.parses is not None and self._schema is SCHEMA:
-            self._begin_again()
-        self._pending.append(batch)
-        self._n_pending += len(batch)
-        self._pending_bytes += (batch if batch.parses is None else batch.parses.batch).table.nbytes
-        if self._n_pending >= _ROW_GROUP or self._pending_bytes >= 2 * _BATCH_BYTES:
-            self._flush()
-
-    def end_group(self) -> None:
-        """End the row group: the documents so far are not in the same one as those to come."""
-        self._flush()
-
-    def _flush(self) -> None:
-        if self._n_pending:
-            tables = [batch.table if self._schema is SCHEMA else mixture_table(batch) for batch in self._pending]
-            self._writer.write_table(pa.Table.from_batches(tables, self._schema), row_group_size=_ROW_GROUP)
-            self._n_groups += 1
-        self._pending, self._n_pending, self._pending_bytes = [], 0, 0
-
-    def _begin_again(self) -> None:
-        """Write the row groups so far again as version 2: the first documents had one parse each."""
-        self._writer.close()
-        if not self._n_groups:
-            self._open(MIXTURE_SCHEMA)
-            return
-        earlier = f"{self._path}.v1"
-        os.replace(self._path, earlier)
-        try:
-            pending, self._pending = self._pending, []
-            self._open(MIXTURE_SCHEMA)
-            for number in range(len(row_group_sizes(earlier))):
-                for batch, _ in ParquetReader(earlier, range(number, number + 1)).batches(_ROW_GROUP):
-                    self._pending.append(batch)
-                    self._n_pending = 1
-                self._flush()
-            self._pending, self._n_pending = pending, sum(map(len, pending))
-        finally:
-            os.remove(earlier)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._flush()
-        self._writer.close()
-
-    def abandon(self) -> None:
-        """Leave the file unfinished."""
-        abandon(self._writer)
-
-
 def row_group_sizes(path: str) -> list[int]:
     """Number of documents in each row group of a Parquet file.
 
@@ -311,11 +228,6 @@ def row_group_sizes(path: str) -> list[int]:
     """
     about = ParquetReader(path)._file.metadata
     return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-
-
-def abandon(writer: pq.ParquetWriter) -> None:
-    """Keep a writer of an unfinished file from trying, and failing, to finish it when it is deleted."""
-    writer.is_open = False
 
 
 def _without_first(tables: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:

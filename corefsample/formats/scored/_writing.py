@@ -26,7 +26,7 @@ from corefsample.files import (
 )
 from corefsample.formats.scored._json_rules import require_json
 from corefsample.formats.scored._jsonl import json_lines_writer
-from corefsample.formats.scored._parquet import ParquetWriter
+from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
 _QUARANTINE = ".quarantine.jsonl"
