@@ -14,11 +14,8 @@ from corefsample.documents import Tokens
 from corefsample.mention_ranking import _reuse_kernels
 from corefsample.mention_ranking._kernels import RowScratch
 from corefsample.mention_ranking._model import MIN_PROB, AntecedentModel
-from corefsample.mention_ranking._reuse_kernels import WORD, Changed, Known
+from corefsample.mention_ranking._reuse_kernels import N_PAIR_ATOMS, WORD, Changed, Known
 from corefsample.mention_ranking.features import encode, hashed
-from corefsample.mention_ranking.features._codes import PairAtom
-from corefsample.mention_ranking.features._hash_kernels import Hashed
-from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.syntax import mentions_from_parse
 
 _ROOM = 16  # candidates kept for each mention before the arrays grow
@@ -62,10 +59,10 @@ def score_parses(
         parse.align(first)
     n_templates = max(len(first.codes.pair_0), len(first.codes.pair_1))
     n = len(first.doc.mentions)
-    n_rows = max(1, _KNOWN_BYTES // max(1, 4 * n * (n_templates + len(PairAtom))))
+    n_rows = max(1, _KNOWN_BYTES // max(1, 4 * n * (n_templates + N_PAIR_ATOMS)))
     shape = min(n_rows, n), n
     known = Known(
-        np.empty(shape), np.empty((*shape, n_templates), np.float32), np.empty((*shape, len(PairAtom)), np.uint32)
+        np.empty(shape), np.empty((*shape, n_templates), np.float32), np.empty((*shape, N_PAIR_ATOMS), np.uint32)
     )
     for start in range(0, max(n, 1), n_rows):
         rows = start, min(start + n_rows, n)
@@ -79,8 +76,8 @@ class _Scored:
     """One parse, of which the first mentions are scored."""
 
     def __init__(self, model: AntecedentModel, tokens: Tokens, mentions: Ints32, scheme: str | None) -> None:
-        self.doc: Encoded = encode(tokens, mentions, model.vocabulary, scheme=scheme)
-        self.codes: Hashed = hashed(self.doc, model.templates)
+        self.doc = encode(tokens, mentions, model.vocabulary, scheme=scheme)
+        self.codes = hashed(self.doc, model.templates)
         self._weights = model.weights
         n, n_templates = len(self.doc.mentions), max(len(self.codes.pair_0), len(self.codes.pair_1))
         self._next = 0
@@ -91,7 +88,7 @@ class _Scored:
         self._changed = Changed(
             by_mention=np.zeros(n_words, np.uint64),
             by_candidate=np.zeros((2, n, n_words), np.uint64),
-            by_atom=np.zeros((2, len(PairAtom), n_words), np.uint64),
+            by_atom=np.zeros((2, N_PAIR_ATOMS, n_words), np.uint64),
             of_pair=np.zeros(n_words, np.uint64),
             weights=np.empty(n_templates, np.float32),
             places=np.arange(n_templates, dtype=np.uint32),

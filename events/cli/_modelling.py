@@ -201,7 +201,9 @@ def _print_training(run: TrainingRun) -> None:
 )
 @click.option("--fix-text", is_flag=True, help="Repair characters of a wrong encoding with ftfy (extra `text`).")
 @click.option(
-    "--parses", type=AT_LEAST_1, help="Draw this many parses of each text, and score all.  [default: the usual parse]"
+    "--parses",
+    type=click.IntRange(1, 10_000),
+    help="Draw this many parses of each text, and score all.  [default: the usual parse]",
 )
 @click.option(
     "--parse-temperature",

@@ -315,3 +315,11 @@ def test_a_parse_of_unknown_labels_is_named(capsys: pytest.CaptureFixture[str], 
     status, line = refused(capsys, "explain", path)
     assert status == 3
     assert "doc_id 'several': parses[2]: " in line
+
+
+def test_doctor_says_how_many_documents_have_several_parses_and_how_many(
+    capsys: pytest.CaptureFixture[str], mixture: Path
+) -> None:
+    status, out, _ = called(capsys, "doctor", mixture)
+    assert status == 0
+    assert "1 document with several parses, on average 4.0" in " ".join(out.split())
