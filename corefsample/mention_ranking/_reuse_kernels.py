@@ -24,6 +24,7 @@ from corefsample.mention_ranking.features._hash_kernels import U32, U64, Hashed,
 from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 N_PAIR_ATOMS = len(PairAtom)
+N_PAIR_ATOMS = len(PairAtom)
 WORD = 64
 ONE = U64(1)
 # The lowest bit of a word times a de Bruijn sequence of order 6 has its own highest six bits: Leiserson, Prokop &
