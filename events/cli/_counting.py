@@ -203,11 +203,13 @@ def _print_run(summary: RunSummary) -> None:
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
-    covered = "coreference only, not errors of rule, lexicon, parse"
-    if summary.n_mixtures:
-        covered = "coreference and sampled parses, not errors of rule, lexicon"
+    more = ["sampled parses"] if summary.n_mixtures else []
+    if "uncertainty" in counts and (counts["uncertainty"] != "none").any():
+        more.append("the recalibration")
+    covered = " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
+    left = "rule, lexicon" if summary.n_mixtures else "rule, lexicon, parse"
     print_text(
-        f"The intervals cover {covered} or choice of articles: "
+        f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
