@@ -28,7 +28,8 @@ from events.counting import evaluate_matches, evidence_rows
 from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.pages import packed
-from events.report.model import read_report, read_run
+from events.report.model import read_report
+from events.report.run_files import read_run
 from events.report.texts import checked_places
 from events.rules import load_rules
 from events.texts import spaced
