@@ -15,8 +15,8 @@ from ._score import OBJECTIVES as OBJECTIVES
 from ._score import QueryScore as QueryScore
 from ._score import named_objective as named_objective
 from ._study import AS_SCORED as AS_SCORED
-from ._study import N_BINS as N_BINS
-from ._study import QueryStudy as QueryStudy
-from ._study import QueryVariant as QueryVariant
 from ._study import study_queries as study_queries
+from ._study_results import N_BINS as N_BINS
+from ._study_results import QueryStudy as QueryStudy
+from ._study_results import QueryVariant as QueryVariant
 from ._table import QueryTable as QueryTable
