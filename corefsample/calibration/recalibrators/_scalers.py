@@ -96,7 +96,7 @@ class PlattScaling(Recalibrator):
             p = expit(theta @ design)
             return np.asarray((design * (weights * p * (1.0 - p))) @ design.T)
 
-        found = minimize(loss, np.array([1.0, 0.0]), jac=True, hess=curvature, method="trust-exact", tol=1e-10)
+        found = minimize(loss, np.array([1.0, 0.0]), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
         self.slope_, self.intercept_ = (float(value) for value in found.x)
 
     def _predict(self, q: Floats) -> Floats:

@@ -48,6 +48,7 @@ from events.rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
+import pyarrow as pa
 
 __all__ = ["finalise_run"]
 
@@ -165,6 +166,7 @@ def _written(
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
+    pa.default_memory_pool().release_unused()  # what the partitions needed; tables take as much again
     with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_add_documents, run, store, records)
