@@ -6,6 +6,7 @@ Without it a smaller one is simulated, which takes about a minute.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from large_corpus import write_corpus
 from measure import Row, in_turn, within
@@ -40,6 +42,8 @@ MOST_OVERHEAD = 1.05
 
 def scale_rows(runs: int) -> Iterator[Row]:
     """All rows; those of time have a second one with the core seconds of both sides, which noise affects less."""
+    gc.set_threshold(20_000)  # as the command line does; so does it choose Arrow's allocator, for both sides
+    pa.set_memory_pool(pa.system_memory_pool())
     with tempfile.TemporaryDirectory() as folder:
         files = _corpus(Path(folder))
         sizes = [pq.ParquetFile(path).metadata.num_rows for path in files]

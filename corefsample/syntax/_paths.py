@@ -168,18 +168,34 @@ def path_steps(path: str) -> tuple[str, tuple[tuple[Step, str], ...]]:
     return opening.group() if opening else "", tuple(zip(_compiled(path).steps, conditions, strict=True))
 
 
-def leading_to(path: str, view: ParseView, end: int) -> Iterable[int]:
-    """Tokens from which a path leads to token `end`, each once: the inverse of `follow`.
+def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
+    """Tokens from which one of the paths leads to token `end`: the inverse of `follow`.
 
-    Cheaper than following the path from every token, where only few ends matter.
+    Cheaper than following the paths from every token, where only few ends matter.
     """
-    compiled = _compiled(path)
-    if compiled.is_descent:
-        return _ancestor(compiled.steps, view, end)
-    here = {end}
-    for step in reversed(compiled.steps):
-        here = _before(step, view, here)
-    return {token for token in here if all(test(view, token) for test in compiled.start)} if compiled.start else here
+    starts: set[int] = set()
+    for compiled in _together(paths):
+        if compiled.is_descent:
+            starts.update(_ancestor(compiled.steps, view, end))
+            continue
+        here = {end}
+        for step in reversed(compiled.steps):
+            here = _before(step, view, here)
+        starts.update(token for token in here if all(test(view, token) for test in compiled.start))
+    return starts
+
+
+@lru_cache(maxsize=1024)
+def _together(paths: tuple[str, ...]) -> tuple[_Path, ...]:
+    """Compiled paths; those of one plain step down become a single one that takes all their labels."""
+    compiled = [_compiled(path) for path in paths]
+    single = [each.steps[0] for each in compiled if each.is_descent and len(each.steps) == 1]
+    others = [each for each in compiled if not (each.is_descent and len(each.steps) == 1)]
+    if single:
+        labels = frozenset[str]().union(*(step.labels for step in single))
+        bases = frozenset[str]().union(*(step.bases for step in single))
+        others.append(_Path((), (Step(False, labels, bases, (), False),), True))
+    return tuple(others)
 
 
 def _ancestor(steps: tuple[Step, ...], view: ParseView, end: int) -> tuple[int, ...]:

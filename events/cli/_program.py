@@ -79,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A scheduler that ends the program must leave no partial output, like an interrupt from the keyboard.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     gc.set_threshold(_UNCHECKED_OBJECTS)
+    # Arrow's own allocator keeps some 100 MiB that threads of earlier partitions used; read when Arrow is loaded.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         status = _status(arguments)
     except KeyboardInterrupt:  # while another error was printed

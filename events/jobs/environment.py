@@ -84,7 +84,7 @@ def describe_environment() -> Environment:
     import numba
     from llvmlite import binding
 
-    prefixes = ("COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+    prefixes = ("ARROW_", "COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
     needed, extras = _requirements()
     folders = folders_of_kernels(*_COMMANDS)
     return Environment(

@@ -6,6 +6,7 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -217,9 +218,9 @@ class _Reading:
         self.scheme = scheme
         self.view = ParseView(tokens, SCHEMES[scheme])
         self.index = LemmaIndex(self.view, words)
-        self.by_head: dict[int, list[int]] = {}
+        self.by_head: defaultdict[int, list[int]] = defaultdict(list)
         for mention, head in enumerate(mentions[:, 2].tolist()):
-            self.by_head.setdefault(head, []).append(mention)
+            self.by_head[head].append(mention)
         self._described: dict[tuple[str, ...], _Descriptions] = {}
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
@@ -294,10 +295,9 @@ def described_words(
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         code = codes[token]
-        for path in paths:
-            for head in leading_to(path, view, token):
-                for mention in by_head.get(head, ()):
-                    words[mention, code] = token
+        for head in leading_to(paths, view, token):
+            for mention in by_head.get(head, ()):
+                words[mention, code] = token
     return words
 
 

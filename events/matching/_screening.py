@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Screen:
         self._scheme = scheme
         self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
-        self._misfits = _WordTable(self._unreadable, {})
+        self._misfits = _WordTable(partial(_unreadable, self._schemes), {})  # a method would keep the last batch alive
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
         by_lemma = _bits(frame.words for _, frame in frames)
         by_upos = _bits(frame.upos for _, frame in frames)
@@ -77,11 +78,6 @@ class Screen:
         self._upos = _WordTable(lambda words: (by_upos.get(word, 0) for word in words), {})
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
-
-    def _unreadable(self, labels: Sequence[str]) -> Iterable[int]:
-        """For each label the bits of the schemes that cannot read it."""
-        schemes = [SCHEMES[name] for name in self._schemes]
-        return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, Fault]]:
         """Match the documents of a batch.
@@ -218,6 +214,12 @@ class _Reach:
             self._is_head = np.zeros(int(batch.token_bounds[-1]), np.bool_)
             self._is_head[heads[heads < len(self._is_head)]] = True  # not all are there in a batch without tokens
         return self._is_head
+
+
+def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:
+    """For each label the bits of the schemes that cannot read it."""
+    schemes = [SCHEMES[name] for name in names]
+    return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
 
 
 def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:

@@ -202,7 +202,15 @@ def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_the
     parse = view(text)
     tokens = range(len(parse.text))
     for end in tokens:
-        assert set(leading_to(path, parse, end)) == {start for start in tokens if end in follow(path, parse, start)}
+        assert leading_to((path,), parse, end) == {start for start in tokens if end in follow(path, parse, start)}
+
+
+@given(parses(), st.lists(st.sampled_from(PATHS), max_size=4))
+def test_several_paths_lead_from_where_any_of_them_does(text: str, paths: list[str]) -> None:
+    parse = view(text)
+    for end in range(len(parse.text)):
+        each = [leading_to((path,), parse, end) for path in paths]
+        assert leading_to(tuple(paths), parse, end) == set().union(*each)
 
 
 @given(parses(), parses(), st.sampled_from(PATHS))

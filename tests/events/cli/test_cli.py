@@ -67,6 +67,16 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(capsys, "--version") == (0, f"corefsample, version {__version__}\n", "")
 
 
+@pytest.mark.parametrize(("set_before", "expected"), [(None, "system"), ("mimalloc", "mimalloc")])
+def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str | None, expected: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    environment |= {} if set_before is None else {"ARROW_DEFAULT_MEMORY_POOL": set_before}
+    script = "from events.cli import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
+    script += "print(pyarrow.default_memory_pool().backend_name)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split()[-1] == expected
+
+
 def test_help_loads_no_heavy_library() -> None:
     code = (
         "import sys\nfrom events.cli import _program as cli\nstatus = cli._status(['--help'])\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -146,3 +148,15 @@ def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeyp
 def test_an_empty_batch_has_no_matches() -> None:
     batch = from_documents(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])).take(np.zeros(0, np.int64))
     assert Screen(load_rules(), load_lexicon()).match(batch) == ({}, {})
+
+
+def test_a_screen_and_its_last_batch_are_freed_without_a_garbage_collection() -> None:
+    screen = Screen(load_rules(), load_lexicon())
+    screen.match(from_documents(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])))
+    freed = weakref.ref(screen)
+    gc.disable()
+    try:
+        del screen
+        assert freed() is None
+    finally:
+        gc.enable()
