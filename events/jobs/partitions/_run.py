@@ -57,7 +57,7 @@ DUPLICATE = "doc_id must be unique in the corpus, got it again"
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 _ROW_BATCH = 4096  # rows of the table of all documents
-_EVIDENCE_BATCH, _DOCUMENT_BATCH = 256, 16  # rows; of many files that are merged, one batch each is in memory
+_EVIDENCE_BATCH, _DOCUMENT_BATCH = 256, 8  # rows; of many files that are merged, one batch each is in memory
 
 OnProgress = Callable[[int, int], None]
 
