@@ -38,7 +38,9 @@ from ._poisson_binomial import compare_counts as compare_counts
 from ._poisson_binomial import count_pmf as count_pmf
 from ._poisson_binomial import hdi_interval as hdi_interval
 from ._poisson_binomial import quantile_interval as quantile_interval
+from ._recalibrated import CorpusRecalibration as CorpusRecalibration
 from ._recalibrated import CountedRecalibration as CountedRecalibration
+from ._recalibrated import unlike_scores as unlike_scores
 from ._rule_examples import check_examples as check_examples
 from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS
 from ._tables import COUNT_COLUMNS as COUNT_COLUMNS
