@@ -198,9 +198,10 @@ def _log_unknown(applied: str) -> None:
 
 def unlike_scores(applied: str, first: str) -> ParameterError:
     """Error for a corpus in which some scores had the recalibration of the English model, and others had not."""
-    rule = f"must all have had the recalibration of the English model, or none of them, like the first ({described(first)})"
+    rule = "must all have had the recalibration of the English model, or none of them"
+    found = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
-    return ParameterError(f"{rule}, got {described(applied)}", parameter="scores", hint=hint)
+    return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)
 
 
 def clustering_labels(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corefsample._arrays import Floats
 from corefsample._log import log_step
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -24,6 +25,7 @@ from corefsample.recalibration import (
     UncertainRecalibration,
     Uncertainty,
     applied_to,
+    known_recalibration,
 )
 from events.queries._counts import LEVELS, SIZES
 from events.queries._score import QueryScore, named_objective
@@ -85,7 +87,8 @@ def study_queries(
         A recalibration that was fitted elsewhere, to measure instead of the objectives. Scores that had it already
         get its uncertainty alone.
     uncertainty
-        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
+        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has. Without one, of the
+        recalibration of the English model if all scores had it, in the intervals as scored.
     by
         Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
 
@@ -109,11 +112,15 @@ def study_queries(
         raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
-    variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
+    sampling: dict[str, Any] = {"n_samples": n_samples, "n_draws": n_boot, "seed": seed}
+    own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
+    as_scored = table.probabilities(_NONE, n_samples=n_samples, seed=seed)
+    shared = None if own is None else _draws(own, uncertainty, table, [True] * len(table.doc_ids), **sampling)
+    variants = [QueryVariant(AS_SCORED, None, as_scored, shared)]
     if recalibration is not None:
         had = {each.doc_id: recalibration.is_in(applied_to(each.metadata)) for each in with_gold}
         had_it = [had[doc_id] for doc_id in table.doc_ids]
-        variants.append(_elsewhere(recalibration, uncertainty, table, had_it, n_samples, n_boot, seed))
+        variants.append(_elsewhere(recalibration, uncertainty, table, had_it, **sampling))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
     failures: dict[str, str] = {}
@@ -139,31 +146,62 @@ def study_queries(
     )
 
 
+def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | None) -> UncertainRecalibration | None:
+    """The recalibration that the scores of all documents had, if it is known and its uncertainty is to be included."""
+    if uncertainty == "none":
+        return None
+    had = {applied_to(document.metadata) for document in documents}
+    known = known_recalibration(had.pop()) if len(had) == 1 else None
+    if known is None and uncertainty is not None:
+        rule = "needs a recalibration, or scores that all had that of the English model"
+        raise ParameterError(f"{rule}, got others", parameter="uncertainty")
+    return known
+
+
 def _elsewhere(
     recalibration: UncertainRecalibration,
     uncertainty: Uncertainty | None,
     table: QueryTable,
     had_it: Sequence[bool],
+    *,
     n_samples: int,
     n_draws: int,
     seed: int,
 ) -> QueryVariant:
     """Probabilities under a recalibration that was fitted to other documents, some of which may have had it."""
+    each = _of_each(recalibration.recalibration, recalibration, had_it)
+    draws = _draws(recalibration, uncertainty, table, had_it, n_samples=n_samples, n_draws=n_draws, seed=seed)
+    probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
+    return QueryVariant(RECALIBRATED, None, probabilities, draws, each)
 
-    def of_each(change: Recalibration) -> tuple[Recalibration, ...]:
-        relative = change.relative_to(fit)
-        return tuple(relative if had else change for had in had_it)
 
-    fit = recalibration.recalibration
+def _of_each(
+    change: Recalibration, recalibration: UncertainRecalibration, had_it: Sequence[bool]
+) -> tuple[Recalibration, ...]:
+    """What gives each document scores under `change`, whether or not its scores had the recalibration already."""
+    relative = change.relative_to(recalibration.recalibration)
+    return tuple(relative if had else change for had in had_it)
+
+
+def _draws(
+    recalibration: UncertainRecalibration,
+    uncertainty: Uncertainty | None,
+    table: QueryTable,
+    had_it: Sequence[bool],
+    *,
+    n_samples: int,
+    n_draws: int,
+    seed: int,
+) -> Floats | None:
+    """Probabilities under draws of a recalibration, (n_draws, n_pairs), or None without uncertainty."""
     chosen = recalibration.widest if uncertainty is None else uncertainty
     draws = []
     changes = recalibration.sampled(chosen, n_draws, seed=seed) if n_draws and chosen != "none" else ()
     for draw, change in enumerate(changes):
         log_step("queries with draw %d of %d", draw + 1, n_draws)
-        first = n_samples + draw * _DRAW_SAMPLES
-        draws.append(table.probabilities(of_each(change), n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
-    probabilities = table.probabilities(of_each(fit), n_samples=n_samples, seed=seed)
-    return QueryVariant(RECALIBRATED, None, probabilities, np.stack(draws) if draws else None, of_each(fit))
+        first, each = n_samples + draw * _DRAW_SAMPLES, _of_each(change, recalibration, had_it)
+        draws.append(table.probabilities(each, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    return np.stack(draws) if draws else None
 
 
 def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: int) -> QueryVariant:

@@ -57,6 +57,14 @@ class Report:
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
 
+    @property
+    def is_recalibration_covered(self) -> bool:
+        """Whether the intervals cover the uncertainty of a recalibration."""
+        summary, arguments = self.record["summary"], self.record["arguments"]
+        if "uncertainty" in summary:
+            return summary["uncertainty"] in ("fit", "domain")
+        return bool(arguments.get("recalibration")) and arguments.get("uncertainty") != "none"  # an earlier version
+
 
 def read_report(
     folder: PathLike, *, n_documents: int = 1000, n_others: int = 500, audit: PathLike | None = None

@@ -30,6 +30,7 @@ from events.counting import (
     count_columns,
     event_name,
     recalibrated_columns,
+    samples_table,
     unlike_scores,
 )
 from events.jobs._record import run_record
@@ -175,6 +176,8 @@ def _written(
         _add_evidence(run, store, records)
         several, table, comparison = _counted(run, options, uncertainty, tallies, rules, lexicon)
         documents.result()
+    if uncertainty in ("fit", "domain"):
+        run.add_samples(samples_table(several, run.roles))
     run.finish_tables(table, comparison)
     if pictures:
         draw_run(run, table, comparison, lexicon.names)
