@@ -28,6 +28,7 @@ from ._model import RecalibrationFit as RecalibrationFit
 from ._model import document_kinds as document_kinds
 from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
+from ._uncertain import DOMAIN_FIELD as DOMAIN_FIELD
 from ._uncertain import UNCERTAINTIES as UNCERTAINTIES
 from ._uncertain import SampleShare as SampleShare
 from ._uncertain import UncertainRecalibration as UncertainRecalibration

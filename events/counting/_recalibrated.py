@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
+from corefsample import _checks
 from corefsample._arrays import Bytes, Ints32
 from corefsample._log import logger
 from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
@@ -24,12 +25,13 @@ from corefsample.recalibration import (
     mixture_labels,
 )
 
+_DOMAINS = 64  # whose draws are kept
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedRecalibration:
-    """What documents are recalibrated with while they are counted.
+    """What a document is recalibrated with while it is counted.
 
     Attributes
     ----------
@@ -37,36 +39,10 @@ class CountedRecalibration:
         The fit, for the likeliest antecedents.
     draws
         Recalibrations of the samples, in order: see `mixture_labels`.
-    uncertainty
-        "none", "fit" or "domain".
-    source
-        Where they come from.
     """
 
     recalibration: Recalibration
     draws: tuple[Recalibration, ...]
-    uncertainty: Uncertainty
-    source: UncertainRecalibration
-
-    @classmethod
-    def of(cls, uncertain: UncertainRecalibration, uncertainty: Uncertainty | None, seed: int) -> Self:
-        """Draw from a recalibration; by default with all the uncertainty that it has."""
-        chosen = uncertain.widest if uncertainty is None else uncertainty
-        return cls(uncertain.recalibration, uncertain.sampled(chosen, N_DRAWS, seed=seed), chosen, uncertain)
-
-    def for_scores(self, metadata: Mapping[str, Any]) -> CountedRecalibration:
-        """What one document is recalibrated with, according to the recalibrations that its metadata name.
-
-        Scores that had this recalibration already get its uncertainty alone: each draw replaces the fit.
-
-        Raises
-        ------
-        ParameterError
-            If the scores had others than those to which it was fitted.
-        """
-        if not self.source.is_in(applied_to(metadata)):
-            return self
-        return _without_fit(self)
 
     def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
         """Kinds of mentions, if a draw needs them."""
@@ -78,12 +54,15 @@ class CountedRecalibration:
         return any(each.offsets is not None for each in (self.recalibration, *self.draws))
 
 
-@lru_cache(maxsize=8)
-def _without_fit(recalibrated: CountedRecalibration) -> CountedRecalibration:
-    """The same for scores that had the fit already."""
-    fit = recalibrated.recalibration
-    draws = tuple(draw.relative_to(fit) for draw in recalibrated.draws)
-    return CountedRecalibration(Recalibration(), draws, recalibrated.uncertainty, recalibrated.source)
+@lru_cache(maxsize=_DOMAINS)
+def _drawn(
+    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, had_it: bool
+) -> CountedRecalibration:
+    """Draws of a recalibration for the documents of one domain, whose scores may have had the fit already."""
+    fit, draws = source.recalibration, source.sampled(uncertainty, N_DRAWS, seed=seed, domain=domain)
+    if not had_it:
+        return CountedRecalibration(fit, draws)
+    return CountedRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
 
 
 class CorpusRecalibration:
@@ -91,6 +70,7 @@ class CorpusRecalibration:
 
     Without a recalibration, scores that had the one of the English model of the package get its uncertainty. The first
     document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
+    Documents share the draws of the fit, and those of one domain (a field of their metadata) the shift of the domain.
 
     Parameters
     ----------
@@ -117,17 +97,20 @@ class CorpusRecalibration:
         *,
         as_scored: bool = False,
     ) -> None:
-        self._chosen, self._seed = uncertainty, seed
-        self._given = None if given is None else CountedRecalibration.of(given, uncertainty, seed)
-        self._by_scores = given is None and not as_scored and uncertainty != "none"
-        self._first: str | None = None  # what the scores of the first document had
-        self._known: CountedRecalibration | None = None
+        self._chosen, self._seed = uncertainty, _checks.seed(seed)
+        self._source = given
+        self._takes_alike = given is None and not as_scored and uncertainty != "none"
+        self._first: str | None = None  # what the scores of the first document had, if they decide
+        if given is not None:
+            given.sampled(self._uncertainty_of(given), 1)
+
+    def _uncertainty_of(self, source: UncertainRecalibration) -> Uncertainty:
+        return source.widest if self._chosen is None else self._chosen
 
     @property
     def uncertainty(self) -> Uncertainty | None:
         """Uncertainty in the counts of the documents so far; None: that of a recalibration was not considered."""
-        counted = self._given or self._known
-        return self._chosen if counted is None else counted.uncertainty
+        return self._chosen if self._source is None else self._uncertainty_of(self._source)
 
     @property
     def first(self) -> str:
@@ -137,17 +120,17 @@ class CorpusRecalibration:
     @property
     def keeps_samples(self) -> bool:
         """Whether counts need the samples, which the documents share."""
-        return self._given is not None or self._known is not None
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether it takes scores with any recalibrations: they stay as they are."""
-        return self._given is None and not self._by_scores
+        return self._source is not None
 
     @property
     def takes_alike(self) -> bool:
         """Whether the scores of all documents must be like those of the first."""
-        return self._by_scores
+        return self._takes_alike
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it takes scores with any recalibrations: they stay as they are."""
+        return self._source is None and not self._takes_alike
 
     def begin(self, metadata: Mapping[str, Any]) -> None:
         """Decide by the metadata of the first document; later calls have no effect.
@@ -157,22 +140,22 @@ class CorpusRecalibration:
         ParameterError
             If an uncertainty was chosen, and the recalibration of the scores is not known.
         """
-        if not self._by_scores or self._first is not None:
+        if not self._takes_alike or self._first is not None:
             return
         applied = applied_to(metadata)
         known = known_recalibration(applied)
-        if known is not None:
-            self._known = CountedRecalibration.of(known, self._chosen, self._seed)
-        elif self._chosen is not None:
+        if known is None and self._chosen is not None:
             rule = "needs a recalibration, or scores that had that of the English model"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
-        elif applied:
+        if known is None and applied:
             _log_unknown(applied)
-        self._first = applied
+        self._source, self._first = known, applied
 
     def for_scores(self, metadata: Mapping[str, Any]) -> CountedRecalibration | None:
-        """What one document is recalibrated with, or None, according to the recalibrations that its metadata name.
+        """What one document is recalibrated with, or None, according to its metadata.
+
+        They name the recalibrations that its scores had, and its domain.
 
         Raises
         ------
@@ -180,15 +163,17 @@ class CorpusRecalibration:
             If the scores had others than those to which a given recalibration was fitted; or if they had the one of
             the English model and those of the first document had not, or the reverse.
         """
-        if self._given is not None:
-            return self._given.for_scores(metadata)
-        if not self._by_scores:
+        if self.takes_all:
             return None
         self.begin(metadata)
         applied = applied_to(metadata)
-        if (known_recalibration(applied) is None) != (self._known is None):
+        if self._takes_alike and (known_recalibration(applied) is None) != (self._source is None):
             raise unlike_scores(applied, self.first)
-        return None if self._known is None else self._known.for_scores(metadata)
+        if self._source is None:
+            return None
+        uncertainty = self._uncertainty_of(self._source)
+        domain = self._source.domain_of(metadata) if uncertainty == "domain" else ""
+        return _drawn(self._source, uncertainty, self._seed, domain, self._source.is_in(applied))
 
 
 @lru_cache(maxsize=64)  # once per process, not for each partition
