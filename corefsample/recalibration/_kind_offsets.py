@@ -117,4 +117,5 @@ def candidate_places(kinds: Bytes, n_candidates: Any, antecedents: Any) -> Ints:
     n_candidates, antecedents
         Number of candidates of each mention, and the candidates of all mentions.
     """
-    return np.repeat(kinds.astype(np.int64) * N_KINDS, n_candidates) + kinds[antecedents]
+    places: Ints = np.repeat(kinds.astype(np.int64) * N_KINDS, n_candidates) + kinds[antecedents]
+    return places
