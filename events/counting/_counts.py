@@ -50,7 +50,7 @@ INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 class EventCounts:
     """Posterior of the number of documents with an event, by actor and period.
 
-    The uncertainty is that of coreference (which mentions belong to one entity) and, where `uncertainty` says so, of the
+    The uncertainty is that of coreference (which mentions belong to one entity) and, as `uncertainty` says, of the
     recalibration of the scores. Parses, lexicon, rule and the choice of documents are taken as given, and the intervals
     assume that the antecedent probabilities are calibrated.
 

@@ -139,7 +139,9 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
-    return Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    counts["shared"] = report.is_recalibration_covered
+    return report
 
 
 def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: PathLike | None) -> Report:
