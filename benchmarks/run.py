@@ -45,7 +45,7 @@ from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
 from corefsample.mention_ranking import english_model
-from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration import RecalibrationFitter, Uncertainty, score_english
 from events.jobs.count_events import EventsOptions, run_events
 from events.queries import named_objective
 from events.simulation import simulate_documents
@@ -258,6 +258,31 @@ def recalibrating() -> Iterator[Row]:
     yield Row(work, "a minute", ours, budget, budget / ours, ">= 1x faster", ours <= budget)
 
 
+def counting_with_uncertainty(runs: int) -> Iterator[Row]:
+    """Processor time of counting scores of the English model with the uncertainty of its recalibration, and without."""
+    if not GUM.exists():
+        print(f"left out: the row of uncertainty, as {GUM.name} is not there", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        scored, out = str(Path(folder) / "scored.parquet"), str(Path(folder) / "run")
+        write_documents(score_english(documents_of("train")), scored)
+
+        def seconds(uncertainty: Uncertainty | None) -> float:
+            options = EventsOptions(rule=EIGHT_RULES, period="year", uncertainty=uncertainty)
+            begun = time.process_time()
+            summary = run_events(scored, out, options, overwrite=True, pictures=False)
+            n_documents.append((summary.n_documents, summary.n_sampled))
+            return time.process_time() - begun
+
+        n_documents: list[tuple[int, int]] = []
+        seconds(None), seconds("none")
+        sides = [(seconds(None), seconds("none")) for _ in range(runs)]
+        ours, theirs = (min(side) for side in zip(*sides, strict=True))
+        n, n_sampled = n_documents[0]
+        work = f"events, eight rules, {n} documents of GUM, {n_sampled} sampled: processor time"
+        yield Row(work, "the same with --uncertainty none", ours, theirs, ours / theirs, "", None)
+
+
 # --- start-up ----------------------------------------------------------------------------------------------
 
 EMPTY = "import click; cli = click.Group(); cli.main(['--help'])"
@@ -328,6 +353,7 @@ GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
     "scale": lambda runs, n_documents: scale_rows(runs),
     "model": lambda runs, n_documents: scoring(runs),
     "recalibration": lambda runs, n_documents: recalibrating(),
+    "uncertainty": lambda runs, n_documents: counting_with_uncertainty(runs),
     "tagging": lambda runs, n_documents: tagging_rows(runs),
     "parsing": lambda runs, n_documents: parsing_rows(runs),
     "startup": lambda runs, n_documents: start_up(runs),

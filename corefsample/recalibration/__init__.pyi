@@ -1,9 +1,11 @@
 from ._applied import after as after
 from ._applied import applied_to as applied_to
+from ._applied import described as described
 from ._english import ENGLISH as ENGLISH
 from ._english import NO_RECALIBRATION as NO_RECALIBRATION
 from ._english import chosen_recalibration as chosen_recalibration
 from ._english import english_recalibration as english_recalibration
+from ._english import known_recalibration as known_recalibration
 from ._english import named_recalibration as named_recalibration
 from ._english import read_recalibration as read_recalibration
 from ._english import recalibration_file as recalibration_file
@@ -26,6 +28,7 @@ from ._model import RecalibrationFit as RecalibrationFit
 from ._model import document_kinds as document_kinds
 from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
+from ._uncertain import DOMAIN_FIELD as DOMAIN_FIELD
 from ._uncertain import UNCERTAINTIES as UNCERTAINTIES
 from ._uncertain import SampleShare as SampleShare
 from ._uncertain import UncertainRecalibration as UncertainRecalibration

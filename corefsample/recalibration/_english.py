@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -86,6 +86,21 @@ def english_recalibration() -> UncertainRecalibration:
     Fitted to the documents that the model was trained on, each scored by a model without its genre.
     """
     return read_recalibration(ENGLISH)
+
+
+@lru_cache(maxsize=64)
+def known_recalibration(applied: str) -> UncertainRecalibration | None:
+    """The recalibration of the package that scores have had, with its uncertainty; None if they had none or others.
+
+    Parameters
+    ----------
+    applied
+        What they have had, as `applied_to` returns it.
+    """
+    if not applied:
+        return None
+    english = english_recalibration()
+    return english if applied == english.recalibration.fingerprint() else None
 
 
 def score_english(

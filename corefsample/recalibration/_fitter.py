@@ -18,7 +18,7 @@ from corefsample.links import Unannotated
 from corefsample.recalibration._derivatives import KindLikelihood
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._gradient_losses import differentiable
-from corefsample.recalibration._kind_search import DomainEffect, KindSearch
+from corefsample.recalibration._kind_search import FEWEST_DOMAINS, DomainEffect, KindSearch
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses
 from corefsample.recalibration._model import Recalibration, RecalibrationFit, no_minimum
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
@@ -218,7 +218,16 @@ class RecalibrationFitter:
             loss_after=after[folds, np.arange(self.n_documents)],
             draws=tuple(self._refits(n_boot, seed, trained)) if n_boot else (),
             gold=self.gold.counts,
+            domain_effects=self._domain_effects(trained) if n_boot else (),
         )
+
+    def _domain_effects(self, trained: list[Bools]) -> tuple[DomainEffect, ...]:
+        """Of each part of the documents; empty where domains are unknown, or a part has too few."""
+        if self._kinds is None or self._domains is None:
+            return ()
+        if any(len(np.unique(self._domains[part])) < FEWEST_DOMAINS for part in trained):
+            return ()
+        return tuple(self._kinds.domain_effect(part.astype(np.float64), self._domains) for part in trained)
 
     def bootstrap(self, n_boot: int = 200, *, seed: int = 0) -> RecalibrationDraws:
         """Refit to bootstrapped documents: as many documents, drawn with replacement.

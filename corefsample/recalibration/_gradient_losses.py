@@ -8,7 +8,7 @@ from itertools import repeat
 
 import numpy as np
 
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, Ints
 from corefsample._log import log_step
 from corefsample._processors import processors
 from corefsample.documents import ScoredDocument
@@ -22,7 +22,14 @@ from corefsample.recalibration._derivatives import (
     Quadratics,
 )
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._kind_offsets import N_PARAMETERS
+from corefsample.recalibration._kind_offsets import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
+    N_KINDS,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NEW_OFFSETS,
+)
 from corefsample.recalibration._losses import CalledLosses, DocumentObjective, JointLosses, Likelihood, Losses
 from corefsample.recalibration._model import Recalibration
 
@@ -44,25 +51,36 @@ class GradientLosses:
         """Losses of the documents."""
         return self._losses.at(recalibration)
 
-    def gradients(self, vector: Floats) -> tuple[Floats, Floats]:
-        """Losses and gradients of the documents: (n_documents,) and (n_documents, N_PARAMETERS)."""
+    def gradients(self, vector: Floats, chosen: Ints | None = None) -> tuple[Floats, Floats]:
+        """Losses and gradients of the chosen documents, or all: (n_documents,) and (n_documents, N_PARAMETERS)."""
+        documents = self._documents if chosen is None else [self._documents[d] for d in chosen.tolist()]
+        if not documents:
+            return np.zeros(0), np.zeros((0, N_PARAMETERS))
         n_threads = processors() if self._objective.parallel else 1
         recalibration = Recalibration.from_vector(vector)
         with ThreadPoolExecutor(n_threads) as pool:
-            each = list(pool.map(self._objective.gradient, self._documents, repeat(recalibration)))
+            each = list(pool.map(self._objective.gradient, documents, repeat(recalibration)))
         losses, gradients = zip(*each, strict=True)
         return np.array(losses), np.stack(gradients)
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
-        """Losses with derivatives; the Hessians are differences of exact gradients."""
+        """Losses with derivatives; the Hessians are differences of exact gradients.
+
+        An offset of links changes only documents with such a link. An offset of NEW moves all scores of a mention, so
+        it changes as much as all offsets of links of that kind together, with the other sign; the bias changes as much
+        as all offsets of NEW.
+        """
         vector = recalibration.vector()
         losses, gradients = self.gradients(vector)
-        hessians = np.empty((*gradients.shape, N_PARAMETERS))
-        for k in range(N_PARAMETERS):
+        hessians = np.zeros((*gradients.shape, N_PARAMETERS))
+        for k in (LOG_TEMPERATURE, *range(LINK_OFFSETS, N_PARAMETERS)):
             log_step("%s: second derivatives, parameter %d of %d", self.name, k + 1, N_PARAMETERS)
-            moved = vector.copy()
+            moved, changed = vector.copy(), np.flatnonzero(gradients[:, k])
             moved[k] += _DIFFERENCE
-            hessians[:, k] = (self.gradients(moved)[1] - gradients) / _DIFFERENCE
+            hessians[changed, k] = (self.gradients(moved, changed)[1] - gradients[changed]) / _DIFFERENCE
+        of_links = hessians[:, LINK_OFFSETS:].reshape(len(losses), N_KINDS, N_KINDS, N_PARAMETERS)
+        hessians[:, NEW_OFFSETS:LINK_OFFSETS] = -of_links.sum(axis=2)
+        hessians[:, NEW_BIAS] = hessians[:, NEW_OFFSETS:LINK_OFFSETS].sum(axis=1)
         return Derivatives(losses, gradients, (hessians + hessians.transpose(0, 2, 1)) / 2)
 
     def expanded(self, point: Floats, n_samples: int) -> Differentiable:

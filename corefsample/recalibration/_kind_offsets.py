@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats
+from corefsample._arrays import Bytes, Floats, Ints
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import MENTION_KINDS
 
@@ -107,16 +107,15 @@ def vector_of(log_temperature: float, new_bias: float, offsets: KindOffsets | No
     return vector
 
 
-def candidate_offsets(offsets: KindOffsets, kinds: Bytes, n_candidates: Any, antecedents: Any) -> Floats:
-    """Offset of each candidate.
+def candidate_places(kinds: Bytes, n_candidates: Any, antecedents: Any) -> Ints:
+    """Place of each candidate in the flat table of offsets, `KindOffsets.table`.
 
     Parameters
     ----------
-    offsets
-        By kind.
     kinds
         uint8 (n_mentions,): places in MENTION_KINDS.
     n_candidates, antecedents
         Number of candidates of each mention, and the candidates of all mentions.
     """
-    return np.asarray(offsets.table()[np.repeat(kinds, n_candidates), kinds[antecedents]])
+    places: Ints = np.repeat(kinds.astype(np.int64) * N_KINDS, n_candidates) + kinds[antecedents]
+    return places

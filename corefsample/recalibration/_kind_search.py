@@ -33,6 +33,7 @@ BLOCKS = {
     "new_offsets": slice(NEW_OFFSETS, LINK_OFFSETS),
     "link_offsets": slice(LINK_OFFSETS, N_PARAMETERS),
 }
+FEWEST_DOMAINS = 3  # whose differences can be estimated
 _ROUNDS = 300  # of the estimation of the domains' variances
 
 
@@ -242,8 +243,8 @@ def estimated_domains(
         If there are fewer than three domains.
     """
     names = [domain for domain in np.unique(domains) if (weights * (domains == domain)).any()]
-    if len(names) < 3:
-        raise ParameterError(f"must be at least 3 to estimate how domains differ, got {len(names)}")
+    if len(names) < FEWEST_DOMAINS:
+        raise ParameterError(f"must be at least {FEWEST_DOMAINS} to estimate how domains differ, got {len(names)}")
     slopes, curvatures = [], []
     for domain in names:
         own = weights * (domains == domain)

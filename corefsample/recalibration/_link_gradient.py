@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Bytes, Floats, Ints
-from corefsample.coreference import AntecedentDistribution, link_marginals
+from corefsample.coreference import AntecedentDistribution
 from corefsample.recalibration import _derivative_kernels
 from corefsample.recalibration._kind_offsets import N_PARAMETERS
-from corefsample.recalibration._model import Recalibration
 
 
 def link_gradient(
     antecedents: AntecedentDistribution,
-    recalibration: Recalibration,
+    changed: AntecedentDistribution,
+    temperature: float,
+    marginals: Floats,
     kinds: Bytes,
     entities: Ints,
     *,
@@ -25,8 +26,10 @@ def link_gradient(
 
     Parameters
     ----------
-    antecedents, recalibration
-        The document's distribution as scored, and what changes it.
+    antecedents
+        The document's distribution as scored.
+    changed, temperature, marginals
+        The same after a recalibration, its temperature, and the link marginals.
     kinds, entities
         Kind and gold entity (-1: not annotated) of each mention.
     least
@@ -36,9 +39,7 @@ def link_gradient(
     -------
     array of shape (N_PARAMETERS,), float64
     """
-    changed = recalibration.apply(antecedents, kinds)
-    marginals = link_marginals(changed)
-    scaled, gradient = antecedents.scores / recalibration.temperature, np.zeros(N_PARAMETERS)
+    scaled, gradient = antecedents.scores / temperature, np.zeros(N_PARAMETERS)
     arrays = changed.indptr, changed.antecedents, changed.probs, scaled, kinds, marginals
     _derivative_kernels.link_slopes(*arrays, _score_slopes(marginals, entities, least), gradient)
     return gradient
@@ -47,10 +48,13 @@ def link_gradient(
 def _score_slopes(marginals: Floats, entities: Ints, least: float | None) -> Floats:
     """Derivative of the score in each marginal of an annotated pair, below the diagonal."""
     known = entities >= 0
-    pairs = np.tril(known[:, None] & known, -1)
     gold = entities[:, None] == entities
     if least is None:
-        return np.where(pairs, 2.0 * (marginals - gold), 0.0)
+        slopes: Floats = np.tril(marginals - gold, -1)
+        slopes *= 2.0 * known
+        slopes[~known] = 0.0
+        return slopes
+    pairs = np.tril(known[:, None] & known, -1)
     right = np.where(gold, marginals, 1.0 - marginals)
     pairs &= right > least  # elsewhere the score is constant
     return np.where(pairs, np.where(gold, -1.0, 1.0) / np.maximum(right, least), 0.0)

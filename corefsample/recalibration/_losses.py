@@ -114,8 +114,9 @@ class LinkScore(DocumentObjective):
     def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
         """Summed score of the document's annotated pairs."""
         kinds = None if recalibration.offsets is None else self._kinds_of(document)
-        marginals = link_marginals(recalibration.apply(document.antecedents, kinds))
-        entities = self._entities(document)
+        return self._score(link_marginals(recalibration.apply(document.antecedents, kinds)), self._entities(document))
+
+    def _score(self, marginals: Floats, entities: Ints) -> float:
         if self._log:
             return kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
         return kernels.squared_link_loss(marginals, entities)
@@ -124,8 +125,11 @@ class LinkScore(DocumentObjective):
         """Score of the document's annotated pairs, and its gradient."""
         least = LEAST_PROBABILITY if self._log else None
         kinds, entities = self._kinds_of(document), self._entities(document)
-        slopes = link_gradient(document.antecedents, recalibration, kinds, entities, least=least)
-        return self(document, recalibration), slopes
+        changed = recalibration.apply(document.antecedents, kinds)
+        marginals = link_marginals(changed)
+        before = document.antecedents, changed, recalibration.temperature
+        slopes = link_gradient(*before, marginals, kinds, entities, least=least)
+        return self._score(marginals, entities), slopes
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of annotated pairs."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats
+from corefsample._arrays import Bytes, Floats, Ints
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -25,7 +25,7 @@ from corefsample.recalibration._kind_offsets import (
     N_KINDS,
     NEW_BIAS,
     KindOffsets,
-    candidate_offsets,
+    candidate_places,
     offsets_of_vector,
     vector_of,
 )
@@ -115,10 +115,13 @@ class Recalibration:
             If a score would overflow, or kinds are missing or not one per mention.
         """
         require_distribution(antecedents)
+        return self.apply_at(antecedents, None if self.offsets is None else places_of(antecedents, kinds))
+
+    def apply_at(self, antecedents: AntecedentDistribution, places: Ints | None) -> AntecedentDistribution:
+        """As `apply`, with the result of `places_of`, which is the same for all recalibrations of a document."""
         changed = self.scores(antecedents.scores)
         if self.offsets is not None:
-            codes = _checked_kinds(kinds, antecedents.n_mentions)
-            changed += candidate_offsets(self.offsets, codes, np.diff(antecedents.indptr), antecedents.antecedents)
+            changed += self.offsets.table().ravel()[places]
         return antecedents.with_scores(changed)
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
@@ -194,6 +197,12 @@ class Recalibration:
             raise ParameterError(f"{rule}, got {names or 'nothing'}", parameter="recalibration")
         offsets = KindOffsets.from_json(content["offsets"]) if "offsets" in content else None
         return cls(content["temperature"], content["new_bias"], offsets)
+
+
+def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:
+    """Place of each candidate's kinds in the table of offsets; kinds as for `Recalibration.apply`."""
+    codes = _checked_kinds(kinds, antecedents.n_mentions)
+    return candidate_places(codes, np.diff(antecedents.indptr), antecedents.antecedents)
 
 
 def document_kinds(document: ScoredDocument) -> Bytes:

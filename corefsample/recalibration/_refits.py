@@ -11,6 +11,7 @@ import numpy as np
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 from corefsample.recalibration._kind_offsets import N_GLOBAL, offsets_of_vector
+from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import GoldCounts, Recalibration
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class CrossFit:
         folds. Empty without a bootstrap.
     gold
         Counts of annotated documents and mentions.
+    domain_effects
+        For each fold, how much the domains of the other documents differ; empty without domains, or without draws.
     """
 
     objective: str
@@ -158,6 +161,7 @@ class CrossFit:
     loss_after: Floats
     draws: tuple[RecalibrationDraws, ...]
     gold: GoldCounts
+    domain_effects: tuple[DomainEffect, ...] = ()
 
     def __post_init__(self) -> None:
         for array in (self.folds, self.n_terms, self.loss_before, self.loss_after):

@@ -10,15 +10,17 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._random import document_key
 from corefsample.coreference import AntecedentDistribution, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._kind_offsets import N_GLOBAL, N_PARAMETERS
 from corefsample.recalibration._kind_search import DomainEffect
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import Recalibration, places_of
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
+DOMAIN_FIELD = "genre"
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
 
 
@@ -36,12 +38,15 @@ class UncertainRecalibration:
         Standard deviations between domains, or None if they are unknown.
     base
         Recalibrations that the scores had already to which it was fitted, as `applied_to` returns them; "" for none.
+    domain_field
+        Field of documents' metadata that names their domain.
     """
 
     recalibration: Recalibration
     draws: RecalibrationDraws | None = None
     domain_effect: DomainEffect | None = None
     base: str = ""
+    domain_field: str = DOMAIN_FIELD
 
     def __repr__(self) -> str:
         n_draws = 0 if self.draws is None else len(self.draws)
@@ -54,6 +59,11 @@ class UncertainRecalibration:
         if self.domain_effect is not None:
             return "domain"
         return "none" if self.draws is None else "fit"
+
+    def domain_of(self, metadata: Mapping[str, Any]) -> str:
+        """Domain of a document by its metadata; "" if they name none."""
+        found = metadata.get(self.domain_field)
+        return "" if found is None else str(found)
 
     def is_in(self, applied: str) -> bool:
         """Whether scores have had this recalibration already.
@@ -80,7 +90,9 @@ class UncertainRecalibration:
         rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
         return f"{rule}, got {described(applied)}"
 
-    def sampled(self, uncertainty: Uncertainty, n_draws: int = 50, *, seed: int = 0) -> tuple[Recalibration, ...]:
+    def sampled(
+        self, uncertainty: Uncertainty, n_draws: int = 50, *, seed: int = 0, domain: str = ""
+    ) -> tuple[Recalibration, ...]:
         """Draw recalibrations.
 
         Parameters
@@ -92,6 +104,8 @@ class UncertainRecalibration:
             At least 1.
         seed
             In [0, 2**64).
+        domain
+            Name of the domain: the refits are the same for all domains, the shifts are a domain's own.
 
         Raises
         ------
@@ -116,7 +130,8 @@ class UncertainRecalibration:
         vectors = self.draws.vectors()
         vectors = vectors[np.arange(n_draws) % len(vectors)]
         if uncertainty == "domain" and self.domain_effect is not None:
-            rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
+            key = document_key(seed, domain) if domain else _checks.seed(seed)
+            rng = np.random.Generator(np.random.Philox(key))
             shifts = rng.standard_normal((n_draws, N_PARAMETERS)) * self.domain_effect.sds()
             if vectors.shape[1] == N_GLOBAL:
                 vectors = np.column_stack((vectors, np.zeros((n_draws, N_PARAMETERS - N_GLOBAL))))
@@ -135,6 +150,8 @@ class UncertainRecalibration:
                 content["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
         if self.domain_effect is not None:
             content["domain_effect"] = asdict(self.domain_effect)
+        if self.domain_field != DOMAIN_FIELD:
+            content["domain_field"] = self.domain_field
         return {**content, "base": self.base} if self.base else content
 
     @classmethod
@@ -150,6 +167,9 @@ class UncertainRecalibration:
             raise ParameterError("must be the record of a recalibration, got another", parameter="file")
         recalibration = Recalibration.from_json(content["recalibration"])
         draws, effect, base = content.get("draws"), content.get("domain_effect"), content.get("base", "")
+        field = content.get("domain_field", DOMAIN_FIELD)
+        if not isinstance(field, str):
+            raise ParameterError(f"must be the name of a field, got {field!r}", parameter="domain_field")
         if not isinstance(base, str):
             raise ParameterError(f"must be fingerprints of recalibrations as a text, got {base!r}", parameter="base")
         return cls(
@@ -157,6 +177,7 @@ class UncertainRecalibration:
             None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None),
             None if effect is None else DomainEffect.from_json(effect),
             base,
+            field,
         )
 
 
@@ -241,10 +262,12 @@ def mixture_labels(
     if share is not None:
         bounds = np.searchsorted(share.samples, bounds)
     labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
+    by_kind = any(each.offsets is not None for each in recalibrations)
+    places = places_of(antecedents, kinds) if by_kind else None
     for recalibration, first, end in zip(recalibrations, bounds[:-1].tolist(), bounds[1:].tolist(), strict=False):
         if first == end:
             continue
-        changed = recalibration.apply(antecedents, kinds)
+        changed = recalibration.apply_at(antecedents, places)
         samples = sample_clusterings(
             changed, n_samples=end - first, seed=seed, doc_id=doc_id, first_sample=first_sample + first
         )

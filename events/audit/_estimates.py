@@ -62,7 +62,8 @@ class AuditCount:
     level, method, assumption
         Level, how the interval was made, and "stable-errors" where it rests on that assumption.
     model_mean, model_lower, model_upper
-        Mean and credible interval of the model, which cover coreference only.
+        Mean and credible interval of the model given each document's P, which cover coreference only: not the
+        uncertainty of a recalibration that documents share.
     """
 
     event: str

@@ -22,8 +22,9 @@ _METHODS = ["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 def audit() -> None:
     """Label a random sample of documents, and get counts whose intervals hold whatever the model's errors are.
 
-    The interval of `corefsample events` covers coreference only. It takes rule, lexicon, parse and choice of articles
-    as right. Labels of some hundred documents cover these too; the model then only makes the interval narrower.
+    The interval of `corefsample events` covers coreference, and for some scores their recalibration. It takes rule,
+    lexicon, parse and choice of articles as right. Labels of some hundred documents cover these too; the model then
+    only makes the interval narrower.
 
     \b
     Examples:

@@ -185,7 +185,8 @@ def _print_calibration(run: CalibrationRun) -> None:
 @click.option(
     "--uncertainty",
     type=click.Choice(["none", "fit", "domain"]),
-    help="Uncertainty of --recalibration that the intervals include.  [default: all that it has]",
+    help="Uncertainty that the intervals include: of --recalibration, or of the English model's if the scores had it.  "
+    "[default: all that it has]",
 )
 @click.option(
     "--group-by",

@@ -62,14 +62,15 @@ if TYPE_CHECKING:
 @click.option(
     "--recalibration",
     metavar="FILE",
-    help="Record of `corefsample recalibrate` to apply to the scores; english: that of the English model. Scores that "
-    "had it already get its uncertainty alone.",
+    help="Record of `corefsample recalibrate` to apply to the scores; english: that of the English model; none: leave "
+    "them as they are. Scores that had it already get its uncertainty alone.  [default: that of the English model if "
+    "the scores had it]",
 )
 @click.option(
     "--uncertainty",
     type=click.Choice(["none", "fit", "domain"]),
     help="Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text.  "
-    "[default: all that the record has]",
+    "[default: all that it has]",
 )
 @seed_option("Same seed, same samples.")
 @click.option(

@@ -4,6 +4,7 @@ from ._count_posterior import count_posterior as count_posterior
 from ._count_posterior import read_count_posterior as read_count_posterior
 from ._count_samples import CountSamples as CountSamples
 from ._count_samples import count_samples as count_samples
+from ._count_samples import read_count_samples as read_count_samples
 from ._counter import EventCounter as EventCounter
 from ._counts import INTERVALS as INTERVALS
 from ._counts import EventCounts as EventCounts
@@ -38,8 +39,11 @@ from ._poisson_binomial import compare_counts as compare_counts
 from ._poisson_binomial import count_pmf as count_pmf
 from ._poisson_binomial import hdi_interval as hdi_interval
 from ._poisson_binomial import quantile_interval as quantile_interval
+from ._recalibrated import CorpusRecalibration as CorpusRecalibration
 from ._recalibrated import CountedRecalibration as CountedRecalibration
+from ._recalibrated import unlike_scores as unlike_scores
 from ._rule_examples import check_examples as check_examples
+from ._run_tables import samples_table as samples_table
 from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS
 from ._tables import COUNT_COLUMNS as COUNT_COLUMNS
 from ._tables import arrow_schema as arrow_schema

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.errors import InputError, ParameterError
-from corefsample.files import is_file, joined, parquet_source
+from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
+from events.counting._run_tables import SAMPLES, read_table
 from events.counting._tables import COUNTRY, count_columns, role_columns, role_values
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def read_count_posterior(
 ) -> CountPosterior:
     """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
 
+    If documents share the uncertainty of a recalibration, it is that of the counts by sample, count_samples.parquet.
+
     Parameters
     ----------
     run
@@ -131,19 +133,11 @@ def read_count_posterior(
     Raises
     ------
     InputError
-        If one of the files is missing in the folder, or documents share the uncertainty of a recalibration.
+        If one of the files is missing in the folder.
     ParameterError
         If the table of counts has no such row.
     """
-    import pandas as pd
-
-    paths = {}
-    for name in ("counts", "evidence"):
-        path = joined(run, f"{name}.parquet")
-        if not is_file(path):
-            raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run))
-        paths[name] = parquet_source(path)
-    counts = pd.read_parquet(paths["counts"], filters=[("period", "==", period)])
+    counts = read_table(run, "counts", filters=[("period", "==", period)])
     if event is not None:
         counts = counts[counts["event"] == event]
     columns, key = role_columns(counts.columns), event_key(country)
@@ -159,13 +153,12 @@ def read_count_posterior(
         names = ", ".join(chosen["event"])
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     row = chosen.to_dict("records")[0]
-    if row.get("uncertainty", "none") != "none":
-        rule = "must be of scores without an uncertain recalibration, because its evidence has no joint distribution"
-        hint = "count with events.EventCounter(recalibration=...), whose counts `count_posterior` takes"
-        raise InputError(f"{rule}, got uncertainty {row['uncertainty']!r}", place=os.fspath(run), hint=hint)
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
-    evidence = pd.read_parquet(paths["evidence"], columns=["probability"], filters=same)
+    if row.get("uncertainty", "none") != "none":
+        sampled = read_table(run, SAMPLES, columns=["counts"], filters=same)["counts"].tolist()
+        return _of_row(row, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
+    evidence = read_table(run, "evidence", columns=["probability"], filters=same)
     return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 

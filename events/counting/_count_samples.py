@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._keys import event_key, event_name
-from events.counting._tables import COUNTRY, role_values
+from events.counting._run_tables import SAMPLES, read_table
+from events.counting._tables import COUNTRY, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,3 +138,77 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
         event=counts.event,
         columns=counts.columns,
     )
+
+
+def read_count_samples(
+    run: str | os.PathLike[str], countries: Sequence[str] | None = None, *, event: str | None = None
+) -> CountSamples:
+    """Read the sampled counts of a finished run whose documents share the uncertainty of a recalibration.
+
+    They are joint draws, so they answer questions about several counts at once: whether there were more attacks in one
+    period than in another, or how a sum over periods is distributed.
+
+    Parameters
+    ----------
+    run
+        The folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
+    countries
+        As of `count_samples`.
+    event
+        Name of the rule; needed if the run has several.
+
+    Raises
+    ------
+    InputError
+        If one of the files is missing in the folder.
+    ParameterError
+        If a country is not in the table of counts or named twice, or the event is not, or is missing.
+
+    Examples
+    --------
+    >>> from events.counting import read_count_samples
+    >>> samples = read_count_samples("run", ["YUG"])  # doctest: +SKIP
+    >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
+    >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
+    """
+    counts, sampled = read_table(run, "counts"), read_table(run, SAMPLES)
+    events = sorted({*counts["event"]})
+    if event is None and len(events) < 2:
+        event = next(iter(events), "event")
+    elif event not in events:
+        found = "none" if event is None else repr(event)
+        raise ParameterError(f"must be one of {', '.join(events)}, got {found}", parameter="event")
+    counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
+    columns = tuple(name for name in role_columns(counts.columns) if counts[name].fillna("").ne("").any())
+    names = _names(counts, columns)
+    chosen = tuple(sorted({*names}) if countries is None else map(event_name, map(event_key, countries)))
+    unknown = [name for name in chosen if name not in {*names}]
+    if unknown or len({*chosen}) < len(chosen):
+        rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
+        raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="countries")
+    periods = counts.drop_duplicates("period")
+    labels = tuple(periods["period"])
+    places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
+    values = np.zeros((int(counts["n_samples"].max()) if len(counts) else 0, len(chosen), len(labels)), np.int32)
+    for *cell, drawn in zip(_names(sampled, columns), sampled["period"], sampled["counts"], strict=True):
+        if tuple(cell) in places:
+            values[:, *places[cell[0], cell[1]]] = drawn
+    one_best = np.zeros((len(chosen), len(labels)), np.int64)
+    for *cell, count in zip(names, counts["period"], counts["one_best"], strict=True):
+        if tuple(cell) in places:
+            one_best[places[cell[0], cell[1]]] = count
+    return CountSamples(
+        counts=values,
+        countries=chosen,
+        periods=labels,
+        period_starts=np.array(periods["period_start"].tolist(), "datetime64[D]"),
+        n_docs=periods["n_docs"].to_numpy(np.int64, copy=True),
+        one_best=one_best,
+        event=str(event),
+        columns=columns,
+    )
+
+
+def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:
+    """Names of the actors of each row."""
+    return [event_name(tuple(row)) for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]

@@ -13,7 +13,7 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Ints32
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import InputError, ParameterError
-from corefsample.recalibration import UncertainRecalibration, Uncertainty
+from corefsample.recalibration import UNCERTAINTIES, UncertainRecalibration, Uncertainty, document_kinds
 from events.counting._adding import DocumentMatcher, checked_date, count_documents
 from events.counting._counts import EventCounts, Interval
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_predicate, evaluate_rules
@@ -21,7 +21,7 @@ from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schem
 from events.counting._mixture_evidence import ParsedMentions, mixture_evidence_rows
 from events.counting._mixtures import MatchedParse, evaluate_mixture
 from events.counting._periods import Calendar
-from events.counting._recalibrated import CountedRecalibration
+from events.counting._recalibrated import CorpusRecalibration, CountedRecalibration
 from events.counting._rule_examples import check_examples
 from events.counting._tables import COUNTRY, count_columns
 from events.counting._tally import CountTally
@@ -54,8 +54,9 @@ class EventCounter:
     seed
         In [0, 2**64).
     recalibration
-        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; None: as scored.
-        Not with a predicate.
+        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`. None: the scores as
+        they are, with the uncertainty of the recalibration of the English model if it is the one that they had, as
+        those of `corefsample score` and `corefsample.recalibration.score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
 
@@ -106,12 +107,10 @@ class EventCounter:
             raise ParameterError(
                 f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
             )
-        if predicate is not None and recalibration is not None:
-            raise ParameterError("cannot be combined with a recalibration", parameter="predicate")
         self.seed = _checks.seed(seed)
-        self._recalibrated = None
-        if recalibration is not None:
-            self._recalibrated = CountedRecalibration.of(recalibration, uncertainty, self.seed)
+        if uncertainty is not None:
+            _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
+        self._recalibrated = CorpusRecalibration(recalibration, uncertainty, self.seed)
         self.calendar = Calendar(period)
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._predicate = predicate
@@ -180,11 +179,13 @@ class EventCounter:
         return evidence_rows(events, period, document.tokens, document.mentions)
 
     def _evaluated(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
-        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
         if document.parses:
             return self._evaluated_parses(document, date)
+        recalibrated = self._recalibrated_for(document)
+        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed, "recalibrated": recalibrated}
         if self._predicate is not None:
-            return [evaluate_predicate(document, self._predicate, **sampling)]
+            kinds = None if recalibrated is None or not recalibrated.needs_kinds else document_kinds(document)
+            return [evaluate_predicate(document, self._predicate, kinds=kinds, **sampling)]
         matches = [each for each in self._matcher.match(document, date) if each.possible]
         if not matches:
             return []
@@ -193,8 +194,7 @@ class EventCounter:
             matches,
             document.doc_id,
             date,
-            recalibrated=self._recalibrated_for(document),
-            kinds=self._kinds(document.tokens, document.mentions),
+            kinds=_kinds(recalibrated, document.tokens, document.mentions),
             **sampling,
         )
 
@@ -202,11 +202,12 @@ class EventCounter:
         if self._predicate is not None:
             rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
             raise InputError(f"{rule}, got {len(document.parses)}", place=f"doc_id {document.doc_id!r}")
+        recalibrated = self._recalibrated_for(document)
         parses = []
         for k, parse in enumerate(document.parses):
             matched = self._matcher.match(document.with_parse(k), date)
             matches = tuple(each for each in matched if each.possible)
-            kinds = self._kinds(parse.tokens, parse.mentions) if matches else None
+            kinds = _kinds(recalibrated, parse.tokens, parse.mentions) if matches else None
             parses.append(MatchedParse(parse.weight, parse.antecedents, matches, kinds))
         return evaluate_mixture(
             parses,
@@ -214,20 +215,14 @@ class EventCounter:
             date,
             n_samples=self.n_samples,
             seed=self.seed,
-            recalibrated=self._recalibrated_for(document),
+            recalibrated=recalibrated,
         )
 
     def _recalibrated_for(self, document: ScoredDocument) -> CountedRecalibration | None:
         try:
-            return None if self._recalibrated is None else self._recalibrated.for_scores(document.metadata)
+            return self._recalibrated.for_scores(document.metadata)
         except ParameterError as error:
             raise error.as_input_error(f"doc_id {document.doc_id!r}") from None
-
-    def _kinds(self, tokens: Tokens | None, mentions: Ints32) -> Bytes | None:
-        """Kinds of mentions, if a recalibration needs them."""
-        if self._recalibrated is None or tokens is None:
-            return None
-        return self._recalibrated.kinds(tokens, mentions)
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does.
@@ -275,7 +270,7 @@ class EventCounter:
             known=self._codes,
             event=event,
             columns=self._columns[event],
-            uncertainty=None if self._recalibrated is None else self._recalibrated.uncertainty,
+            uncertainty=self._recalibrated.uncertainty,
         )
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
@@ -311,3 +306,8 @@ class EventCounter:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)
+
+
+def _kinds(recalibrated: CountedRecalibration | None, tokens: Tokens | None, mentions: Ints32) -> Bytes | None:
+    """Kinds of mentions, if a recalibration needs them."""
+    return None if recalibrated is None or tokens is None else recalibrated.kinds(tokens, mentions)

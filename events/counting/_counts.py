@@ -50,8 +50,9 @@ INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 class EventCounts:
     """Posterior of the number of documents with an event, by actor and period.
 
-    The uncertainty is only that of coreference: which mentions belong to one entity. Parses, lexicon, rule and the
-    choice of documents are taken as given, and the intervals assume that the antecedent probabilities are calibrated.
+    The uncertainty is that of coreference (which mentions belong to one entity) and, as `uncertainty` says, of the
+    recalibration of the scores. Parses, lexicon, rule and the choice of documents are taken as given, and the intervals
+    assume that the antecedent probabilities are calibrated.
 
     An actor is named by its code; for two roles by "AAA>BBB" or the codes in a tuple, with "-" or "" for no actor.
 

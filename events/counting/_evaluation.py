@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, canonical_labels, map_clustering, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, canonical_labels
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.recalibration import SampleShare
@@ -271,7 +271,13 @@ def _certain(matches: MentionMatches, n_samples: int) -> Hits:
 
 
 def evaluate_predicate(
-    document: ScoredDocument, predicate: Predicate, *, n_samples: int = 1000, seed: int = 0
+    document: ScoredDocument,
+    predicate: Predicate,
+    *,
+    n_samples: int = 1000,
+    seed: int = 0,
+    recalibrated: CountedRecalibration | None = None,
+    kinds: Bytes | None = None,
 ) -> DocumentEvents:
     """Sample clusterings of a document and evaluate a user's own predicate in each.
 
@@ -286,6 +292,8 @@ def evaluate_predicate(
         At least 1.
     seed
         In [0, 2**64).
+    recalibrated, kinds
+        As of `evaluate_rules`.
 
     Raises
     ------
@@ -295,9 +303,11 @@ def evaluate_predicate(
     if document.date is None:
         raise ParameterError("date is required for events", place=f"doc_id {document.doc_id!r}")
     _checks.n_samples(n_samples, 1)
-    samples = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
-    by_sample = _answers(predicate, document, samples.labels)
-    by_best = _answers(predicate, document, map_clustering(document.antecedents)[None, :])
+    sampled, best = clustering_labels(
+        document.antecedents, recalibrated, kinds, n_samples=n_samples, seed=seed, doc_id=document.doc_id
+    )
+    by_sample = _answers(predicate, document, sampled.T)
+    by_best = _answers(predicate, document, best[None, :])
     names = sorted({*by_sample, *by_best})
     hits = np.zeros((len(names), n_samples), np.uint8)
     one_best = np.zeros(len(names), np.bool_)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
+from corefsample import _checks
 from corefsample._arrays import Bytes, Ints32
+from corefsample._log import logger
 from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
 from corefsample.documents import Tokens
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import (
     Recalibration,
@@ -17,15 +20,18 @@ from corefsample.recalibration import (
     UncertainRecalibration,
     Uncertainty,
     applied_to,
+    described,
+    known_recalibration,
     mixture_labels,
 )
 
+_DOMAINS = 64  # whose draws are kept
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedRecalibration:
-    """What documents are recalibrated with while they are counted.
+    """What a document is recalibrated with while it is counted.
 
     Attributes
     ----------
@@ -33,49 +39,154 @@ class CountedRecalibration:
         The fit, for the likeliest antecedents.
     draws
         Recalibrations of the samples, in order: see `mixture_labels`.
-    uncertainty
-        "none", "fit" or "domain".
-    source
-        Where they come from.
     """
 
     recalibration: Recalibration
     draws: tuple[Recalibration, ...]
-    uncertainty: Uncertainty
-    source: UncertainRecalibration
 
-    @classmethod
-    def of(cls, uncertain: UncertainRecalibration, uncertainty: Uncertainty | None, seed: int) -> Self:
-        """Draw from a recalibration; by default with all the uncertainty that it has."""
-        chosen = uncertain.widest if uncertainty is None else uncertainty
-        return cls(uncertain.recalibration, uncertain.sampled(chosen, N_DRAWS, seed=seed), chosen, uncertain)
+    def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
+        """Kinds of mentions, if a draw needs them."""
+        return mention_kinds(tokens, mentions) if self.needs_kinds else None
 
-    def for_scores(self, metadata: Mapping[str, Any]) -> CountedRecalibration:
-        """What one document is recalibrated with, according to the recalibrations that its metadata name.
+    @property
+    def needs_kinds(self) -> bool:
+        """Whether a draw has offsets by kind of mention."""
+        return any(each.offsets is not None for each in (self.recalibration, *self.draws))
 
-        Scores that had this recalibration already get its uncertainty alone: each draw replaces the fit.
+
+@lru_cache(maxsize=_DOMAINS)
+def _drawn(
+    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, had_it: bool
+) -> CountedRecalibration:
+    """Draws of a recalibration for the documents of one domain, whose scores may have had the fit already."""
+    fit, draws = source.recalibration, source.sampled(uncertainty, N_DRAWS, seed=seed, domain=domain)
+    if not had_it:
+        return CountedRecalibration(fit, draws)
+    return CountedRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
+
+
+class CorpusRecalibration:
+    """What the documents of a corpus are recalibrated with while they are counted.
+
+    Without a recalibration, scores that had the one of the English model of the package get its uncertainty. The first
+    document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
+    Documents share the draws of the fit, and those of one domain (a field of their metadata) the shift of the domain.
+
+    Parameters
+    ----------
+    given
+        A recalibration to apply, or None.
+    uncertainty
+        Of this recalibration, or of the one that the scores had; None: all that it has.
+    seed
+        Of the draws.
+    as_scored
+        Whether the scores stay as they are, without any uncertainty.
+
+    Raises
+    ------
+    ParameterError
+        If the recalibration lacks the uncertainty.
+    """
+
+    def __init__(
+        self,
+        given: UncertainRecalibration | None = None,
+        uncertainty: Uncertainty | None = None,
+        seed: int = 0,
+        *,
+        as_scored: bool = False,
+    ) -> None:
+        self._chosen, self._seed = uncertainty, _checks.seed(seed)
+        self._source = given
+        self._takes_alike = given is None and not as_scored and uncertainty != "none"
+        self._first: str | None = None  # what the scores of the first document had, if they decide
+        if given is not None:
+            given.sampled(self._uncertainty_of(given), 1)
+
+    def _uncertainty_of(self, source: UncertainRecalibration) -> Uncertainty:
+        return source.widest if self._chosen is None else self._chosen
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """Uncertainty in the counts of the documents so far; None: that of a recalibration was not considered."""
+        return self._chosen if self._source is None else self._uncertainty_of(self._source)
+
+    @property
+    def first(self) -> str:
+        """Recalibrations that the scores of the first document had, if they decided; "" otherwise."""
+        return self._first or ""
+
+    @property
+    def keeps_samples(self) -> bool:
+        """Whether counts need the samples, which the documents share."""
+        return self._source is not None
+
+    @property
+    def takes_alike(self) -> bool:
+        """Whether the scores of all documents must be like those of the first."""
+        return self._takes_alike
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it takes scores with any recalibrations: they stay as they are."""
+        return self._source is None and not self._takes_alike
+
+    def begin(self, metadata: Mapping[str, Any]) -> None:
+        """Decide by the metadata of the first document; later calls have no effect.
 
         Raises
         ------
         ParameterError
-            If the scores had others than those to which it was fitted.
+            If an uncertainty was chosen, and the recalibration of the scores is not known.
         """
-        if not self.source.is_in(applied_to(metadata)):
-            return self
-        return _without_fit(self)
+        if not self._takes_alike or self._first is not None:
+            return
+        applied = applied_to(metadata)
+        known = known_recalibration(applied)
+        if known is None and self._chosen is not None:
+            rule = "needs a recalibration, or scores that had that of the English model"
+            hint = "name the record of their recalibration"
+            raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
+        if known is None and applied:
+            _log_unknown(applied)
+        self._source, self._first = known, applied
 
-    def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
-        """Kinds of mentions, if a draw needs them."""
-        needed = any(each.offsets is not None for each in (self.recalibration, *self.draws))
-        return mention_kinds(tokens, mentions) if needed else None
+    def for_scores(self, metadata: Mapping[str, Any]) -> CountedRecalibration | None:
+        """What one document is recalibrated with, or None, according to its metadata.
+
+        They name the recalibrations that its scores had, and its domain.
+
+        Raises
+        ------
+        ParameterError
+            If the scores had others than those to which a given recalibration was fitted; or if they had the one of
+            the English model and those of the first document had not, or the reverse.
+        """
+        if self.takes_all:
+            return None
+        self.begin(metadata)
+        applied = applied_to(metadata)
+        if self._takes_alike and (known_recalibration(applied) is None) != (self._source is None):
+            raise unlike_scores(applied, self.first)
+        if self._source is None:
+            return None
+        uncertainty = self._uncertainty_of(self._source)
+        domain = self._source.domain_of(metadata) if uncertainty == "domain" else ""
+        return _drawn(self._source, uncertainty, self._seed, domain, self._source.is_in(applied))
 
 
-@lru_cache(maxsize=8)
-def _without_fit(recalibrated: CountedRecalibration) -> CountedRecalibration:
-    """The same for scores that had the fit already."""
-    fit = recalibrated.recalibration
-    draws = tuple(draw.relative_to(fit) for draw in recalibrated.draws)
-    return CountedRecalibration(Recalibration(), draws, recalibrated.uncertainty, recalibrated.source)
+@lru_cache(maxsize=64)  # once per process, not for each partition
+def _log_unknown(applied: str) -> None:
+    logger("counting").info("%s, which is not the English model's: its uncertainty is not counted", described(applied))
+
+
+def unlike_scores(applied: str, first: str) -> ParameterError:
+    """Error for a corpus in which some scores had the recalibration of the English model, and others had not."""
+    rule = "must all have had the recalibration of the English model, or none of them"
+    found = f"got {described(applied)}, and at first {described(first)}"
+    hint = ParameterHint("uncertainty", "none counts all as they are")
+    return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)
 
 
 def clustering_labels(

@@ -139,6 +139,10 @@ class CountTally:
     def __repr__(self) -> str:
         return f"CountTally({self.n_documents:,} documents, {self.n_samples:,} samples each, {len(self.keys())} events)"
 
+    def keep_samples(self) -> None:
+        """Keep the counts by sample; to be called before the first event is added."""
+        self._by_sample = True
+
     def add_documents(self, periods: Ints) -> None:
         """Count documents by the numbers of their periods, with or without events.
 

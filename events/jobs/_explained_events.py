@@ -12,7 +12,7 @@ import numpy as np
 
 from corefsample.documents import DocumentBatch
 from corefsample.errors import InputError
-from events.counting import MatchedParse, evaluate_mixture, event_name
+from events.counting import CorpusRecalibration, MatchedParse, evaluate_mixture, event_name
 from events.lexicon import Lexicon
 from events.matching import match_document
 from events.rules import Rule
@@ -54,9 +54,11 @@ def document_events(
 ) -> tuple[EventShare, ...] | None:
     """Events of a document with P > 0, the likeliest first, from as many samples as `events` draws by default.
 
+    As there, scores that had the recalibration of the English model have its uncertainty.
     None if its labels fit several schemes that give different events; `events` rejects such a document.
     """
     date = None if np.isnat(batch.dates[row]) else batch.dates[row].item()
+    recalibrated = CorpusRecalibration(seed=seed).for_scores(batch.metadata(row))
     parses = []
     try:
         for share, of_parses, place in parses_of(batch, row):
@@ -64,14 +66,16 @@ def document_events(
             assert tokens is not None  # the stream needs them
             matches = match_document(tokens, of_parses.spans(place), rule, lexicon, date, scheme)
             several = (matches,) if matches.possible else ()
-            parses.append(MatchedParse(share, of_parses.antecedents(place), several))
+            kinds = recalibrated.kinds(tokens, of_parses.spans(place)) if recalibrated and several else None
+            parses.append(MatchedParse(share, of_parses.antecedents(place), several, kinds))
     except InputError:
         return None
     if not any(parse.matches for parse in parses):
         return ()
     day = date or datetime.date.min  # which no sample depends on
     shares: list[EventShare] = []
-    for found in evaluate_mixture(parses, batch.doc_ids[row], day, n_samples=N_SAMPLES, seed=seed):
+    options: dict[str, Any] = {"n_samples": N_SAMPLES, "seed": seed, "recalibrated": recalibrated}
+    for found in evaluate_mixture(parses, batch.doc_ids[row], day, **options):
         values = zip(map(event_name, found.keys), found.probabilities.tolist(), found.mc_errors.tolist(), strict=True)
         shares += [EventShare(*each) for each in values if each[1] > 0.0]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))

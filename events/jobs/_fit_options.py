@@ -9,11 +9,11 @@ from corefsample import _checks
 from corefsample.documents import ON_ERROR, ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links import UNANNOTATED, Unannotated
-from corefsample.recalibration import FORMS, MISSING, Form
+from corefsample.recalibration import DOMAIN_FIELD, FORMS, MISSING, Form
 from corefsample.syntax import scheme_names
 from events.queries import ROLES
 
-_DOMAINS, _FEWEST_DOMAINS = "genre", 3
+_FEWEST_DOMAINS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class FitOptions:
         """
         if self.form != "kinds":
             return None
-        field = self.domains or _DOMAINS
+        field = self.domains or DOMAIN_FIELD
         found = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
         missing = [each.doc_id for each in documents if each.doc_id not in found]
         if missing and self.domains is not None:

@@ -45,6 +45,7 @@ class RunFolder(OutputFolder):
             "evidence.csv",
             "evidence.parquet",
             "near_half.csv",
+            "count_samples.parquet",
             "comparisons.csv",
             "documents.parquet",
             "all_documents.parquet",
@@ -147,6 +148,10 @@ class RunFolder(OutputFolder):
         for start in range(0, end, _TABLE_GROUP):
             self._table.write_table(rows.slice(start, min(_TABLE_GROUP, end - start)))
         self._waiting = [rows.slice(end)]
+
+    def add_samples(self, table: pa.Table) -> None:
+        """Write the counts by sample, of documents that share the uncertainty of a recalibration."""
+        pq.write_table(table, self.file("count_samples.parquet"))
 
     def finish_tables(self, counts: pd.DataFrame, comparison: pd.DataFrame | None) -> None:
         """Write the tables: counts, comparisons, evidence as CSV, and the documents closest to one half."""

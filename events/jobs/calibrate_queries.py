@@ -17,6 +17,7 @@ from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.recalibration import (
+    NO_RECALIBRATION,
     UNCERTAINTIES,
     Recalibration,
     Uncertainty,
@@ -66,7 +67,8 @@ class QueryReportOptions(FitOptions):
         Record of `corefsample recalibrate` to measure instead of the objectives; "english": that of the English model;
         None or "none": the objectives.
     uncertainty
-        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
+        "none", "fit" or "domain": of that recalibration, in the intervals, or without one of the recalibration of the
+        English model if it is the one that the scores had; None: all that it has.
     group_by
         Fields of the documents by which to compare P with the truth; some document must have each but genre.
     """
@@ -82,10 +84,13 @@ class QueryReportOptions(FitOptions):
         for objective in self.objectives or ():
             _checks.choice("objectives", objective, OBJECTIVES)
         _checks.whole("n_boot", self.n_boot, 0)
-        object.__setattr__(self, "recalibration", named_recalibration(self.recalibration))
+        named = self.recalibration
+        object.__setattr__(self, "recalibration", named_recalibration(named))
+        if named == NO_RECALIBRATION and self.uncertainty is None:
+            object.__setattr__(self, "uncertainty", "none")
         if self.uncertainty is not None:
             _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
-            if self.recalibration is None:
+            if named == NO_RECALIBRATION and self.uncertainty != "none":
                 raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
 
 

@@ -19,6 +19,7 @@ from corefsample.files import PathLike, path_list, remove_file, require_suffix, 
 from corefsample.formats import DocumentStream, quarantine_file, write_documents
 from corefsample.formats.scored import SUFFIXES
 from corefsample.recalibration import (
+    DOMAIN_FIELD,
     CrossFit,
     DomainEffect,
     Form,
@@ -198,7 +199,7 @@ def run_recalibrate(
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
         needs = () if applied.offsets is None else ("tokens",)
         stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
-        uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base)
+        uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD)
         recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
         n_written = write_documents(recalibrated, path, overwrite=overwrite)
         run = RecalibrationRun(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corefsample._arrays import Floats
 from corefsample._log import log_step
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -24,6 +25,7 @@ from corefsample.recalibration import (
     UncertainRecalibration,
     Uncertainty,
     applied_to,
+    known_recalibration,
 )
 from events.queries._counts import LEVELS, SIZES
 from events.queries._score import QueryScore, named_objective
@@ -85,7 +87,8 @@ def study_queries(
         A recalibration that was fitted elsewhere, to measure instead of the objectives. Scores that had it already
         get its uncertainty alone.
     uncertainty
-        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has.
+        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has. Without one, of the
+        recalibration of the English model if all scores had it, in the intervals as scored.
     by
         Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
 
@@ -109,11 +112,15 @@ def study_queries(
         raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
-    variants = [QueryVariant(AS_SCORED, None, table.probabilities(_NONE, n_samples=n_samples, seed=seed), None)]
+    sampling: dict[str, Any] = {"n_samples": n_samples, "n_draws": n_boot, "seed": seed}
+    own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
+    as_scored = table.probabilities(_NONE, n_samples=n_samples, seed=seed)
+    metadata = {each.doc_id: each.metadata for each in with_gold}
+    of_documents = [metadata[doc_id] for doc_id in table.doc_ids]
+    shared = None if own is None else _draws(own, uncertainty, table, of_documents, **sampling)
+    variants = [QueryVariant(AS_SCORED, None, as_scored, shared)]
     if recalibration is not None:
-        had = {each.doc_id: recalibration.is_in(applied_to(each.metadata)) for each in with_gold}
-        had_it = [had[doc_id] for doc_id in table.doc_ids]
-        variants.append(_elsewhere(recalibration, uncertainty, table, had_it, n_samples, n_boot, seed))
+        variants.append(_elsewhere(recalibration, uncertainty, table, of_documents, **sampling))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
     failures: dict[str, str] = {}
@@ -124,7 +131,7 @@ def study_queries(
         except NoMinimumError as error:  # the other objectives may have one
             failures[name] = str(error)
             continue
-        variants.append(_variant(name, fit, table, n_samples, seed))
+        variants.append(_variant(name, fit, table, domains or {}, n_samples, seed))
     return QueryStudy(
         table=table,
         variants=tuple(variants),
@@ -139,44 +146,90 @@ def study_queries(
     )
 
 
+def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | None) -> UncertainRecalibration | None:
+    """The recalibration that the scores of all documents had, if it is known and its uncertainty is to be included."""
+    if uncertainty == "none":
+        return None
+    had = {applied_to(document.metadata) for document in documents}
+    known = known_recalibration(had.pop()) if len(had) == 1 else None
+    if known is None and uncertainty is not None:
+        rule = "needs a recalibration, or scores that all had that of the English model"
+        raise ParameterError(f"{rule}, got others", parameter="uncertainty")
+    return known
+
+
 def _elsewhere(
     recalibration: UncertainRecalibration,
     uncertainty: Uncertainty | None,
     table: QueryTable,
-    had_it: Sequence[bool],
+    metadata: Sequence[Mapping[str, Any]],
+    *,
     n_samples: int,
     n_draws: int,
     seed: int,
 ) -> QueryVariant:
     """Probabilities under a recalibration that was fitted to other documents, some of which may have had it."""
-
-    def of_each(change: Recalibration) -> tuple[Recalibration, ...]:
-        relative = change.relative_to(fit)
-        return tuple(relative if had else change for had in had_it)
-
     fit = recalibration.recalibration
+    each = tuple(_NONE if recalibration.is_in(applied_to(own)) else fit for own in metadata)
+    draws = _draws(recalibration, uncertainty, table, metadata, n_samples=n_samples, n_draws=n_draws, seed=seed)
+    probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
+    return QueryVariant(RECALIBRATED, None, probabilities, draws, each)
+
+
+def _draws(
+    recalibration: UncertainRecalibration,
+    uncertainty: Uncertainty | None,
+    table: QueryTable,
+    metadata: Sequence[Mapping[str, Any]],
+    *,
+    n_samples: int,
+    n_draws: int,
+    seed: int,
+) -> Floats | None:
+    """Probabilities under draws of a recalibration, (n_draws, n_pairs), or None without uncertainty."""
     chosen = recalibration.widest if uncertainty is None else uncertainty
+    if not n_draws or chosen == "none":
+        return None
+    places = [(recalibration.domain_of(own), recalibration.is_in(applied_to(own))) for own in metadata]
+    changes: dict[tuple[str, bool], Sequence[Recalibration]] = {}
+    for domain, had_it in sorted(set(places)):
+        drawn = recalibration.sampled(chosen, n_draws, seed=seed, domain=domain)
+        fit = recalibration.recalibration
+        changes[domain, had_it] = [each.relative_to(fit) for each in drawn] if had_it else drawn
+    return _shares(RECALIBRATED, table, [changes[place] for place in places], n_samples, n_draws, seed)
+
+
+def _shares(
+    name: str, table: QueryTable, changes: Sequence[Sequence[Recalibration]], n_samples: int, n_draws: int, seed: int
+) -> Floats:
+    """Probabilities under the draws of each document, (n_draws, n_pairs)."""
     draws = []
-    changes = recalibration.sampled(chosen, n_draws, seed=seed) if n_draws and chosen != "none" else ()
-    for draw, change in enumerate(changes):
-        log_step("queries with draw %d of %d", draw + 1, n_draws)
+    for draw in range(n_draws):
+        log_step("%s: queries with draw %d of %d", name, draw + 1, n_draws)
         first = n_samples + draw * _DRAW_SAMPLES
-        draws.append(table.probabilities(of_each(change), n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
-    probabilities = table.probabilities(of_each(fit), n_samples=n_samples, seed=seed)
-    return QueryVariant(RECALIBRATED, None, probabilities, np.stack(draws) if draws else None, of_each(fit))
+        each = [own[draw] for own in changes]
+        draws.append(table.probabilities(each, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    return np.stack(draws)
 
 
-def _variant(name: str, fit: CrossFit, table: QueryTable, n_samples: int, seed: int) -> QueryVariant:
+def _variant(
+    name: str, fit: CrossFit, table: QueryTable, domains: Mapping[str, str], n_samples: int, seed: int
+) -> QueryVariant:
     """Probabilities of every document under the recalibrations fitted without it."""
     fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
     folds = [fold_of[doc_id] for doc_id in table.doc_ids]
-    n_draws = len(fit.draws[0]) if fit.draws else 0
-    draws = []
-    for draw in range(n_draws):
-        log_step("%s: queries with refit %d of %d", name, draw + 1, n_draws)
-        refits = [fit.draws[fold][draw] for fold in folds]
-        first = n_samples + draw * _DRAW_SAMPLES
-        draws.append(table.probabilities(refits, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    draws, n_draws = None, len(fit.draws[0]) if fit.draws else 0
+    if n_draws and fit.domain_effects:
+        uncertain = map(UncertainRecalibration, fit.recalibrations, fit.draws, fit.domain_effects)
+        names = sorted({*domains.values()})
+        drawn = [
+            {name: each.sampled("domain", n_draws, seed=seed, domain=name) for name in names} for each in uncertain
+        ]
+        own = [drawn[fold][domains[doc_id]] for fold, doc_id in zip(folds, table.doc_ids, strict=True)]
+        draws = _shares(name, table, own, n_samples, n_draws, seed)
+    elif n_draws:
+        refits = [tuple(each) for each in fit.draws]
+        draws = _shares(name, table, [refits[fold] for fold in folds], n_samples, n_draws, seed)
     each = tuple(fit.recalibrations[fold] for fold in folds)
     probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
-    return QueryVariant(name, fit, probabilities, np.stack(draws) if draws else None, each)
+    return QueryVariant(name, fit, probabilities, draws, each)

@@ -57,6 +57,14 @@ class Report:
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
 
+    @property
+    def is_recalibration_covered(self) -> bool:
+        """Whether the intervals cover the uncertainty of a recalibration."""
+        summary, arguments = self.record["summary"], self.record["arguments"]
+        if "uncertainty" in summary:
+            return summary["uncertainty"] in ("fit", "domain")
+        return bool(arguments.get("recalibration")) and arguments.get("uncertainty") != "none"  # an earlier version
+
 
 def read_report(
     folder: PathLike, *, n_documents: int = 1000, n_others: int = 500, audit: PathLike | None = None
@@ -131,7 +139,9 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
-    return Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    counts["shared"] = report.is_recalibration_covered
+    return report
 
 
 def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: PathLike | None) -> Report:

@@ -30,6 +30,8 @@ from events.counting import (
     count_columns,
     event_name,
     recalibrated_columns,
+    samples_table,
+    unlike_scores,
 )
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
@@ -159,6 +161,7 @@ def _written(
     rules, lexicon = loaded_rules(options)
     run.roles = run_columns(rules)
     run.has_parses = any(record.get("mixtures", 0) for record in records.values())
+    uncertainty = _uncertainty(plan, records)
     tallies = _summed(store, plan, records, rules)
     _quarantined(run, store, plan, records)
     n_documents = next(iter(tallies.values())).n_documents
@@ -171,8 +174,10 @@ def _written(
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_add_documents, run, store, records)
         _add_evidence(run, store, records)
-        several, table, comparison = _counted(run, options, tallies, rules, lexicon)
+        several, table, comparison = _counted(run, options, uncertainty, tallies, rules, lexicon)
         documents.result()
+    if uncertainty in ("fit", "domain"):
+        run.add_samples(samples_table(several, run.roles))
     run.finish_tables(table, comparison)
     if pictures:
         draw_run(run, table, comparison, lexicon.names)
@@ -194,6 +199,7 @@ def _written(
         n_partitions=len(plan.partitions),
         n_computed=len(plan.partitions) if n_computed is None else n_computed,
         n_mixtures=sum(record.get("mixtures", 0) for record in records.values()),
+        uncertainty=uncertainty,
     )
     run.finish_record(
         run_record(
@@ -243,14 +249,13 @@ def _temporary(store: Store, name: str) -> Path:
 def _counted(
     run: RunFolder,
     options: EventsOptions,
+    uncertainty: str | None,
     tallies: Mapping[str, CountTally],
     rules: Sequence[Rule],
     lexicon: Lexicon,
 ) -> tuple[list[EventCounts], pd.DataFrame, pd.DataFrame | None]:
     """Counts by rule, their table, and that of comparisons if events are compared."""
     calendar = Calendar(options.period)
-    recalibrated = options.recalibrated()
-    uncertainty = None if recalibrated is None else recalibrated.uncertainty
     shown = options.level, options.interval, frozenset(lexicon.codes)
     several = [
         EventCounts(tallies[rule.name], calendar, *shown, rule.name, rule.columns, uncertainty) for rule in rules
@@ -264,6 +269,19 @@ def _counted(
         if (compared := compared_keys(options, rule, lexicon))
     ]
     return several, table, _joined(comparisons) if comparisons else None
+
+
+def _uncertainty(plan: RunPlan, records: Records) -> str | None:
+    """Uncertainty of a recalibration that the counts of all partitions have."""
+    counted = [(each, records[each.number]) for each in plan.in_order() if records[each.number]["documents"]]
+    if not counted:
+        return None
+    _, first = counted[0]
+    for partition, record in counted:
+        if record["uncertainty"] != first["uncertainty"]:
+            place = plan.input_of(partition).path
+            raise unlike_scores(record["scores_had"], first["scores_had"]).as_input_error(place)
+    return None if first["uncertainty"] is None else str(first["uncertainty"])
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from corefsample._arrays import Bools, Bytes
 from corefsample.documents import DocumentBatch, Fault
 from corefsample.errors import ParameterError
 from events.counting import (
+    CorpusRecalibration,
     CountedRecalibration,
     DocumentEvents,
     EvidenceRow,
@@ -103,13 +104,24 @@ def kinds_of(batch: DocumentBatch, row: int, recalibrated: CountedRecalibration 
     return None if recalibrated is None or tokens is None else recalibrated.kinds(tokens, batch.spans(row))
 
 
-def recalibration_faults(batch: DocumentBatch, recalibrated: CountedRecalibration) -> dict[int, Fault]:
-    """Documents whose scores had other recalibrations than those to which this one was fitted."""
-    faults = {}
+def recalibration_faults(batch: DocumentBatch, recalibrated: CorpusRecalibration) -> dict[int, Fault]:
+    """Documents whose scores had other recalibrations than those to which a given one was fitted.
+
+    Raises
+    ------
+    InputError
+        If the scores of all documents must be alike, and these are not: then no document is wrong, but the corpus.
+    """
+    faults: dict[int, Fault] = {}
+    if recalibrated.takes_all:
+        return faults
     for row in range(len(batch)):
         try:
             recalibrated.for_scores(batch.metadata(row))
         except ParameterError as error:
+            if recalibrated.takes_alike:
+                place = f"{batch.source}: {batch.unit} {batch.places[row]}: doc_id {batch.doc_ids[row]!r}"
+                raise error.as_input_error(place) from None
             faults[row] = Fault(f"{error.parameter or ''} {error.message}".strip(), error.hint)
     return faults
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample import _checks
 from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
-from corefsample.recalibration import UNCERTAINTIES, Uncertainty, named_recalibration, read_recalibration
+from corefsample.recalibration import (
+    ENGLISH,
+    NO_RECALIBRATION,
+    UNCERTAINTIES,
+    Uncertainty,
+    named_recalibration,
+    read_recalibration,
+)
 from corefsample.syntax import scheme_names
-from events.counting import INTERVALS, CountedRecalibration, Interval
+from events.counting import INTERVALS, CorpusRecalibration, Interval
 
 __all__ = ["EventsOptions", "RunSummary"]
 
@@ -45,10 +53,12 @@ class EventsOptions:
     on_error
         "stop" at the first invalid document, or "quarantine" it and continue.
     recalibration
-        Record of `corefsample recalibrate` that is applied to the scores; "english": that of the English model; None
-        or "none": the scores as they are. Scores that had it already get its uncertainty alone.
+        Record of `corefsample recalibrate` that is applied to the scores; "english": that of the English model. Scores
+        that had it already get its uncertainty alone. None: the scores as they are, with the uncertainty of the
+        recalibration that they had if it is that of the English model, as `corefsample score` writes them. "none": the
+        scores as they are, without it.
     uncertainty
-        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that the record has.
+        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
     partition_size
         Documents of a partition of a Parquet file, about: a partition has whole row groups. Results do not depend on
         it.
@@ -82,10 +92,11 @@ class EventsOptions:
         _checks.choice("on_error", self.on_error, ON_ERROR)
         _checks.seed(self.seed)
         _checks.whole("partition_size", self.partition_size, 1)
-        object.__setattr__(self, "recalibration", named_recalibration(self.recalibration))
+        if self.recalibration is not None:
+            object.__setattr__(self, "recalibration", os.fspath(self.recalibration))
         if self.uncertainty is not None:
             _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
-            if self.recalibration is None:
+            if self.recalibration == NO_RECALIBRATION and self.uncertainty != "none":
                 raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
         if self.threads is not None:
             _checks.whole("threads", self.threads, 1)
@@ -94,8 +105,15 @@ class EventsOptions:
         if self.compare is not None and self.compare[0] == self.compare[1]:
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
 
-    def recalibrated(self) -> CountedRecalibration | None:
-        """The recalibration, read from its record.
+    @property
+    def record(self) -> str | None:
+        """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
+        if self.recalibration is None:  # scores may have had that of the English model
+            return None if self.uncertainty == "none" else ENGLISH
+        return named_recalibration(self.recalibration)
+
+    def recalibrated(self) -> CorpusRecalibration:
+        """What the documents of a corpus are recalibrated with.
 
         Raises
         ------
@@ -104,9 +122,10 @@ class EventsOptions:
         ParameterError
             If the record lacks the uncertainty that is asked for.
         """
-        if self.recalibration is None:
-            return None
-        return CountedRecalibration.of(read_recalibration(self.recalibration), self.uncertainty, self.seed)
+        name = named_recalibration(self.recalibration)
+        given = None if name is None else read_recalibration(name)
+        as_scored = self.recalibration == NO_RECALIBRATION
+        return CorpusRecalibration(given, self.uncertainty, self.seed, as_scored=as_scored)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -141,6 +160,9 @@ class RunSummary:
         Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
     n_mixtures
         Documents with several parses.
+    uncertainty
+        "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
+        recalibration was considered.
     """
 
     out: str
@@ -155,6 +177,7 @@ class RunSummary:
     n_partitions: int = 1
     n_computed: int = 1
     n_mixtures: int = 0
+    uncertainty: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""

@@ -35,6 +35,7 @@ STANDARD_INPUT = "-"
 FORMAT = 1
 # Results do not depend on these; quarantined partitions are examined again where a run is to stop at the first one.
 _FREE_OPTIONS = ("threads", "partition_size", "on_error")
+_OF_SCORES, _BY_SCORES = ("recalibration", "uncertainty"), "that of the scores"  # by default; "none" is another
 _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 
 
@@ -202,7 +203,7 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
         lexicon_sha256=_checksum(options.lexicon, "data"),
         corefsample=corefsample.__version__,
         versions={name: metadata.version(name) for name in _LIBRARIES},
-        recalibration_sha256=_record_sha256(options.recalibration),
+        recalibration_sha256=_record_sha256(options.record),
     )
     return with_partitions(plan, files)
 
@@ -298,11 +299,12 @@ def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
     for name, value in before.items():
         if value != now[name] and name not in _FREE_OPTIONS:
             what = f"{name} {value}, not {now[name]}"
-            rule = f"must be {_shown(value)} as in the unfinished run, got {_shown(now[name])}"
+            shown = [_BY_SCORES if name in _OF_SCORES and not each else _shown(each) for each in (value, now[name])]
+            rule = f"must be {shown[0]} as in the unfinished run, got {shown[1]}"
             found.append(Change(what, rule, parameter=name))
     files = (
         ("rule", earlier.rule_sha256, plan.rule_sha256, plan.options.rule),
-        ("recalibration", earlier.recalibration_sha256, plan.recalibration_sha256, plan.options.recalibration),
+        ("recalibration", earlier.recalibration_sha256, plan.recalibration_sha256, plan.options.record),
         ("lexicon", earlier.lexicon_sha256, plan.lexicon_sha256, plan.options.lexicon),
     )
     for name, was, is_now, path in files:

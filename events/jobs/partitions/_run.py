@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from corefsample._processors import processors
-from corefsample.documents import SCHEMA, DocumentBatch, Fault
+from corefsample.documents import RECALIBRATION_FIELD, SCHEMA, DocumentBatch, Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, sha256
 from corefsample.formats import DocumentStream
 from events.counting import (
     Calendar,
-    CountedRecalibration,
+    CorpusRecalibration,
     CountTally,
     DocumentEvents,
     Period,
@@ -148,7 +148,7 @@ def _counted(
     schema = evidence_schema(run_columns(rules), parses=True)
     compared = {event_key(name) for name in options.compare or ()}
     recalibrated = options.recalibrated()
-    by_sample = options.interval == "normal" or recalibrated is not None
+    by_sample = options.interval == "normal" or recalibrated.keeps_samples
     sums = Sums(
         {rule.name: CountTally(options.n_samples, by_sample=by_sample, compared=compared) for rule in rules},
         {rule.name: rule.columns for rule in rules},
@@ -172,15 +172,32 @@ def _counted(
         needs_digest = is_first and file.path != STANDARD_INPUT and file.tag is None
         digest = background.submit(sha256, file.place) if needs_digest else None
         screen = Screen(rules, lexicon, options.scheme)
+        _begin_alike(recalibrated, plan, store)
         sampler = _Sampler(options.n_samples, options.seed, recalibrated)
         _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
-    return partial(_written, plan, file, sums, quarantine.count, file_sha256, result)
+    return partial(_written, plan, file, sums, quarantine.count, recalibrated, file_sha256, result)
+
+
+def _begin_alike(recalibrated: CorpusRecalibration, plan: RunPlan, store: Store) -> None:
+    """Let a complete partition decide, so that scores of different kinds are found before all documents are counted."""
+    digest = plan.digest()
+    for partition in plan.in_order() if recalibrated.takes_alike else ():
+        record = store.record(partition, verify=False)
+        if record is not None and record["plan"] == digest and record["documents"]:
+            recalibrated.begin({RECALIBRATION_FIELD: record["scores_had"]})
+            return
 
 
 def _written(
-    plan: RunPlan, file: InputFile, sums: Sums, n_quarantined: int, file_sha256: str | None, result: Path
+    plan: RunPlan,
+    file: InputFile,
+    sums: Sums,
+    n_quarantined: int,
+    recalibrated: CorpusRecalibration,
+    file_sha256: str | None,
+    result: Path,
 ) -> dict[str, Any]:
     """Write the result of a partition, and return its record."""
     compared = {event_key(name) for name in plan.options.compare or ()}
@@ -200,6 +217,8 @@ def _written(
         "quarantined": n_quarantined,
         "mixtures": sums.n_mixtures,
         "dates": sums.extremes,
+        "uncertainty": recalibrated.uncertainty,
+        "scores_had": recalibrated.first,
     }
 
 
@@ -215,21 +234,18 @@ class _Sampler:
 
     n_samples: int
     seed: int
-    recalibrated: CountedRecalibration | None
+    recalibrated: CorpusRecalibration
 
     def evaluated(self, batch: DocumentBatch, row: int, matches: Matched) -> list[DocumentEvents]:
         """Events of one document of a batch, by rule."""
         doc_id, date = batch.doc_ids[row], batch.dates[row].item()
-        sampling: dict[str, Any] = {
-            "n_samples": self.n_samples,
-            "seed": self.seed,
-            "recalibrated": None if self.recalibrated is None else self.recalibrated.for_scores(batch.metadata(row)),
-        }
+        recalibrated = self.recalibrated.for_scores(batch.metadata(row))
+        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed, "recalibrated": recalibrated}
         try:
             if isinstance(matches, dict):
-                parses = matched_parses(batch, row, matches, self.recalibrated)
+                parses = matched_parses(batch, row, matches, recalibrated)
                 return evaluate_mixture(parses, doc_id, date, **sampling)
-            kinds = kinds_of(batch, row, self.recalibrated)
+            kinds = kinds_of(batch, row, recalibrated)
             return evaluate_rules(batch.antecedents(row), matches, doc_id, date, kinds=kinds, **sampling)
         except Exception as error:
             error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
@@ -255,7 +271,11 @@ def _count(
     def inspect(batch: DocumentBatch) -> tuple[dict[int, Matched], dict[int, str | Fault]]:
         matches, reasons = matched(screen, batch)
         repeated = [row for row, number in enumerate(batch.places) if number in excluded] if excluded else []
-        wrong = {} if sampler.recalibrated is None else recalibration_faults(batch, sampler.recalibrated)
+        if len(batch):
+            sampler.recalibrated.begin(batch.metadata(0))
+        if sampler.recalibrated.keeps_samples:
+            sums.keep_samples()
+        wrong = recalibration_faults(batch, sampler.recalibrated)
         return dict(matches), {**wrong, **reasons, **dict.fromkeys(repeated, DUPLICATE)}
 
     with ThreadPoolExecutor(threads) as pool:

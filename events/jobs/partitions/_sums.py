@@ -74,6 +74,11 @@ class Sums:
         """Number of documents counted."""
         return next(iter(self.tallies.values())).n_documents
 
+    def keep_samples(self) -> None:
+        """Keep counts by sample, which documents that share the uncertainty of a recalibration need."""
+        for tally in self.tallies.values():
+            tally.keep_samples()
+
     def add_documents(self, batch: DocumentBatch) -> list[Period]:
         """Count the documents of a batch, with or without events; return their periods."""
 

@@ -295,6 +295,47 @@ def uncertain() -> UncertainRecalibration:
     )
 
 
+def test_a_shift_belongs_to_a_domain_and_the_refits_to_all() -> None:
+    refits = uncertain().sampled("fit", 4)
+    shifts = {}
+    for domain in ("", "news", "speech"):
+        drawn = uncertain().sampled("domain", 4, seed=3, domain=domain)
+        shifts[domain] = np.array([one.vector() - other.vector() for one, other in zip(drawn, refits, strict=True)])
+        again = uncertain().sampled("domain", 4, seed=3, domain=domain)
+        assert list(again) == list(drawn)
+        assert list(uncertain().sampled("fit", 4, domain=domain)) == list(refits)
+        assert np.abs(shifts[domain][:, 2:]).max() < 1e-9  # this effect moves the bias alone
+    assert np.abs(shifts["news"] - shifts["speech"]).max() > 0.05
+    assert np.abs(shifts["news"] - shifts[""]).max() > 0.05
+
+
+def test_the_field_of_the_domain_is_kept() -> None:
+    found = dataclasses.replace(uncertain(), domain_field="section")
+    found = UncertainRecalibration.from_json(json.loads(json.dumps(found.to_json())))
+    assert found.domain_of({"section": 3, "genre": "news"}) == "3"
+    assert found.domain_of({"genre": "news"}) == found.domain_of({"section": None}) == ""
+    assert uncertain().domain_of({"genre": "news"}) == "news"
+    assert "domain_field" not in uncertain().to_json()
+    with pytest.raises(ParameterError, match="domain_field must be the name of a field, got 3"):
+        UncertainRecalibration.from_json({**uncertain().to_json(), "domain_field": 3})
+
+
+def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
+    documents = made_documents(40, 30, seed=11)
+    fitter = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 4))
+    assert fitter.cross_fit(2).domain_effects == ()  # only intervals need them, which need refits
+    crossed = fitter.cross_fit(2, n_boot=2)
+    assert len(crossed.domain_effects) == 2
+    assert fitter._kinds is not None
+    assert fitter._domains is not None
+    for fold, effect in enumerate(crossed.domain_effects):
+        others = (crossed.folds != fold).astype(float)
+        assert effect == fitter._kinds.domain_effect(others, fitter._domains)
+    assert crossed.domain_effects[0] != crossed.domain_effects[1]
+    few = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
+    assert few.cross_fit(2, n_boot=2).domain_effects == ()
+
+
 def test_an_uncertain_recalibration_can_be_read_again(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(json.dumps({"more": 1, **uncertain().to_json()}), encoding="utf-8")

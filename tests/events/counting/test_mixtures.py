@@ -17,7 +17,6 @@ from references import parses as pr
 
 from corefsample import AntecedentDistribution, InputError, Recalibration, ScoredDocument, read_documents
 from corefsample.documents import sample_parses
-from corefsample.recalibration import UncertainRecalibration
 from events import EventCounter
 from events.counting import CountedRecalibration, MatchedParse, evaluate_mixture, evaluate_rules, variance_parts
 from events.matching import MentionMatches
@@ -91,7 +90,7 @@ def test_a_sample_of_a_parse_keeps_the_recalibration_of_its_index() -> None:
     # Three draws share 10 samples as [0, 3), [3, 6), [6, 10): np.linspace(0, 10, 4) cut to whole numbers. The draws
     # decide the link: NEW is nearly certain, nearly impossible, and as scored.
     draws = tuple(Recalibration(1.0, bias) for bias in (40.0, -40.0, 0.0))
-    counted = CountedRecalibration(Recalibration(), draws, "fit", UncertainRecalibration(Recalibration()))
+    counted = CountedRecalibration(Recalibration(), draws)
     distribution = AntecedentDistribution.from_lists(*SCORES)
     parses = [MatchedParse(weight, distribution, (matches(1),)) for weight in WEIGHTS]
     found = {}

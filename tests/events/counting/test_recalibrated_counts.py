@@ -70,9 +70,21 @@ def test_a_shared_shift_widens_counts() -> None:
     np.testing.assert_allclose(compared[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1), 1.0)
 
 
-def test_a_predicate_cannot_be_recalibrated() -> None:
-    with pytest.raises(ParameterError, match="predicate cannot be combined with a recalibration"):
-        EventCounter(predicate=lambda document, labels: {}, recalibration=UncertainRecalibration(Recalibration()))
+def test_a_predicate_counts_recalibrated_clusterings() -> None:
+    def is_one_entity(document: Any, labels: Any) -> dict[str, Any]:
+        return {"one": (labels == 0).all(axis=1), "last links": labels[:, -1] < document.n_mentions - 1}
+
+    change = Recalibration(1.7, 0.4)
+    found = EventCounter(predicate=is_one_entity, n_samples=50, recalibration=UncertainRecalibration(change))
+    found.update(documents(10))
+    expected = EventCounter(predicate=is_one_entity, n_samples=50)
+    expected.update(change.apply_document(each) for each in documents(10))
+    table = found.counts().to_frame()
+    assert set(table.pop("uncertainty")) == {"none"}
+    assert table.equals(expected.counts().to_frame())
+    plain = EventCounter(predicate=is_one_entity, n_samples=50)
+    plain.update(documents(10))
+    assert not table.equals(plain.counts().to_frame())
 
 
 def by_kind() -> UncertainRecalibration:

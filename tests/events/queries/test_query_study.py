@@ -23,6 +23,7 @@ from corefsample.recalibration import (
     RecalibrationDraws,
     RecalibrationFitter,
     UncertainRecalibration,
+    english_recalibration,
 )
 from events.jobs.calibrate_queries import QUERY_FILES, QueryReportOptions, run_query_report
 from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
@@ -159,6 +160,57 @@ def test_a_recalibration_from_elsewhere_is_measured() -> None:
         assert math.isclose((rows["n_pairs"] * rows["mean_p"]).sum(), variant.probabilities.sum())
         assert math.isclose((rows["n_pairs"] * rows["share_true"]).sum(), found.table.truth.sum())
     assert set(overdispersion["by"]) >= {"mention_type", "verb"}
+
+
+def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> None:
+    english = english_recalibration()
+    genres = [{"genre": "news"}, {"genre": "speech"}, {}]
+    plain = [dataclasses.replace(each, metadata=genres[d % 3]) for d, each in enumerate(documents())]
+    given = [english.recalibration.apply_document(each) for each in plain]
+    options: dict[str, Any] = {"n_boot": 3, "n_samples": 50, "objectives": ()}
+    (own,) = study_queries(given, **options).variants
+    _, elsewhere = study_queries(plain, recalibration=english, **options).variants
+    assert own.draws is not None
+    assert elsewhere.draws is not None
+    # Scores differ by rounding: of 200 samples one may differ.
+    np.testing.assert_allclose(own.draws, elsewhere.draws, atol=0.01)
+    table = QueryTable.of(match_queries(document) for document in plain)
+    genre_of = {each.doc_id: str(each.metadata.get("genre", "")) for each in plain}
+    for draw in range(3):
+        each = [english.sampled("domain", 3, domain=genre_of[doc_id])[draw] for doc_id in table.doc_ids]
+        expected = table.probabilities(each, n_samples=200, first_sample=50 + 200 * draw)
+        np.testing.assert_array_equal(elsewhere.draws[draw], expected)
+    for more in ({"uncertainty": "none"}, {"n_boot": 0}):
+        assert study_queries(given, **{**options, **more}).variants[0].draws is None
+    for others in (plain, [*given[:9], *plain[9:]]):
+        assert study_queries(others, **options).variants[0].draws is None
+        with pytest.raises(ParameterError, match="uncertainty needs a recalibration, or scores that all had"):
+            study_queries(others, uncertainty="domain", **options)
+
+
+def test_held_out_intervals_by_kind_have_the_domain_effect() -> None:
+    given = documents(2.0)
+    domains = {each.doc_id: f"domain {d % 4}" for d, each in enumerate(given)}
+    options: dict[str, Any] = {
+        "objectives": ("likelihood",),
+        "form": "kinds",
+        "n_folds": 2,
+        "n_samples": 50,
+        "n_boot": 2,
+    }
+    study = study_queries(given, domains=domains, **options)
+    (_, found) = study.variants
+    assert found.fit is not None
+    assert found.draws is not None
+    fold_of = dict(zip(found.fit.doc_ids, found.fit.folds.tolist(), strict=True))
+    uncertain = [*map(UncertainRecalibration, found.fit.recalibrations, found.fit.draws, found.fit.domain_effects)]
+    for draw in range(2):
+        each = [
+            uncertain[fold_of[doc_id]].sampled("domain", 2, domain=domains[doc_id])[draw]
+            for doc_id in study.table.doc_ids
+        ]
+        expected = study.table.probabilities(each, n_samples=200, first_sample=50 + 200 * draw)
+        np.testing.assert_array_equal(found.draws[draw], expected)
 
 
 def test_documents_without_gold_are_counted() -> None:

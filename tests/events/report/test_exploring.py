@@ -18,7 +18,9 @@ from chromium import accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
 from report_pages import DRAWN, all_of, choose, choose_country, listed, one, open_document, text
 
-from corefsample import read_documents
+from corefsample import read_documents, write_documents
+from corefsample.recalibration import english_recalibration
+from events import simulate_documents
 from events.jobs.count_events import EventsOptions, run_events
 from events.report import write_report
 
@@ -201,6 +203,25 @@ def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: W
                 n_checked += low > 0
     assert n_checked >= 5
     assert state(browser)["beside"] == codes[:4][2]
+
+
+def test_counts_that_share_an_uncertainty_are_not_compared_in_the_page(session: WebDriver, tmp_path: Path) -> None:
+    change = english_recalibration().recalibration
+    documents = (change.apply_document(each.document) for each in simulate_documents(40, seed=3, event_share=1.0))
+    write_documents(documents, tmp_path / "news.jsonl")
+    run_events(tmp_path / "news.jsonl", tmp_path / "run", EventsOptions(n_samples=100, period="year"), pictures=False)
+    write_report(tmp_path / "run", tmp_path / "page.html")
+    session.get((tmp_path / "page.html").as_uri())
+    until(session, DRAWN)
+    script = (
+        "const other = document.getElementById('other'); other.value = '1'; other.dispatchEvent(new Event('change'));"
+        "document.getElementById('band-table-frame').open = true;"
+    )
+    session.execute_script(script)
+    until(session, "document.querySelectorAll('#band-table th[scope=col]').length === 9")  # 10 with P(a > b)
+    assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
+    help_text = session.execute_script("return document.getElementById('other-help').textContent")
+    assert "corefsample events --compare A B" in help_text
 
 
 # --- files --------------------------------------------------------------------------------------------------
