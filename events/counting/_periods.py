@@ -85,7 +85,7 @@ class Calendar:
         if new:
             index = self.index(new)
             # As days and not as timestamps, which end in 1677 in pandas 2.
-            starts = index.asfreq("D", "start").astype("int64").to_numpy().astype("datetime64[D]")
+            starts = index.asfreq("D", "START").astype("int64").to_numpy().astype("datetime64[D]")
             if starts[0] < _FIRST_DAY:
                 rule = f"must be one whose periods start in year 1 or later, got {self.period!r}"
                 raise ParameterError(f"{rule}, with documents in the period from {starts[0]}", parameter="period")
