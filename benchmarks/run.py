@@ -29,6 +29,7 @@ from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 from parsing import parsing_rows
 from scale import JOB_COLUMNS, peak, scale_rows
+from starting import cold_start, start_up
 from summaries import summary_rows
 from tagging import tagging_rows
 
@@ -281,62 +282,6 @@ def counting_with_uncertainty(runs: int) -> Iterator[Row]:
         n, n_sampled = n_documents[0]
         work = f"events, eight rules, {n} documents of GUM, {n_sampled} sampled: processor time"
         yield Row(work, "the same with --uncertainty none", ours, theirs, ours / theirs, "", None)
-
-
-# --- start-up ----------------------------------------------------------------------------------------------
-
-EMPTY = "import click; cli = click.Group(); cli.main(['--help'])"
-
-
-def start_up(runs: int) -> Iterator[Row]:
-    def python(code: str) -> Callable[[], object]:
-        return lambda: subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-
-    ours = python("from events.cli import main; main(['--help'])")
-    yield within("corefsample --help", "an empty click program", in_turn(ours, python(EMPTY), runs * 3), 2)
-    sides = in_turn(python("import corefsample"), python("import numpy, numba, pyarrow"), runs * 3)
-    yield within("import corefsample", "import numpy, numba, pyarrow", sides, 1)
-
-
-ARTICLES = """doc_id,date,text
-one,1999-05-03,"American forces attacked a bridge. The president said that they had warned the village."
-two,1999-06-10,"Iraqi soldiers attacked a convoy near the border. They were later attacked by Turkey."
-"""
-
-
-def cold_start(runs: int) -> Iterator[Row]:
-    """The first run of a command, which compiles its kernels, against a second one; on two short articles."""
-    if not PIPELINE.exists():
-        print(f"left out: the rows of the first run, as {PIPELINE.name} is not there", file=sys.stderr)
-        return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "news.csv").write_text(ARTICLES)
-        scored = folder / "scored.parquet"
-        arguments = {
-            "score": (folder / "news.csv", "--pipeline", PIPELINE.resolve(), "--out", scored),
-            "events": (scored, "--out", folder / "run"),
-        }
-
-        def run(command: str, cache: Path) -> None:
-            line = [sys.executable, "-m", "events.cli", command, *map(str, arguments[command]), "--overwrite"]
-            environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-            subprocess.run(line, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def first(command: str) -> None:
-            with tempfile.TemporaryDirectory() as cache:
-                run(command, Path(cache))
-
-        for command, figure in (("score", 8 / 2.4), ("events", 4 / 1.9)):
-            again = folder / command  # the cache of the second runs
-            run(command, again)
-            sides = in_turn(
-                lambda command=command: first(command),  # type: ignore[misc]
-                lambda command=command, cache=again: run(command, cache),  # type: ignore[misc]
-                runs,
-                warm=False,
-            )
-            yield within(f"{command}, two articles, no compiled kernels", "second run", sides, round(figure, 1))
 
 
 # --- the table ---------------------------------------------------------------------------------------------

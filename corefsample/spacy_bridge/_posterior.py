@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import datetime
-import numbers
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
+from corefsample.spacy_bridge._clusterings import ClusteringName, labels_of, names_by_overlap
+from corefsample.spacy_bridge._joint_parses import document_of_parses, link_of_spans
 from corefsample.spacy_bridge._results import (
     MEMBERS,
     JoinProbability,
     Members,
     SpanAntecedents,
     join_share,
+    mention_frame,
     span_antecedents,
-    span_columns,
 )
 from corefsample.spacy_bridge._settings import require_text
-from corefsample.spacy_bridge._state import Content, content_of
+from corefsample.spacy_bridge._span_groups import labelled_spans, write_group
+from corefsample.spacy_bridge._state import Content, content_of, number_of_mention
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 
     from corefsample.coreference import AntecedentDistribution, ClusteringSamples
     from corefsample.documents import ScoredDocument
-    from corefsample.summaries import Loss
 
 _ROWS_SHOWN = 10
-
-ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
-CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,24 +112,7 @@ class DocPosterior:
         ParameterError
             If it is not a mention of this Doc.
         """
-        if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
-            index = int(mention)
-            if not 0 <= index < self.n_mentions:
-                raise ParameterError(f"must be from 0 to below {self.n_mentions}, got {index}", parameter="mention")
-            return index
-        span: Any = mention
-        if not all(hasattr(span, name) for name in ("doc", "start", "end")):
-            raise ParameterError(f"must be a span or a number, got {type(span).__name__}", parameter="mention")
-        text = _checks.shown(span.text)
-        if span.doc is not self.doc:
-            raise ParameterError(f"must be a span of this Doc, got one of another: {text}", parameter="mention")
-        words = np.searchsorted(self._content.offsets, (span.start, span.end)).tolist()
-        number = self._content.numbers.get(tuple(words))
-        if number is None:
-            raise ParameterError(
-                f"must be one of those scored, got tokens [{span.start}, {span.end}]: {text}", parameter="mention"
-            )
-        return number
+        return number_of_mention(mention, self.doc, self._content)
 
     def scored_document(
         self,
@@ -212,13 +191,7 @@ class DocPosterior:
         for span in (a, b):
             if getattr(span, "doc", None) is not self.doc:
                 raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
-        total = 0.0
-        for share, posterior in self.parses:
-            own = {(span.start, span.end): i for i, span in reversed([*enumerate(posterior.mentions)])}
-            i, k = (own.get((span.start, span.end)) for span in (a, b))
-            if i is not None and k is not None:
-                total += share * float(posterior.link_marginals[i, k])
-        return total
+        return sum(share * link_of_spans(each.mentions, each.link_marginals, a, b) for share, each in self.parses)
 
     def joint_document(
         self,
@@ -232,23 +205,9 @@ class DocPosterior:
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
-        from corefsample.documents import Parse, ScoredDocument
-
         own = self.scored_document(doc_id=doc_id)
         drawn = [(n, posterior_of(doc).scored_document()) for n, doc in self._content.alternatives(self.doc)]
-        weights, alternatives = [0], [own]
-        for n_samples, document in drawn:
-            same = _same_parse(own, document)
-            weights[0] += n_samples if same else 0
-            weights += [] if same else [n_samples]
-            alternatives += [] if same else [document]
-        parses = [
-            Parse(weight if drawn else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
-            for weight, each in zip(weights, alternatives, strict=True)
-        ]
-        return ScoredDocument.of_parses(
-            own.doc_id, parses, date=date, metadata={**self._recalibrations, **(metadata or {})}
-        )
+        return document_of_parses(own, drawn, date=date, metadata={**self._recalibrations, **(metadata or {})})
 
     @property
     def _recalibrations(self) -> dict[str, str]:
@@ -277,22 +236,7 @@ class DocPosterior:
         ParameterError
             If there is no such sample, or the number of labels is not that of mentions.
         """
-        if isinstance(clustering, str):
-            _checks.choice("clustering", clustering, CLUSTERING_NAMES)
-            return self._content.map_labels if clustering == "map" else self._content.estimate(cast("Loss", clustering))
-        if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
-            number = int(clustering)
-            if not 0 <= number < self.n_samples:
-                raise ParameterError(
-                    f"must be a sample from 0 to below {self.n_samples}, got {number}", parameter="clustering"
-                )
-            labels: Ints32 = self._content.samples.labels[number]
-            return labels
-        from corefsample.coreference import canonical_labels
-
-        labels = canonical_labels(clustering, name="clustering", n_mentions=self.n_mentions)
-        labels.flags.writeable = False
-        return labels
+        return labels_of(clustering, self._content)
 
     def entity_names(self, clustering: npt.ArrayLike | ClusteringName = "map") -> tuple[str, ...]:
         """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
@@ -312,15 +256,7 @@ class DocPosterior:
         ParameterError
             As `labels`.
         """
-        labels = self.labels(clustering).tolist()
-        overlaps = Counter(zip(self._content.map_labels.tolist(), labels, strict=True))
-        unused_numbers = {first: n for n, first in enumerate(sorted({first for first, _ in overlaps}), start=1)}
-        names: dict[int, str] = {}
-        # The largest overlap first; among equal ones the earlier entity of "map", then of the other clustering.
-        for map_entity, entity in sorted(overlaps, key=lambda pair: (-overlaps[pair], pair)):
-            if map_entity in unused_numbers and entity not in names:
-                names[entity] = f"E{unused_numbers.pop(map_entity)}"
-        return tuple(names.get(first, f"M{first}") for first in labels)
+        return names_by_overlap(self._content.map_labels, self.labels(clustering))
 
     def clusters(
         self, clustering: npt.ArrayLike | ClusteringName = "map", *, min_size: int = 1
@@ -381,8 +317,8 @@ class DocPosterior:
         The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
         """
         require_text("key", key)
-        spans = _labelled_spans(self.mentions, self.entity_names(clustering))
-        return _write_group(self.doc, key, spans, clustering)
+        spans = labelled_spans(self.mentions, self.entity_names(clustering))
+        return write_group(self.doc, key, spans, clustering)
 
     def add_clusters(
         self, clustering: npt.ArrayLike | ClusteringName = "map", *, prefix: str, min_size: int = 2
@@ -399,11 +335,11 @@ class DocPosterior:
         require_text("prefix", prefix)
         _checks.whole("min_size", min_size, 1)
         members: dict[str, list[Span]] = {}
-        for span in _labelled_spans(self.mentions, self.entity_names(clustering)):
+        for span in labelled_spans(self.mentions, self.entity_names(clustering)):
             members.setdefault(span.label_, []).append(span)
         entities = [(name, spans) for name, spans in members.items() if len(spans) >= min_size]
         return tuple(
-            _write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
+            write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
             for number, (name, spans) in enumerate(entities, start=1)
         )
 
@@ -413,20 +349,7 @@ class DocPosterior:
         mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> if there is
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
-        import pandas as pd
-
-        spans = self.mentions
-        rows = [span_antecedents(self.distribution, i, spans) for i in range(len(spans))]
-        return pd.DataFrame(
-            {
-                "mention": np.arange(len(spans)),
-                **span_columns(spans),
-                "new_prob": np.array([row.new_prob for row in rows], np.float64),
-                "antecedent": pd.array([int(row.mentions[0]) if row.spans else None for row in rows], "Int64"),
-                "antecedent_prob": np.array([row.probs[0] if row.spans else 0.0 for row in rows], np.float64),
-                "map_entity": self.labels("map"),
-            }
-        )
+        return mention_frame(self.distribution, self.mentions, self.labels("map"))
 
 
 def posterior_of(doc: Doc) -> DocPosterior:
@@ -438,38 +361,3 @@ def posterior_of(doc: Doc) -> DocPosterior:
         If the Doc was not scored, or its words have changed since.
     """
     return DocPosterior(doc, content_of(doc))
-
-
-def _same_parse(one: ScoredDocument, other: ScoredDocument) -> bool:
-    """Whether two documents of the same words have equal tokens in all columns."""
-    a, b = one.tokens, other.tokens
-    if a is None or b is None:
-        return False
-    strings = all(list(getattr(a, name)) == list(getattr(b, name)) for name in ("lemma", "upos", "dep"))
-    numbers = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("head", "sent"))
-    return strings and numbers and dict(a.extra) == dict(b.extra)
-
-
-def _labelled_spans(spans: Iterable[Span], labels: Iterable[str]) -> list[Span]:
-    """Copy spans and give each its label."""
-    from spacy.tokens import Span
-
-    return [Span(span.doc, span.start, span.end, label=label) for span, label in zip(spans, labels, strict=True)]
-
-
-def _write_group(doc: Doc, key: str, spans: list[Span], clustering: Any, **attributes: str) -> SpanGroup:
-    """Write spans as the group ``doc.spans[key]``.
-
-    Its attribute "clustering" is the clustering's name, such as "map", or the number of the sample; it is
-    absent if the clustering was an array.
-    """
-    from spacy.tokens import SpanGroup
-
-    attrs: dict[str, Any] = {}
-    if isinstance(clustering, str):
-        attrs["clustering"] = clustering
-    elif np.ndim(clustering) == 0:
-        attrs["clustering"] = int(clustering)
-    doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs | attributes)
-    group: SpanGroup = doc.spans[key]
-    return group

@@ -108,6 +108,23 @@ def span_antecedents(distribution: AntecedentDistribution, mention: int, spans: 
     return SpanAntecedents(spans[mention], candidate_spans, candidates, probs, float(distribution.new_probs[mention]))
 
 
+def mention_frame(distribution: AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
+    """Tidy table of all mentions, as `DocPosterior.to_frame` describes."""
+    import pandas as pd
+
+    rows = [span_antecedents(distribution, i, spans) for i in range(len(spans))]
+    return pd.DataFrame(
+        {
+            "mention": np.arange(len(spans)),
+            **span_columns(spans),
+            "new_prob": np.array([row.new_prob for row in rows], np.float64),
+            "antecedent": pd.array([int(row.mentions[0]) if row.spans else None for row in rows], "Int64"),
+            "antecedent_prob": np.array([row.probs[0] if row.spans else 0.0 for row in rows], np.float64),
+            "map_entity": map_labels,
+        }
+    )
+
+
 def join_share(labels: Ints32, mention: int, cluster: list[int], members: Members) -> JoinProbability:
     """Share of the samples in which a mention joins a cluster; see `DocPosterior.join_probability`.
 

@@ -8,9 +8,9 @@ from ._estimates import AuditEstimate as AuditEstimate
 from ._estimates import MoreLabels as MoreLabels
 from ._estimates import estimate_counts as estimate_counts
 from ._frame import AuditFrame as AuditFrame
-from ._frame import read_run_documents as read_run_documents
-from ._frame import read_scores as read_scores
-from ._frame import read_text_table as read_text_table
+from ._frame_files import read_run_documents as read_run_documents
+from ._frame_files import read_scores as read_scores
+from ._frame_files import read_text_table as read_text_table
 from ._keywords import KeywordExpression as KeywordExpression
 from ._label_table import LABEL_COLUMNS as LABEL_COLUMNS
 from ._label_table import label_table as label_table

@@ -116,8 +116,8 @@ def events(
       corefsample events scored.parquet --out run
       corefsample events scored.parquet --preset asserted --period year --out run2
       corefsample events scored.parquet --compare YUG X-NATO --out run3
-      corefsample events scored.parquet --rule arrest --rule kill --out run5
-      corefsample events 'scored/*.parquet' --workers 8 --out run4
+      corefsample events scored.parquet --rule arrest --rule kill --out run4
+      corefsample events 'scored/*.parquet' --workers 8 --out run5
     """
     from events.jobs import compiled_ahead
 

@@ -16,6 +16,7 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
+_FIRST_DAY = np.datetime64(datetime.date.min, "D")
 _NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
 
 
@@ -72,12 +73,23 @@ class Calendar:
         return _from_ordinals(np.asarray(numbers, dtype=np.int64), self.freq)
 
     def periods(self, numbers: npt.ArrayLike) -> list[Period]:
-        """Return the periods with these numbers."""
+        """Return the periods with these numbers.
+
+        Raises
+        ------
+        ParameterError
+            If a period starts before year 1.
+        """
         wanted = np.asarray(numbers).tolist()
         new = sorted({*wanted}.difference(self._known))
         if new:
             index = self.index(new)
-            self._known.update(zip(new, map(Period, new, index.astype(str), index.start_time.date), strict=True))
+            # As days and not as timestamps, which end in 1677 in pandas 2.
+            starts = index.asfreq("D", "START").astype("int64").to_numpy().astype("datetime64[D]")
+            if starts[0] < _FIRST_DAY:
+                rule = f"must be one whose periods start in year 1 or later, got {self.period!r}"
+                raise ParameterError(f"{rule}, with documents in the period from {starts[0]}", parameter="period")
+            self._known.update(zip(new, map(Period, new, index.astype(str), starts.tolist()), strict=True))
         return [self._known[number] for number in wanted]
 
 

@@ -53,7 +53,8 @@ def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     if len(x) <= _FEW:
         ax.set_xticks(x, table["period"].astype(str))
         if len(x) == 1:
-            ax.set_xlim(x[0] - 60, x[0] + 60)
+            margin = np.timedelta64(60, "D")
+            ax.set_xlim(x[0] - margin, x[0] + margin)
         return
     locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)

@@ -12,6 +12,8 @@ import numba
 import pytest
 from places import PROJECT
 
+from corefsample._compilers import KernelCompiler, pipeline_options
+
 pytestmark = pytest.mark.skipif(
     numba.config.DISABLE_JIT,  # type: ignore[attr-defined]
     reason="nothing is compiled",
@@ -90,6 +92,9 @@ def test_a_kernel_of_another_package_depends_on_both(copied: Path) -> None:
     assert result(copied, "other._kernels", "outer") == (22, 1)
 
 
+@pytest.mark.skipif(
+    not pipeline_options(KernelCompiler), reason="with this version of numba, what compiles is loaded with each kernel"
+)
 def test_a_compiled_kernel_is_loaded_without_the_compiler(copied: Path) -> None:
     """Numba would load its compiler before, with what SciPy has for it, in a third of a second."""
     (copied / "corefsample" / "_inner_kernels.py").write_text(INNER.format(added=1))

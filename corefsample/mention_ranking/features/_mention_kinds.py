@@ -30,8 +30,8 @@ _PERSONAL = (Kind.PERSONAL, Kind.POSSESSIVE, Kind.REFLEXIVE)
 def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike) -> Bytes:
     """Kind of each mention by its head.
 
-    Names and nouns are told by the universal part of speech, plural nouns by the features, the Penn tag or the lemma,
-    pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
+    Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or the
+    lemma, pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
 
     Parameters
     ----------

@@ -79,3 +79,27 @@ def test_no_dates_have_no_numbers() -> None:
     calendar: Any = Calendar()
     assert calendar.numbers([]).tolist() == []
     assert list(calendar.index([])) == []
+
+
+@pytest.mark.parametrize(
+    ("period", "date", "start"),
+    [
+        ("year", "1600-05-01", "1600-01-01"),
+        ("Q-NOV", "2300-01-01", "2299-12-01"),  # the first quarter of the year that ends in November 2300
+        ("W-SUN", "0001-01-07", "0001-01-01"),  # year 1 began on a Monday
+        ("W-SUN", "0001-01-08", "0001-01-08"),
+        ("month", "9999-12-31", "9999-12-01"),
+    ],
+)
+def test_periods_of_any_age_have_their_first_day(period: str, date: str, start: str) -> None:
+    calendar = Calendar(period)
+    (found,) = calendar.periods(calendar.numbers([datetime.date.fromisoformat(date)]))
+    assert found.start == datetime.date.fromisoformat(start)
+
+
+def test_a_period_that_starts_before_year_1_is_rejected() -> None:
+    calendar = Calendar("W-SAT")
+    numbers = calendar.numbers([datetime.date(1999, 1, 1), datetime.date.min])
+    rule = "period must be one whose periods start in year 1 or later, got 'W-SAT', with documents in the period from "
+    with pytest.raises(ParameterError, match=f"^{rule}0000-12-31$"):
+        calendar.periods(numbers)

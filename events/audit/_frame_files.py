@@ -1,0 +1,230 @@
+"""The documents of an audit read from files: a finished run, or a table with a probability for each document."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, sha256
+from events.audit._frame import RULES, AuditFrame, Names
+from events.counting import Calendar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ALL_DOCUMENTS", "SOME_EVENT", "read_run_documents", "read_scores", "read_text_table"]
+
+ALL_DOCUMENTS = "all_documents.parquet"
+SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
+_REQUIRED = ("doc_id", "date", "probability")
+
+
+def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
+    """Read the table of all documents of a finished events run.
+
+    Parameters
+    ----------
+    run
+        The folder that `corefsample events` wrote.
+    actors
+        The actors to audit, as the run names them ("USA", or "arrest: USA" of several rules); ("all",) stands for every
+        actor with P > 0 in some document; None audits the event of any actor, or of several rules their events.
+
+    Raises
+    ------
+    InputError
+        If the folder is not that of a run with a table of all documents.
+    ParameterError
+        If no document of the run has an actor.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    folder = Path(run)
+    path, place = folder / ALL_DOCUMENTS, os.fspath(run)
+    record = _run_record(folder)
+    if not path.is_file():
+        rule = f"run must have {ALL_DOCUMENTS}, got none"
+        raise InputError(rule, place=place, hint="repeat the run with this version")
+    try:
+        table = pq.read_table(path, columns=["doc_id", "date", "probability", "events", "actors", "probabilities"])
+        doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
+        dates = table.column("date").to_numpy().astype("datetime64[D]")
+        of_rules = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
+        names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
+        values = pc.list_flatten(table.column("probabilities")).to_numpy()
+        lengths = pc.list_value_length(table.column("events")).to_numpy()
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"file must be as a run writes it, got: {found}", place=str(path)) from None
+    event = str(record["rule"]["name"])
+    about: dict[str, Any] = {
+        "event": event,
+        "period": str(record["arguments"]["period"]),
+        "source": {"kind": "run", "path": place, "sha256": sha256(path)},
+    }
+    rules = tuple(event.split(RULES))
+    if actors is None:
+        names = np.where(names == SOME_EVENT, of_rules, SOME_EVENT)
+        known, actors = list(rules), rules
+    else:
+        if len(rules) > 1:
+            names = np.where(names == SOME_EVENT, SOME_EVENT, of_rules + ": " + names)
+        known = sorted(set(names.tolist()) - {SOME_EVENT})
+    targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
+    missing = [name for name in targets if name not in set(known)]
+    if missing or not targets:
+        raise _unknown_actors(missing, known)
+    number = {name: column for column, name in enumerate(targets)}
+    rows = np.repeat(np.arange(len(doc_ids)), lengths)
+    chosen = np.array([name in number for name in names.tolist()], np.bool_)
+    columns = np.array([number[name] for name in names[chosen].tolist()], np.int32)
+    return AuditFrame(doc_ids, dates, targets, rows[chosen], columns, values[chosen], **about)
+
+
+def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterError:
+    found = repr(missing[0]) if missing else "a run without events"
+    like = next((name for name in known if missing and name.endswith(f": {missing[0]}")), None)
+    hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
+    rule = "must be actors with P > 0 in some document of the run"
+    return ParameterError(f"{rule}, got {found}", parameter="actors", hint=hint)
+
+
+def _run_record(folder: Path) -> dict[str, Any]:
+    """Content of run.json, with what an audit needs of it."""
+    place = str(folder)
+    if not (folder / "run.json").is_file():
+        hint = f"did you mean {folder / 'run'}?" if (folder / "run" / "run.json").is_file() else None
+        hint = hint or "`corefsample events` makes one"
+        raise InputError("input must be the folder of a finished events run, or a CSV file", place=place, hint=hint)
+    try:
+        record: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        _ = record["rule"]["name"], record["arguments"]["period"]
+    except (OSError, ValueError, KeyError, TypeError):
+        rule = "record must be that of an events run, got something else"
+        raise InputError(rule, place=str(folder / "run.json")) from None
+    return record
+
+
+def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
+    """Read P of any model from a CSV file: a classifier's scores, or a language model's.
+
+    Parameters
+    ----------
+    path
+        CSV with columns doc_id, date, probability; with a column actor, a document has one row for each actor with
+        P > 0 (and one with an empty actor if there is none), and each actor is a target. Other columns can make strata.
+    period
+        year, quarter, month, week, day, or a pandas alias.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a table: with row, rule and value.
+    """
+    place = os.fspath(path)
+    table = read_text_table(path, _REQUIRED)
+    p = _parsed(table, "probability", place)
+    wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
+    if wrong.size:
+        row = int(wrong[0])
+        found = table["probability"].iloc[row]
+        raise InputError(f"probability must be a number in [0, 1], got {found!r}", place=f"{place}: row {row + 2}")
+    dates = _dates(table, place)
+    doc_ids = table["doc_id"].to_numpy(dtype=object)
+    if (doc_ids == "").any():
+        raise InputError("doc_id is required", place=f"{place}: row {int(np.flatnonzero(doc_ids == '')[0]) + 2}")
+    by_actor = "actor" in table
+    actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
+    _require_distinct(doc_ids, actors, place, by_actor=by_actor)
+    first, rows = _first_rows(doc_ids)
+    targets = tuple(sorted(set(actors.tolist()) - {SOME_EVENT}))
+    if not targets:
+        raise InputError("a table with a column actor must name at least one, got none", place=place)
+    number = {name: column for column, name in enumerate(targets)}
+    kept = (p > 0.0) & (actors != SOME_EVENT)
+    others = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
+    return AuditFrame(
+        doc_ids[first],
+        dates[first],
+        targets,
+        rows[kept],
+        np.array([number[name] for name in actors[kept].tolist()], np.int32),
+        p[kept],
+        "event",
+        Calendar(period).period,
+        {"kind": "table", "path": place, "sha256": sha256(path)},
+        {name: table[name].to_numpy(dtype=object)[first] for name in others},
+    )
+
+
+def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
+    """Read a CSV file as text, with these columns; raise InputError if it is none."""
+    import pandas as pd
+
+    place = os.fspath(path)
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"file must be readable, got: {error.strerror}", place=place) from None
+    except (ValueError, pd.errors.ParserError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"file must be CSV in UTF-8, got: {found}", place=place) from None
+    for name in required:
+        if name not in table:
+            found = _checks.shown(", ".join(table.columns))
+            raise InputError(f"columns must include {name!r}, got {found}", place=place)
+    if table.empty:
+        raise InputError("table must have at least one row, got none", place=place)
+    return table
+
+
+def _parsed(table: pd.DataFrame, name: str, place: str) -> Floats:
+    import pandas as pd
+
+    numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+    return np.asarray(numbers)
+
+
+def _dates(table: pd.DataFrame, place: str) -> npt.NDArray[np.datetime64]:
+    import pandas as pd
+
+    parsed = pd.to_datetime(table["date"], format="%Y-%m-%d", errors="coerce")
+    wrong = np.flatnonzero(parsed.isna().to_numpy())
+    if wrong.size:
+        row = int(wrong[0])
+        found = table["date"].iloc[row]
+        raise InputError(f"date must be an ISO date, got {found!r}", place=f"{place}: row {row + 2}")
+    return parsed.to_numpy().astype("datetime64[D]")
+
+
+def _require_distinct(doc_ids: Names, actors: Names, place: str, *, by_actor: bool) -> None:
+    seen: set[tuple[str, str]] = set()
+    for row, key in enumerate(zip(doc_ids.tolist(), actors.tolist(), strict=True)):
+        if key in seen:
+            what = "doc_id and actor" if by_actor else "doc_id"
+            raise InputError(f"{what} must be unique, got {key[0]!r} again", place=f"{place}: row {row + 2}")
+        seen.add(key)
+
+
+def _first_rows(doc_ids: Names) -> tuple[Ints, Ints]:
+    """The first row of each document in the order of the file, and the document of each row."""
+    number: dict[str, int] = {}
+    first: list[int] = []
+    rows = np.empty(len(doc_ids), np.int64)
+    for row, doc_id in enumerate(doc_ids.tolist()):
+        if doc_id not in number:
+            number[doc_id] = len(first)
+            first.append(row)
+        rows[row] = number[doc_id]
+    return np.array(first, np.int64), rows
