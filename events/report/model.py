@@ -17,6 +17,7 @@ from events.pages import shown_name
 from events.report.audited import AuditContent, read_audit
 from events.report.others import OtherDocuments, other_documents
 from events.report.run_files import ALL_DOCUMENTS, FinishedRun, checked_table, is_needed, read_run
+from events.report.sampled_pairs import sampled_pairs
 from events.report.texts import DocumentTexts, Places
 
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     }
     report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
     counts["shared"] = report.is_recalibration_covered
+    if run.samples is not None:
+        counts["pairs"] = sampled_pairs(run.samples, country_codes, period_codes)
     return report
 
 

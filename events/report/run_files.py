@@ -23,6 +23,7 @@ _COUNTS = ("period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lowe
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
 ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
+_SAMPLES = "count_samples.parquet"  # of runs whose documents share the uncertainty of a recalibration
 _DEEPEST = 20  # containers around each other in the record
 
 
@@ -39,12 +40,15 @@ class FinishedRun:
     counts, evidence
         Content of counts.parquet and evidence.parquet, with the column `country`: the name of each row's event and
         actors.
+    samples
+        The same of count_samples.parquet; None where there is none.
     """
 
     folder: Path
     record: dict[str, Any]
     counts: pd.DataFrame
     evidence: pd.DataFrame
+    samples: pd.DataFrame | None = None
 
 
 def read_run(folder: PathLike) -> FinishedRun:
@@ -67,7 +71,7 @@ def read_run(folder: PathLike) -> FinishedRun:
 
 def is_needed(name: str) -> bool:
     """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS)
+    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS, _SAMPLES)
 
 
 def _checked_run(folder: FolderCopy) -> FinishedRun:
@@ -86,11 +90,13 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
     counts = checked_table(path / "counts.parquet", (*named, *_COUNTS), arrow_schema(count_columns(named[1:])))
     evidence = checked_table(path / "evidence.parquet", (*named, *_EVIDENCE), evidence_schema(named[1:]))
     several = len(counts["event"].unique()) > 1
+
+    def with_names(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(country=row_names(table[[*named, "period"]], several=several, like=counts))
+
+    sampled = with_names(_samples(path / _SAMPLES, named)) if (path / _SAMPLES).is_file() else None
     run = FinishedRun(
-        path,
-        record,
-        counts.assign(country=row_names(counts, several=several)),
-        evidence.assign(country=row_names(evidence[[*named, "period"]], several=several, like=counts)),
+        path, record, counts.assign(country=row_names(counts, several=several)), with_names(evidence), sampled
     )
     unknown = set(run.evidence["country"]) - set(run.counts["country"])
     unknown |= set(run.evidence["period"]) - set(run.counts["period"])
@@ -98,6 +104,13 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         names = ", ".join(sorted(unknown)[:3])
         raise InputError(f"evidence must have only actors and periods of the counts, got {names}", place=place)
     return run
+
+
+def _samples(path: Path, named: tuple[str, ...]) -> pd.DataFrame:
+    import pyarrow as pa
+
+    schema = pa.schema([(name, pa.string()) for name in (*named, "period")] + [("counts", pa.list_(pa.int32()))])
+    return checked_table(path, tuple(schema.names), schema)
 
 
 def _named_columns(path: Path) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import { byId, element, plain, whole } from "../../pages/static/elements.js";
 import { csvText, fileWord, save, saveText } from "../../pages/static/files.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
-import { greaterBounds } from "./differences.js";
+import { greaterBounds, isComparable } from "./differences.js";
 import { ask, boundsText, choice, counts, countries, described, periods, range, specifications } from "./page.js";
 
 const PICTURE_WIDTH = 900;
@@ -13,8 +13,7 @@ const drawing = element("div", { class: "drawing", "aria-hidden": "true" });
 let bandView = null;
 let pointed = 0; // the period that arrow keys change
 
-// P(a > b) is computed as if documents were independent, which they are not under shared draws of a recalibration.
-const comparable = !counts.shared;
+const comparable = () => isComparable(choice.country, choice.other);
 
 const chosen = () => [choice.country, choice.other].filter((c) => c >= 0).map((c) => countries[c]);
 const both = () => chosen().map(({ name }) => name);
@@ -28,7 +27,7 @@ function periodText(i) {
   const [country, other] = chosen();
   if (!other) return described(country, i);
   const text = `${described(country, i)}; ${other.name}: mean ${plain(other.mean[i])}, interval ${range(other, i)}`;
-  if (!comparable) return text;
+  if (!comparable()) return text;
   return `${text}; P(${country.name} > ${other.name}) = ${boundsText(greaterBounds(choice.country, choice.other, i))}`;
 }
 
@@ -74,14 +73,14 @@ export function drawTable() {
   const [country, other] = chosen();
   const titles = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
   if (other) titles.push(`Mean, ${other.name}`, `Interval, ${other.name}`);
-  if (other && comparable) titles.push(`P(${country.name} > ${other.name})`);
+  if (other && comparable()) titles.push(`P(${country.name} > ${other.name})`);
   const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
   const rows = periods.map(([label, , , n], i) => {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => ask("period", i));
     const cells = [whole(n), plain(country.mean[i]), String(country.error[i]), plain(country.sd[i]), range(country, i), whole(country.oneBest[i])];
     if (other) cells.push(plain(other.mean[i]), range(other, i));
-    if (other && comparable) cells.push(boundsText(greaterBounds(choice.country, choice.other, i)));
+    if (other && comparable()) cells.push(boundsText(greaterBounds(choice.country, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
   });
   const caption = element("caption", {}, `Documents with an event: ${both().join(" and ")}. A period lists its documents.`);
@@ -94,11 +93,11 @@ function countRows() {
   const columns = ["mean", "lower", "upper", "sd", "error", "oneBest"];
   const titles = ["actor", "period", "period_start", "n_docs", "mean", "lower", "upper", "sd", "mean_mc_se", "one_best", "level"];
   const [country, other] = chosen();
-  if (other && comparable) titles.push("p_greater_lower", "p_greater_upper");
+  if (other && comparable()) titles.push("p_greater_lower", "p_greater_upper");
   const rows = chosen().flatMap((each) => periods.map(([label, start, , n], i) => {
     const day = new Date(start).toISOString().slice(0, 10);
     const bounds = () => greaterBounds(choice.country, choice.other, i).map((p) => Number(p.toFixed(6)));
-    const more = !other || !comparable ? [] : each === country ? bounds() : ["", ""];
+    const more = !other || !comparable() ? [] : each === country ? bounds() : ["", ""];
     return [each.code, label, day, n, ...columns.map((name) => each[name][i]), counts.level, ...more];
   }));
   return [titles, ...rows];

@@ -1,19 +1,35 @@
 // P(n_a > n_b) of two actors in one period.
 
-import { evidence, periods, rowsOf } from "./page.js";
+import { counts, evidence, periods, rowsOf } from "./page.js";
+
+// Documents that share draws of a recalibration are not independent: the page has then the shares of samples.
+const { pairs } = counts;
+const shares = new Map((pairs?.period ?? []).map((period, k) =>
+  [[period, pairs.first[k], pairs.second[k]].join(), [pairs.more[k], pairs.less[k]]]));
+
+// Whether the page can tell which of two actors has more documents.
+export const isComparable = (a, b) => !counts.shared || (pairs !== undefined && Math.max(a, b) < pairs.compared);
+
+function sampledGreater(a, b, period) {
+  const of = (first, second) => shares.get([period, first, second].join());
+  const both = of(Math.min(a, b), Math.max(a, b));
+  // An actor without samples above 0 has the count 0.
+  return both ? both[a < b ? 0 : 1] : of(a, -1)?.[0] ?? 0;
+}
 
 function probabilities(country, period) {
   const rows = rowsOf.get(country * periods.length + period) ?? [];
   return new Map(rows.map((row) => [evidence.document[row], evidence.probability[row]]));
 }
 
-// Bounds of P(n_a > n_b), which are equal if no document has evidence of both.
+// Bounds of P(n_a > n_b), which are equal if no document has evidence of both, and of sampled counts.
 //
-// Documents are independent. One with evidence of both actors adds 1 with probability pa - j and -1 with probability
+// Otherwise documents are independent. One with evidence of both actors adds 1 with probability pa - j and -1 with probability
 // pb - j, where j, the probability of both events, lies between max(0, pa + pb - 1) and min(pa, pb). The probability is
 // linear in each j, so its extremes are at ends of that range; the end is chosen anew for each difference so far, which
 // can only widen the bounds.
 export function greaterBounds(a, b, period) {
+  if (counts.shared) return Array(2).fill(sampledGreater(a, b, period));
   const [ofA, ofB] = [probabilities(a, period), probabilities(b, period)];
   const zero = ofB.size; // the place of no difference
   let pmf = new Float64Array(ofA.size + ofB.size + 1);

@@ -21,6 +21,7 @@ from report_pages import DRAWN, all_of, choose, choose_country, listed, one, ope
 from corefsample import read_documents, write_documents
 from corefsample.recalibration import english_recalibration
 from events import simulate_documents
+from events.counting import read_count_samples
 from events.jobs.count_events import EventsOptions, run_events
 from events.report import write_report
 
@@ -174,25 +175,36 @@ def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, fl
     return min(found), max(found)
 
 
+def compare(browser: WebDriver, a: str, b: str, n_columns: int = 10) -> None:
+    """Show two actors in one chart, and open its table."""
+    script = (
+        "const band = arguments; document.getElementById('country').value = band[0];"
+        "document.getElementById('country').dispatchEvent(new Event('change'));"
+        "document.getElementById('other').value = band[1];"
+        "document.getElementById('other').dispatchEvent(new Event('change'));"
+        "const frame = document.getElementById('band-table-frame'); frame.open = true;"
+    )
+    browser.execute_script(script, *(str(countries(browser).index(code)) for code in (a, b)))
+    until(browser, f"document.querySelectorAll('#band-table th[scope=col]').length === {n_columns}")
+
+
+def greater_in_table(browser: WebDriver) -> list[list[str]]:
+    """Periods and the texts of P(a > b)."""
+    script = (
+        "return [...document.querySelectorAll('#band-table tbody tr')].map((it) =>"
+        " [it.querySelector('th').textContent, it.querySelector('td:last-child').textContent])"
+    )
+    rows: list[list[str]] = browser.execute_script(script)
+    return rows
+
+
 def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: WebDriver, run: Path) -> None:
     table = evidence(run)
     codes = [code for code in countries(browser) if len(code) == 3]
     n_checked = 0
     for a, b in itertools.permutations(codes[:4], 2):
-        script = (
-            "const band = arguments; document.getElementById('country').value = band[0];"
-            "document.getElementById('country').dispatchEvent(new Event('change'));"
-            "document.getElementById('other').value = band[1];"
-            "document.getElementById('other').dispatchEvent(new Event('change'));"
-            "const frame = document.getElementById('band-table-frame'); frame.open = true;"
-        )
-        browser.execute_script(script, *(str(countries(browser).index(code)) for code in (a, b)))
-        until(browser, "document.querySelectorAll('#band-table th[scope=col]').length === 10")
-        rows = browser.execute_script(
-            "return [...document.querySelectorAll('#band-table tbody tr')].map((it) =>"
-            " [it.querySelector('th').textContent, it.querySelector('td:last-child').textContent])"
-        )
-        for period, shown in rows:
+        compare(browser, a, b)
+        for period, shown in greater_in_table(browser):
             low, high = greater(table, a, b, period)
             numbers = [float(word) for word in shown.split(" to ")]
             # At worst one division after another: bounds may be wider, and evidence is rounded.
@@ -205,23 +217,32 @@ def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: W
     assert state(browser)["beside"] == codes[:4][2]
 
 
-def test_counts_that_share_an_uncertainty_are_not_compared_in_the_page(session: WebDriver, tmp_path: Path) -> None:
+def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDriver, tmp_path: Path) -> None:
     change = english_recalibration().recalibration
-    documents = (change.apply_document(each.document) for each in simulate_documents(40, seed=3, event_share=1.0))
+    documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
     write_documents(documents, tmp_path / "news.jsonl")
     run_events(tmp_path / "news.jsonl", tmp_path / "run", EventsOptions(n_samples=100, period="year"), pictures=False)
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
     until(session, DRAWN)
-    script = (
-        "const other = document.getElementById('other'); other.value = '1'; other.dispatchEvent(new Event('change'));"
-        "document.getElementById('band-table-frame').open = true;"
-    )
-    session.execute_script(script)
-    until(session, "document.querySelectorAll('#band-table th[scope=col]').length === 9")  # 10 with P(a > b)
-    assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
+    samples = read_count_samples(tmp_path / "run")
+    n_checked = 0
+    for a, b in itertools.permutations(countries(session)[:4], 2):
+        compare(session, a, b)
+        drawn = (samples.counts[:, samples.countries.index(code)] for code in (a, b))
+        shares = dict(zip(samples.periods, np.mean(np.greater(*drawn), axis=0), strict=True))
+        for period, shown in greater_in_table(session):
+            assert float(shown) == pytest.approx(shares[period], abs=0.0055)
+            n_checked += 0 < shares[period] < 1
+    assert n_checked >= 5
     help_text = session.execute_script("return document.getElementById('other-help').textContent")
-    assert "corefsample events --compare A B" in help_text
+    assert "share of the 100 samples" in help_text
+    (tmp_path / "run" / "count_samples.parquet").unlink()  # as in a run of an earlier version
+    write_report(tmp_path / "run", tmp_path / "page.html", overwrite=True)
+    session.get((tmp_path / "page.html").as_uri())
+    until(session, DRAWN)
+    compare(session, *countries(session)[:2], n_columns=9)
+    assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
 
 
 # --- files --------------------------------------------------------------------------------------------------
