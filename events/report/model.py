@@ -142,8 +142,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     }
     report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
     counts["shared"] = report.is_recalibration_covered
-    if run.samples is not None:
-        counts["pairs"] = sampled_pairs(run.samples, country_codes, period_codes)
+    counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, country_codes, period_codes)
     return report
 
 

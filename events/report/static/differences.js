@@ -8,7 +8,7 @@ const shares = new Map((pairs?.period ?? []).map((period, k) =>
   [[period, pairs.first[k], pairs.second[k]].join(), [pairs.more[k], pairs.less[k]]]));
 
 // Whether the page can tell which of two actors has more documents.
-export const isComparable = (a, b) => !counts.shared || (pairs !== undefined && Math.max(a, b) < pairs.compared);
+export const isComparable = (a, b) => !counts.shared || (pairs !== null && Math.max(a, b) < pairs.compared);
 
 function sampledGreater(a, b, period) {
   const of = (first, second) => shares.get([period, first, second].join());
