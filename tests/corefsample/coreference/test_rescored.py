@@ -27,6 +27,7 @@ def one_by_one(
     return np.concatenate(parts, axis=1)
 
 
+@pytest.mark.kernels
 @given(
     lists=strategies.antecedent_lists(),
     sizes=st.lists(st.integers(1, 140), min_size=1, max_size=5),
