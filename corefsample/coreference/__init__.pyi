@@ -10,5 +10,6 @@ from ._exact import poisson_binomial_pmf as poisson_binomial_pmf
 from ._exact import root_posterior as root_posterior
 from ._faults import candidate_faults as candidate_faults
 from ._graphs import to_networkx as to_networkx
+from ._rescored import sample_rescored as sample_rescored
 from ._sampling import ClusteringSamples as ClusteringSamples
 from ._sampling import sample_clusterings as sample_clusterings

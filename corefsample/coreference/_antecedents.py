@@ -25,6 +25,22 @@ _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after reca
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
 
+def probabilities(indptr: Ints, scores: Floats) -> tuple[Floats, Floats]:
+    """Probabilities of the candidates and of NEW from finite scores; indptr must be writable, as the kernels expect."""
+    n_mentions = indptr.shape[0] - 1
+    # NumPy's exp is vectorised, unlike the compiler's. The exponential of a very low score is exactly 0.
+    with np.errstate(under="ignore"):
+        if scores.max(initial=0.0) <= _LARGEST_SCORE:  # no shift is needed, NEW has the weight 1
+            probs, new_probs = np.exp(scores), np.ones(n_mentions)
+        else:
+            probs, new_probs = np.empty_like(scores), np.empty(n_mentions)
+            _kernels.shifted_scores(indptr, scores, probs, new_probs)
+            np.exp(probs, out=probs)
+            np.exp(new_probs, out=new_probs)
+    _kernels.normalise(indptr, probs, new_probs)
+    return probs, new_probs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AntecedentDistribution:
     """Independent distributions of each mention's antecedent, as compressed sparse rows.
@@ -150,18 +166,7 @@ class AntecedentDistribution:
     @classmethod
     def _from_valid(cls, indptr: Ints, antecedents: Ints32, scores: Floats) -> Self:
         """Normalise scores of valid candidates, which ascend within each mention; the arrays become read-only."""
-        n_mentions = indptr.shape[0] - 1
-        # NumPy's exp is vectorised, unlike the compiler's. The exponential of a very low score is exactly 0.
-        with np.errstate(under="ignore"):
-            if scores.max(initial=0.0) <= _LARGEST_SCORE:  # no shift is needed, NEW has the weight 1
-                probs, new_probs = np.exp(scores), np.ones(n_mentions)
-            else:
-                probs, new_probs = np.empty_like(scores), np.empty(n_mentions)
-                _kernels.shifted_scores(indptr, scores, probs, new_probs)
-                np.exp(probs, out=probs)
-                np.exp(new_probs, out=new_probs)
-        _kernels.normalise(indptr, probs, new_probs)
-        return cls(indptr, antecedents, scores, probs, new_probs)
+        return cls(indptr, antecedents, scores, *probabilities(indptr, scores))
 
     def row(self, mention: int) -> tuple[Ints32, Floats]:
         """Candidate antecedents of one mention and their probabilities, ascending by candidate."""

@@ -230,6 +230,37 @@ def sample_labels(
                 target[s] = row[s]
 
 
+@kernel
+def sample_sets(
+    indptr: Ints,
+    antecedents: Ints32,
+    probs: Floats,
+    new_probs: Floats,
+    bounds: Ints,
+    key: np.uint64,
+    first: int,
+    tables: TableScratch,
+    scratch: DrawScratch,
+    cells: Words,
+    values: Words32,
+    drawn: Ints32,
+    labels: Ints32,
+) -> None:
+    """Draw labels[:, bounds[p]:bounds[p + 1]] from the probabilities probs[p] and new_probs[p].
+
+    cells, values, drawn : what `alias_tables` and `sample_labels` fill for one set of probabilities.
+    """
+    n = labels.shape[0]
+    for p in range(probs.shape[0]):
+        size = bounds[p + 1] - bounds[p]
+        alias_tables(indptr, antecedents, probs[p], new_probs[p], tables, cells, values)
+        own = drawn[: n * size].reshape((n, size))
+        sample_labels(indptr, cells, values, key, first + bounds[p], scratch, own)
+        for i in range(n):
+            for s in range(size):
+                labels[i, bounds[p] + s] = own[i, s]
+
+
 # --- exact inference ---------------------------------------------------------------------------------------
 
 

@@ -30,6 +30,7 @@ from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
 from ._uncertain import DOMAIN_FIELD as DOMAIN_FIELD
 from ._uncertain import UNCERTAINTIES as UNCERTAINTIES
+from ._uncertain import MixedRecalibrations as MixedRecalibrations
 from ._uncertain import SampleShare as SampleShare
 from ._uncertain import UncertainRecalibration as UncertainRecalibration
 from ._uncertain import Uncertainty as Uncertainty

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -11,16 +11,17 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
-from corefsample.coreference import AntecedentDistribution, sample_clusterings
+from corefsample.coreference import AntecedentDistribution, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
-from corefsample.recalibration._kind_offsets import N_GLOBAL, N_PARAMETERS
+from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS
 from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import Recalibration, places_of
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
 DOMAIN_FIELD = "genre"
+_MOST_SCORES = 2**19  # recalibrated at once: 4 MiB
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
 
 
@@ -226,8 +227,54 @@ class SampleShare:
     n_in_all: int
 
 
+class MixedRecalibrations:
+    """Recalibrations as arrays, for many documents.
+
+    Parameters
+    ----------
+    recalibrations
+        At least one.
+
+    Attributes
+    ----------
+    temperatures, biases
+        float64 (n,).
+    tables
+        float64 (n, N_KINDS ** 2): offsets by kind of mention and antecedent, or None if none has any.
+    """
+
+    __slots__ = ("biases", "tables", "temperatures")
+
+    def __init__(self, recalibrations: Sequence[Recalibration]) -> None:
+        self.temperatures = np.array([each.temperature for each in recalibrations])
+        self.biases = np.array([each.new_bias for each in recalibrations])
+        none = np.zeros(N_KINDS**2)
+        tables = [none if each.offsets is None else each.offsets.table().ravel() for each in recalibrations]
+        by_kind = any(each.offsets is not None for each in recalibrations)
+        self.tables: Floats | None = np.stack(tables) if by_kind else None
+
+    def __len__(self) -> int:
+        return len(self.temperatures)
+
+    def scores(self, chosen: Ints, scores: Floats, places: Ints | None) -> Floats:
+        """Scores under the chosen recalibrations: float64 (n_chosen, n_candidates).
+
+        Raises
+        ------
+        ParameterError
+            If a score would overflow.
+        """
+        with np.errstate(over="ignore"):
+            changed = scores / self.temperatures[chosen, None] - self.biases[chosen, None]
+            if self.tables is not None:
+                changed += self.tables[chosen][:, places]
+        if not np.isfinite(changed).all():
+            raise ParameterError("must leave every score finite, got others", parameter="temperature")
+        return np.asarray(changed)
+
+
 def mixture_labels(
-    recalibrations: tuple[Recalibration, ...],
+    recalibrations: MixedRecalibrations,
     antecedents: AntecedentDistribution,
     kinds: Bytes | None,
     *,
@@ -261,15 +308,15 @@ def mixture_labels(
     bounds = np.linspace(0, n_in_all, min(len(recalibrations), n_in_all) + 1).astype(np.int64)
     if share is not None:
         bounds = np.searchsorted(share.samples, bounds)
-    labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
-    by_kind = any(each.offsets is not None for each in recalibrations)
-    places = places_of(antecedents, kinds) if by_kind else None
-    for recalibration, first, end in zip(recalibrations, bounds[:-1].tolist(), bounds[1:].tolist(), strict=False):
-        if first == end:
-            continue
-        changed = recalibration.apply_at(antecedents, places)
-        samples = sample_clusterings(
-            changed, n_samples=end - first, seed=seed, doc_id=doc_id, first_sample=first_sample + first
-        )
-        labels[:, first:end] = samples.labels.T
-    return labels
+    sizes = np.diff(bounds)
+    used = np.flatnonzero(sizes)
+    places = None if recalibrations.tables is None else places_of(antecedents, kinds)
+    parts = []
+    at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
+    for start in range(0, len(used), at_once):
+        chosen = used[start : start + at_once]
+        changed = recalibrations.scores(chosen, antecedents.scores, places)
+        first = first_sample + int(bounds[chosen[0]])
+        sampling: dict[str, Any] = {"seed": seed, "doc_id": doc_id, "first_sample": first}
+        parts.append(sample_rescored(antecedents, changed, sizes[chosen], **sampling))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from corefsample.documents import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import (
+    MixedRecalibrations,
     Recalibration,
     SampleShare,
     UncertainRecalibration,
@@ -39,10 +40,16 @@ class CountedRecalibration:
         The fit, for the likeliest antecedents.
     draws
         Recalibrations of the samples, in order: see `mixture_labels`.
+    mixed
+        The same as arrays.
     """
 
     recalibration: Recalibration
     draws: tuple[Recalibration, ...]
+    mixed: MixedRecalibrations = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mixed", MixedRecalibrations(self.draws))
 
     def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
         """Kinds of mentions, if a draw needs them."""
@@ -51,7 +58,7 @@ class CountedRecalibration:
     @property
     def needs_kinds(self) -> bool:
         """Whether a draw has offsets by kind of mention."""
-        return any(each.offsets is not None for each in (self.recalibration, *self.draws))
+        return self.recalibration.offsets is not None or self.mixed.tables is not None
 
 
 @lru_cache(maxsize=_DOMAINS)
@@ -220,7 +227,7 @@ def clustering_labels(
         return samples.labels.T, map_clustering(antecedents)
     own = None if kinds is None else kinds[: antecedents.n_mentions]
     labels = mixture_labels(
-        recalibrated.draws,
+        recalibrated.mixed,
         antecedents,
         own,
         n_samples=n_samples,

@@ -160,6 +160,14 @@ def compile_samples() -> None:
     coreference.poisson_binomial(empty(np.float64), np.zeros(1))
 
 
+def compile_sets() -> None:
+    """Compile the sampler for many draws of a recalibration."""
+    row_bounds, given, probs = fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64, 0))
+    scratch = coreference.TableScratch.of(1), coreference.DrawScratch.of(0)
+    filled = empty(np.uint64), empty(np.uint32), empty(np.int32), empty(np.int32, 1)
+    coreference.sample_sets(row_bounds, given, probs, probs, bounds(), np.uint64(0), 0, *scratch, *filled)
+
+
 def compile_transitions() -> None:
     """Compile the sampled transitions of parses."""
     table, bias, indices = empty(np.float32, 1), empty(np.float32), empty(np.int64)
@@ -212,6 +220,7 @@ GROUPS = {
     "samples": Group(
         compile_samples, 0.8, (coreference.sample_labels, coreference.map_labels, coreference.poisson_binomial)
     ),
+    "sets": Group(compile_sets, 1.9, (coreference.sample_sets,)),
     "estimates": Group(
         compile_estimates, 2.0, (coreference.link_marginals, estimates.marginal_costs, estimates.cut_tree)
     ),
@@ -220,11 +229,12 @@ GROUPS = {
     "scores again": Group(compile_scores_again, 4.0, (reuse.fill_known, reuse.fill_changed, reuse.score_again)),
 }
 # "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" and "scores
-# again" are for --parses.
+# again" are for --parses, "sets" for scores whose recalibration is uncertain.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "probabilities", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
     "score with sampled parses": ("transitions", "scores again"),
     "events": ("tables", "samples", "documents", "probabilities", "parse checks", "events"),
+    "events with uncertain scores": ("sets",),
     "report": ("estimates", "searches"),
 }

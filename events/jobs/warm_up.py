@@ -13,7 +13,10 @@ from events.jobs._compiling import compiled_meanwhile, folders_of_kernels, load_
 __all__ = ["WarmUp", "run_warm_up"]
 
 _COMMANDS = ("score", "events", "demo", "report")
-_GROUPS = ("score", "score with ClearNLP", "score with sampled parses", "events", "report")
+_GROUPS = (
+    *("score", "score with ClearNLP", "score with sampled parses"),
+    *("events", "events with uncertain scores", "report"),
+)
 
 
 @dataclass(frozen=True, slots=True)

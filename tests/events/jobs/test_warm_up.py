@@ -25,6 +25,7 @@ PROGRAM = """
 import sys
 from events.jobs._compiling import load_kernels
 from events.jobs._main_kernels import COMMANDS
+from events.jobs.count_events import EventsOptions, run_events
 from events.jobs.demo import run_demo
 from events.jobs.scoring import ScoreOptions, run_score
 
@@ -39,6 +40,7 @@ folder = sys.argv[1]
 news = run_demo(f"{folder}/demo", n_documents=40).news
 for mentions in ("annotated", "parse"):
     run_score(news, f"{folder}/{mentions}.parquet", ScoreOptions(mentions=mentions))
+run_events(f"{folder}/annotated.parquet", f"{folder}/run", EventsOptions(n_samples=100), pictures=False)
 after = signatures()
 print([name for name, number in after.items() if number != before.get(name, 0)])
 """
