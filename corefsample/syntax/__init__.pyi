@@ -8,6 +8,7 @@ from ._path_traces import PathTrace as PathTrace
 from ._path_traces import connecting_path as connecting_path
 from ._path_traces import nearest_trace as nearest_trace
 from ._path_traces import trace_path as trace_path
+from ._paths import Dependents as Dependents
 from ._paths import ParseView as ParseView
 from ._paths import follow as follow
 from ._paths import leading_to as leading_to

@@ -51,14 +51,16 @@ class Dependents:
     Parameters
     ----------
     heads
-        int32 (n_tokens,): the head of each token, -1 for a root.
+        int32 (n,): the head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
+    n_tokens
+        Number of tokens; None: as many as there are dependents.
     """
 
     __slots__ = ("_bounds", "_tokens")
 
-    def __init__(self, heads: Ints32) -> None:
+    def __init__(self, heads: Ints32, n_tokens: int | None = None) -> None:
         self._tokens: list[int] = np.argsort(heads, kind="stable").tolist()
-        counts = np.bincount(heads + 1, minlength=len(heads) + 1)
+        counts = np.bincount(heads + 1, minlength=(len(heads) if n_tokens is None else n_tokens) + 1)
         self._bounds: list[int] = [0, *counts.cumsum().tolist()]
 
     def __getitem__(self, token: int) -> list[int]:

@@ -214,8 +214,9 @@ class Lexicon:
 
     def _alone(self, tokens: tuple[str, ...]) -> tuple[Claim, ...] | None:
         """Claims of a name that is the first of two tokens alone; None if more tokens may belong to it."""
-        claims = self._aliases_alone[tokens[0], tokens[1]]
-        nouns = self._nouns_alone[tokens[2], tokens[3]] if len(tokens) > 2 else ()
+        if len(tokens) == 2:  # a key of the table itself
+            return self._aliases_alone[tokens]
+        claims, nouns = self._aliases_alone[tokens[0], tokens[1]], self._nouns_alone[tokens[2], tokens[3]]
         return None if claims is None or nouns is None else tuple(sorted({*claims, *nouns}))
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
@@ -235,6 +236,9 @@ class Lexicon:
         """Codes of the claims that hold on a date."""
         if not claims:
             return ()
+        if len(claims) == 1:
+            ((code, start, end, dated),) = claims
+            return () if dated and date is not None and not start <= date <= end else (code,)
         if date is not None:
             several = len({claim.code for claim in claims}) > 1
             claims = tuple(

@@ -6,7 +6,6 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,7 +16,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.syntax import SCHEMES, ParseView, document_schemes, follow, leading_to
+from corefsample.syntax import SCHEMES, Dependents, ParseView, document_schemes, follow, leading_to
 from events.lexicon import Lexicon, LexiconMatches
 from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules import Frame, Rule
@@ -218,9 +217,7 @@ class _Reading:
         self.scheme = scheme
         self.view = ParseView(tokens, SCHEMES[scheme])
         self.index = LemmaIndex(self.view, words)
-        self.by_head: defaultdict[int, list[int]] = defaultdict(list)
-        for mention, head in enumerate(mentions[:, 2].tolist()):
-            self.by_head[head].append(mention)
+        self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._described: dict[tuple[str, ...], _Descriptions] = {}
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
@@ -289,14 +286,14 @@ def _role_codes(rule: Rule, role: str, countries: tuple[str, ...], lexicon: Lexi
 
 
 def described_words(
-    view: ParseView, by_head: Mapping[int, list[int]], paths: tuple[str, ...], codes: Mapping[int, str]
+    view: ParseView, by_head: Dependents, paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
     """Mentions and the actors to which a description path of their head leads, with the first such token."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         code = codes[token]
         for head in leading_to(paths, view, token):
-            for mention in by_head.get(head, ()):
+            for mention in by_head[head]:
                 words[mention, code] = token
     return words
 
@@ -319,7 +316,7 @@ def _fillers(parse: _Reading, rule: Rule, frame: Frame, role: str, token: int) -
         mention
         for path in frame.roles.get(role, {}).get(parse.scheme, ())
         for head in follow(path, parse.view, token)
-        for mention in parse.by_head.get(head, ())
+        for mention in parse.by_head[head]
     }
     return sorted(found) or ([ABSENT] if role in rule.optional else [])
 

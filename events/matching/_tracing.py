@@ -10,10 +10,12 @@ import datetime
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
+from corefsample.syntax import SCHEMES, Dependents, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
 from events.lexicon import Lexicon, LexiconMatches
 from events.matching._matching import described_words, readable_schemes
 from events.matching._triggers import LemmaIndex, frame_triggers
@@ -176,12 +178,12 @@ class _Tracer:
     ) -> None:
         self._view, self._scheme, self._rule, self._lexicon = view, scheme, rule, lexicon
         self._names, self._sentences = names, sentences
-        self._heads: dict[int, list[int]] = {}  # mentions by head
-        for mention, head in enumerate(mention_heads):
-            self._heads.setdefault(head, []).append(mention)
+        self._mentions = Dependents(
+            np.array(mention_heads, np.int32), len(view.text)
+        )  # by the token that is their head
         self._codes: dict[int, set[str]] = {}  # by head of a mention
         self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
-        words = described_words(view, self._heads, rule.described[scheme], names.codes)
+        words = described_words(view, self._mentions, rule.described[scheme], names.codes)
         for (mention, code), word in sorted(words.items()):
             self._codes.setdefault(mention_heads[mention], set()).add(code)
             self._described.setdefault(word, []).append(mention_heads[mention])
@@ -219,7 +221,7 @@ class _Tracer:
         of_scheme = paths.get(self._scheme, ())
         is_optional = role in self._rule.optional
         filled = [
-            (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if head in self._heads
+            (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if self._mentions[head]
         ]
         if not filled:
             nearest = nearest_trace(of_scheme, view, token)
