@@ -27,7 +27,6 @@ from events.jobs.partitions import (
     initialise_run,
     only_run,
     opened_run,
-    run_in_turn,
     run_on_cluster,
     run_partition,
     unfinished_store,
@@ -131,7 +130,9 @@ def _compute(
     if workers is not None or scheduler is not None:
         run_on_cluster(run, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
         return
-    run_in_turn(run, missing, progress_of=progress.within, on_counted=progress.counted)
+    for number in missing:
+        run_partition(run, number, on_progress=progress.within(number))
+        progress.counted(number)
 
 
 def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:

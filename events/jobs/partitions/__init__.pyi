@@ -1,6 +1,5 @@
 from ._dask import run_on_cluster as run_on_cluster
 from ._finalise import finalise_run as finalise_run
-from ._in_turn import run_in_turn as run_in_turn
 from ._options import EventsOptions as EventsOptions
 from ._options import RunSummary as RunSummary
 from ._plan import STANDARD_INPUT as STANDARD_INPUT
