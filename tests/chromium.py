@@ -66,11 +66,16 @@ def resize(browser: WebDriver, width: int, height: int) -> None:
 
 
 def until(browser: WebDriver, script: str, seconds: float = 20.0) -> Any:
-    """Wait until an expression of JavaScript is true, and return its value."""
+    """Wait until an expression of JavaScript is true, and return its value.
+
+    It may read an element that the page is about to make, or makes again: then it is not true yet.
+    """
+    from selenium.common.exceptions import JavascriptException
     from selenium.webdriver.support.wait import WebDriverWait
 
     value: Callable[[WebDriver], Any] = lambda page: page.execute_script(f"return {script}")  # noqa: E731
-    return WebDriverWait(browser, seconds, poll_frequency=0.02).until(value, f"waited for {script}")
+    waiting = WebDriverWait(browser, seconds, poll_frequency=0.02, ignored_exceptions=[JavascriptException])
+    return waiting.until(value, f"waited for {script}")
 
 
 def accessibility_faults(browser: WebDriver) -> list[list[str]]:
