@@ -28,7 +28,8 @@ from baselines import networkx_components, numpy_forward, numpy_pair_counts, sci
 from calibration import calibration_rows
 from measure import Row, faster, in_turn, within
 from parsing import parsing_rows
-from scale import JOB_COLUMNS, peak, scale_rows
+from reading import read_columns
+from scale import peak, scale_rows
 from starting import cold_start, start_up
 from summaries import summary_rows
 from tagging import tagging_rows
@@ -164,8 +165,7 @@ def events_job(runs: int, n_documents: int) -> Iterator[Row]:
             run_events(news, out, overwrite=True, pictures=False)
 
         def read() -> None:
-            for _ in pq.ParquetFile(news).iter_batches(batch_size=256, columns=JOB_COLUMNS):
-                pass
+            read_columns([news])
 
         def eight_rules() -> None:
             run_events(news, out, EventsOptions(rule=EIGHT_RULES), overwrite=True, pictures=False)

@@ -24,14 +24,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from large_corpus import write_corpus
 from measure import Row, in_turn, within
+from reading import read_columns
 
 from corefsample import read_documents, sample_clusterings, write_documents
 from events.jobs.count_events import EventsOptions, run_events
 
-__all__ = ["JOB_COLUMNS", "peak", "scale_rows"]
+__all__ = ["peak", "scale_rows"]
 
 LARGE_CORPUS = "COREFSAMPLE_LARGE_CORPUS"
-JOB_COLUMNS = ["doc_id", "date", "mentions", "antecedents", "scores", "tokens"]
 N_DOCUMENTS, N_FILES = 6_000, 4  # of the smaller corpus
 N_PARTITIONS = 37
 SLOPE = 1.05
@@ -71,12 +71,6 @@ def _job(inputs: Sequence[Path], folder: str, **options: int) -> Callable[[], ob
     return lambda: run_events(inputs, f"{folder}/run", EventsOptions(**options), overwrite=True, pictures=False)  # type: ignore[arg-type]
 
 
-def _read(files: Sequence[Path]) -> None:
-    for path in files:
-        for _ in pq.ParquetFile(path).iter_batches(batch_size=256, columns=JOB_COLUMNS):
-            pass
-
-
 def _both(
     work: str, against: str, ours: Callable[[], object], theirs: Callable[[], object], runs: int, at_most: float
 ) -> Iterator[Row]:
@@ -100,7 +94,7 @@ def _both(
 def _against_reading(files: Sequence[Path], n_documents: int, folder: str, runs: int) -> Iterator[Row]:
     work = f"events job, {n_documents:,} documents, 1,000 samples"
     runs = runs if n_documents <= N_DOCUMENTS else min(runs, 3)
-    yield from _both(work, "pyarrow reading its columns", _job(files, folder), lambda: _read(files), runs, 3)
+    yield from _both(work, "pyarrow reading its columns", _job(files, folder), lambda: read_columns(files), runs, 3)
 
 
 def _partitions(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: int) -> Iterator[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting import Calendar
-
-if TYPE_CHECKING:
-    pass
 
 RULES = ", "  # between the names of several rules
 

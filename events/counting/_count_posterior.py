@@ -133,7 +133,7 @@ def read_count_posterior(
     Raises
     ------
     InputError
-        If one of the files is missing in the folder.
+        If one of the files is missing in the folder, or damaged.
     ParameterError
         If the table of counts has no such row.
     """

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class CountSamples:
     """Draws of the counts of documents with an event; arrays read-only.
 
-    The draws are independent: draw s uses the s-th sampled clustering of every document, so it is a joint draw of all
-    countries and periods.
+    Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all countries and periods. The
+    draws are independent, unless documents share the uncertainty of a recalibration: several draws then have the same
+    recalibration.
 
     Attributes
     ----------
@@ -113,8 +114,7 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
     ParameterError
         If a country is unknown or named twice.
     """
-    if isinstance(countries, str):
-        raise ParameterError(f"must be a list of codes, got {countries!r}", parameter="countries")
+    _require_list(countries)
     chosen = counts.tally.keys() if countries is None else countries
     keys = [counts.key(country, parameter="countries") for country in chosen]
     if len(set(keys)) != len(keys):
@@ -160,7 +160,7 @@ def read_count_samples(
     Raises
     ------
     InputError
-        If one of the files is missing in the folder.
+        If one of the files is missing in the folder, or damaged.
     ParameterError
         If a country is not in the table of counts or named twice, or the event is not, or is missing.
 
@@ -171,6 +171,7 @@ def read_count_samples(
     >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
+    _require_list(countries)
     counts, sampled = read_table(run, "counts"), read_table(run, SAMPLES)
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
@@ -207,6 +208,11 @@ def read_count_samples(
         event=str(event),
         columns=columns,
     )
+
+
+def _require_list(countries: Sequence[str] | None) -> None:
+    if isinstance(countries, str):
+        raise ParameterError(f"must be a list of codes, got {countries!r}", parameter="countries")
 
 
 def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:

@@ -26,15 +26,19 @@ def read_table(run: str | os.PathLike[str], name: str, **options: Any) -> pd.Dat
     Raises
     ------
     InputError
-        If the file is missing in the folder.
+        If the file is missing in the folder, or damaged.
     """
     import pandas as pd
+    import pyarrow as pa
 
     path = joined(run, f"{name}.parquet")
     if not is_file(path):
         hint = "only runs whose counts share the uncertainty of a recalibration have it" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
-    return pd.read_parquet(parquet_source(path), **options)
+    try:
+        return pd.read_parquet(parquet_source(path), **options)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
 
 
 def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:

@@ -7,7 +7,7 @@ without it, so the results of a recalibration are those for documents outside it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from events.queries._counts import LEVELS, SIZES
 from events.queries._score import QueryScore, named_objective
 from events.queries._study_results import QueryStudy, QueryVariant
 from events.queries._table import QueryTable
-
-if TYPE_CHECKING:
-    pass
 
 AS_SCORED = "as scored"
 _DRAW_SAMPLES = 200  # per draw of a recalibration; their noise averages out over the draws

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from corefsample._log import log_step
 from corefsample.documents import Rejected
@@ -50,7 +51,6 @@ from events.rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
-import pyarrow as pa
 
 __all__ = ["finalise_run"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ from events.lexicon import Lexicon
 from events.matching import Screen
 from events.rules import Rule
 
-__all__ = ["DUPLICATE", "OnProgress", "counted_partition", "run_partition"]
+__all__ = ["DUPLICATE", "OnProgress", "run_partition"]
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 
@@ -90,18 +89,6 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
-    with counted_partition(folder, number, threads=threads, on_progress=on_progress) as complete:
-        complete()
-
-
-@contextmanager
-def counted_partition(
-    folder: PathLike, number: int, *, threads: int | None = None, on_progress: OnProgress | None = None
-) -> Iterator[Callable[[], None]]:
-    """Count the documents of one partition; yield what writes its result and makes the partition complete.
-
-    Parameters and errors as of `run_partition`.
-    """
     with opened_run(folder, number) as run:
         store = Places.of(run).any()
         if store is None:
@@ -116,12 +103,8 @@ def counted_partition(
             run.push()
             result = store.new_result()
             try:
-                written = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
-
-                def complete() -> None:
-                    store.complete(partition, result, written())
-
-                yield complete
+                record = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
+                store.complete(partition, result, record)
             finally:
                 shutil.rmtree(result, ignore_errors=True)
             run.push()
@@ -140,8 +123,8 @@ def _counted(
     result: Path,
     threads: int | None,
     on_progress: OnProgress | None,
-) -> Callable[[], dict[str, Any]]:
-    """Count the documents of a partition, and return what writes its result and returns its record."""
+) -> dict[str, Any]:
+    """Count the documents of a partition, write its result, and return its record."""
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
     rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
@@ -177,7 +160,7 @@ def _counted(
         _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
-    return partial(_written, plan, file, sums, quarantine.count, recalibrated, file_sha256, result)
+    return _written(plan, file, sums, quarantine.count, recalibrated, file_sha256, result)
 
 
 def _begin_alike(recalibrated: CorpusRecalibration, plan: RunPlan, store: Store) -> None:
