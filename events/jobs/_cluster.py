@@ -114,7 +114,11 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     import distributed
 
     library: Any = distributed  # its classes are not typed
+    environment = dask.config.get("distributed.nanny.pre-spawn-environ", {})
     settings = {
+        # Dask's MALLOC_TRIM_THRESHOLD_ returns each freed batch to the system: a quarter of the workers' time.
+        "distributed.nanny.pre-spawn-environ": {k: v for k, v in environment.items() if k != "MALLOC_TRIM_THRESHOLD_"},
+        "distributed.worker.profile.enabled": False,  # it takes turns with the work
         "distributed.scheduler.allowed-failures": _MOST_DEATHS,
         "distributed.comm.timeouts.connect": _CONNECTING,
         "distributed.worker.daemon": True,  # workers end when this process does

@@ -6,8 +6,7 @@ import json
 import shutil
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,18 +24,15 @@ from events.counting import (
     CountTally,
     DocumentEvents,
     Period,
-    evaluate_mixture,
-    evaluate_rules,
     event_key,
     evidence_schema,
 )
 from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, Found
+from events.jobs.partitions._evaluation import Evaluation, Sampler
 from events.jobs.partitions._mixtures import (
     Matched,
     found_words,
-    kinds_of,
     matched,
-    matched_parses,
     recalibration_faults,
 )
 from events.jobs.partitions._options import EventsOptions
@@ -156,7 +152,7 @@ def _counted(
         digest = background.submit(sha256, file.place) if needs_digest else None
         screen = Screen(rules, lexicon, options.scheme)
         _begin_alike(recalibrated, plan, store)
-        sampler = _Sampler(options.n_samples, options.seed, recalibrated)
+        sampler = Sampler(options.n_samples, options.seed, recalibrated)
         _count(documents, screen, sums, sampler, store.excluded(partition), threads or processors(), on_progress)
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
@@ -211,45 +207,21 @@ def _require_unchanged(file: InputFile) -> None:
         raise InputError(rule, place=file.path, hint=RESTART)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sampler:
-    """Samples clusterings of documents and evaluates the rules in them."""
-
-    n_samples: int
-    seed: int
-    recalibrated: CorpusRecalibration
-
-    def evaluated(self, batch: DocumentBatch, row: int, matches: Matched) -> list[DocumentEvents]:
-        """Events of one document of a batch, by rule."""
-        doc_id, date = batch.doc_ids[row], batch.dates[row].item()
-        recalibrated = self.recalibrated.for_scores(batch.metadata(row))
-        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed, "recalibrated": recalibrated}
-        try:
-            if isinstance(matches, dict):
-                parses = matched_parses(batch, row, matches, recalibrated)
-                return evaluate_mixture(parses, doc_id, date, **sampling)
-            kinds = kinds_of(batch, row, recalibrated)
-            return evaluate_rules(batch.antecedents(row), matches, doc_id, date, kinds=kinds, **sampling)
-        except Exception as error:
-            error.add_note(f"while counting {batch.source}: {batch.unit} {batch.places[row]}: doc_id {doc_id!r}")
-            raise
-
-
 def _count(
     documents: DocumentStream,
     screen: Screen,
     sums: Sums,
-    sampler: _Sampler,
+    sampler: Sampler,
     excluded: frozenset[int],
     threads: int,
     on_progress: OnProgress | None,
 ) -> None:
     """Add all documents to the sums; sampling runs in threads, some batches ahead of counting."""
-    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Future[list[DocumentEvents]]]]] = deque()
+    sampled: deque[tuple[DocumentBatch, list[Period], Found, dict[int, Callable[[], list[DocumentEvents]]]]] = deque()
 
     def add_oldest() -> None:
-        batch, periods, found, futures = sampled.popleft()
-        sums.add_events(batch, periods, found, {row: future.result() for row, future in futures.items()})
+        batch, periods, found, results = sampled.popleft()
+        sums.add_events(batch, periods, found, {row: result() for row, result in results.items()})
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, Matched], dict[int, str | Fault]]:
         matches, reasons = matched(screen, batch)
@@ -261,18 +233,14 @@ def _count(
         wrong = recalibration_faults(batch, sampler.recalibrated)
         return dict(matches), {**wrong, **reasons, **dict.fromkeys(repeated, DUPLICATE)}
 
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for batch, matches in documents.inspected(inspect):
-                periods = sums.add_documents(batch)
-                futures = {row: pool.submit(sampler.evaluated, batch, row, each) for row, each in matches.items()}
-                sampled.append((batch, periods, found_words(screen, batch), futures))
-                if len(sampled) > _AHEAD:
-                    add_oldest()
-                if on_progress is not None:
-                    on_progress(documents.bytes_read, sums.n_documents)
-            while sampled:
+    with Evaluation(sampler, threads) as evaluation:
+        for batch, matches in documents.inspected(inspect):
+            periods = sums.add_documents(batch)
+            results = {row: evaluation.begun(batch, row, each) for row, each in matches.items()}
+            sampled.append((batch, periods, found_words(screen, batch), results))
+            if len(sampled) > _AHEAD:
                 add_oldest()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+            if on_progress is not None:
+                on_progress(documents.bytes_read, sums.n_documents)
+        while sampled:
+            add_oldest()

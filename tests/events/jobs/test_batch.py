@@ -21,6 +21,7 @@ from strategies import documents as strategies
 
 import events.jobs._pictures
 import events.jobs._run_pictures
+import events.jobs.partitions._evaluation
 import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from events import EventCounter
@@ -251,7 +252,7 @@ def test_documents_that_cannot_contain_an_event_are_never_sampled(
         sampled.append(doc_id)
         return evaluate_rules(antecedents, matches, doc_id, *args, **keywords)
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", spy)
+    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", spy)
     run(corpus, tmp_path / "run")
     assert sorted(sampled) == ["doc 1", "doc 2", "doc 3", "doc 5", "doc 7", "doc 9"]
 
@@ -476,7 +477,7 @@ def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr(events.jobs.partitions._run, "evaluate_rules", fail)
+    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", fail)
     with pytest.raises(ZeroDivisionError, match="broken"):
         run(corpus, tmp_path / "run")
     assert os.listdir(tmp_path) == ["corpus.jsonl"]

@@ -39,7 +39,7 @@ TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "n
 # Loaded by each worker: it waits before each document that it samples, and before each task of documents it scores.
 SLOW = """
 import os, time
-import events.jobs.partitions._run as run
+import events.jobs.partitions._evaluation as run
 import events.jobs.scoring._engines as engines
 def slower(function):
     def slow(*arguments, **keywords):

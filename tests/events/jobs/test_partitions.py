@@ -382,7 +382,7 @@ COMMAND = [sys.executable, "-m", "events.cli", "events"]
 ARGUMENTS = ["--samples", "60", "--compare", "USA", "IRQ", "--partition-size", "9", "--threads", "1", "--no-pictures"]
 SLOW = """
 import sys, time
-import events.jobs.partitions._run as work
+import events.jobs.partitions._evaluation as work
 from events.cli import main
 evaluate = work.evaluate_rules
 def slowly(*arguments, **keywords):
