@@ -9,6 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
+from corefsample._processors import one_processor_left
 from corefsample.errors import CorefsampleError, ParameterError
 from corefsample.files import FolderCopy, PathLike, is_url, joined, path_list
 from events.jobs._actor_notes import warn_about_actors
@@ -130,9 +131,10 @@ def _compute(
     if workers is not None or scheduler is not None:
         run_on_cluster(run, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
         return
-    for number in missing:
-        run_partition(run, number, on_progress=progress.within(number))
-        progress.counted(number)
+    with one_processor_left():
+        for number in missing:
+            run_partition(run, number, on_progress=progress.within(number))
+            progress.counted(number)
 
 
 def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:

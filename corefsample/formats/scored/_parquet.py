@@ -43,8 +43,6 @@ class ParquetReader(ReadProgress):
         The file.
     groups
         The row groups to read; None for all.
-    use_threads
-        Whether Arrow decodes columns in several threads.
 
     Attributes
     ----------
@@ -52,11 +50,10 @@ class ParquetReader(ReadProgress):
         How far the file is read, in bytes of the file, estimated from its rows.
     """
 
-    def __init__(self, path: str, groups: range | None = None, *, use_threads: bool = True) -> None:
+    def __init__(self, path: str, groups: range | None = None) -> None:
         super().__init__()
         self.path = path
         self._groups = groups
-        self._use_threads = use_threads
         try:
             self._file = self._opened(read_dictionary=None)
             schema = self._file.schema_arrow
@@ -123,21 +120,17 @@ class ParquetReader(ReadProgress):
             if 2 * self._file.metadata.row_group(group).num_rows < size:
                 small.append(group)
                 continue
-            yield from self._read(self._file, small, size)
+            yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
             small = []
             n_read = 0
             try:
-                for table in self._read(encoded, [group], size):
+                for table in encoded.iter_batches(batch_size=size, row_groups=[group]):
                     yield table
                     n_read += table.num_rows
             except (pa.ArrowNotImplementedError, OSError):
                 # If the file is damaged, this raises again.
-                yield from _without_first(self._read(self._file, [group], size), n_read)
-        yield from self._read(self._file, small, size)
-
-    def _read(self, file: pq.ParquetFile, groups: list[int], size: int) -> Iterator[pa.RecordBatch]:
-        if groups:  # none are all to Arrow
-            yield from file.iter_batches(batch_size=size, row_groups=groups, use_threads=self._use_threads)
+                yield from _without_first(self._file.iter_batches(batch_size=size, row_groups=[group]), n_read)
+        yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""

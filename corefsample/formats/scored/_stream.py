@@ -8,7 +8,6 @@ from typing import TypeVar
 import numpy as np
 
 from corefsample._checks import choice, whole
-from corefsample._processors import processors
 from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
 from corefsample.files import FileSeries, PathLike, SeenIds, input_paths, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
@@ -101,10 +100,7 @@ class DocumentStream(FileSeries):
                 yield self._accepted(valid, rejected, inspect, seen)
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
-        if not path.endswith(".parquet"):
-            return JsonLinesReader(path)
-        # On two processors Arrow's threads would take turns with the one that uses the batches, which takes longer.
-        return ParquetReader(path, self._row_groups, use_threads=not self._ahead or processors() > 2)
+        return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
     def _checked(self, reader: JsonLinesReader | ParquetReader) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """The documents of each batch that satisfy the format, and the others."""
