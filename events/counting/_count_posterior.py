@@ -15,7 +15,7 @@ from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
-from events.counting._run_tables import SAMPLES, read_table
+from events.counting._run_tables import read_samples, read_table
 from events.counting._tables import COUNTRY, count_columns, role_columns, role_values
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def read_count_posterior(
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
     if row.get("uncertainty", "none") != "none":
-        sampled = read_table(run, SAMPLES, columns=["counts"], filters=same)["counts"].tolist()
+        sampled = read_samples(run, row["n_samples"], ["counts"], filters=same)["counts"].tolist()
         return _of_row(row, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
     evidence = read_table(run, "evidence", columns=["probability"], filters=same)
     return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)

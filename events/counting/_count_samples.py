@@ -15,7 +15,7 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._keys import event_key, event_name
-from events.counting._run_tables import SAMPLES, read_table
+from events.counting._run_tables import read_samples, read_table
 from events.counting._tables import COUNTRY, role_columns, role_values
 
 if TYPE_CHECKING:
@@ -172,7 +172,9 @@ def read_count_samples(
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
     _require_list(countries)
-    counts, sampled = read_table(run, "counts"), read_table(run, SAMPLES)
+    counts = read_table(run, "counts")
+    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
+    sampled = read_samples(run, n_samples, ["event", *roles, "period", "counts"])
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")
@@ -180,7 +182,7 @@ def read_count_samples(
         found = "none" if event is None else repr(event)
         raise ParameterError(f"must be one of {', '.join(events)}, got {found}", parameter="event")
     counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
-    columns = tuple(name for name in role_columns(counts.columns) if counts[name].fillna("").ne("").any())
+    columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
     names = _names(counts, columns)
     chosen = tuple(sorted({*names}) if countries is None else map(event_name, map(event_key, countries)))
     unknown = [name for name in chosen if name not in {*names}]
@@ -190,7 +192,7 @@ def read_count_samples(
     periods = counts.drop_duplicates("period")
     labels = tuple(periods["period"])
     places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
-    values = np.zeros((int(counts["n_samples"].max()) if len(counts) else 0, len(chosen), len(labels)), np.int32)
+    values = np.zeros((n_samples, len(chosen), len(labels)), np.int32)
     for *cell, drawn in zip(_names(sampled, columns), sampled["period"], sampled["counts"], strict=True):
         if tuple(cell) in places:
             values[:, *places[cell[0], cell[1]]] = drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,31 @@ def read_table(run: str | os.PathLike[str], name: str, **options: Any) -> pd.Dat
         return pd.read_parquet(parquet_source(path), **options)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+
+
+def check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
+    """Check the lists of counts by sample that a file of a run has.
+
+    Raises
+    ------
+    InputError
+        If one is not of `n_samples` whole numbers, at least 0.
+    """
+    for drawn in lists:
+        values = np.asarray(drawn)
+        found = f"{values.dtype} {values.shape}"
+        if values.shape == (n_samples,) and values.dtype.kind == "i":
+            if values.min(initial=0) >= 0:
+                continue
+            found = str(values.min())
+        raise InputError(f"counts must be lists of {n_samples:,} whole numbers, at least 0, got {found}", place=place)
+
+
+def read_samples(run: str | os.PathLike[str], n_samples: int, columns: Sequence[str], **options: Any) -> pd.DataFrame:
+    """Read and check columns of the table of counts by sample, those among them, as `read_table` does."""
+    table = read_table(run, SAMPLES, columns=list(columns), **options)
+    check_samples(table["counts"], n_samples, joined(run, f"{SAMPLES}.parquet"))
+    return table
 
 
 def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:

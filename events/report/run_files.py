@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.files import FolderCopy, PathLike, opened_folder
-from events.counting import arrow_schema, count_columns, evidence_schema, role_columns, row_names
+from events.counting import arrow_schema, check_samples, count_columns, evidence_schema, role_columns, row_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
         return table.assign(country=row_names(table[[*named, "period"]], several=several, like=counts))
 
-    sampled = with_names(_samples(path / _SAMPLES, named)) if (path / _SAMPLES).is_file() else None
+    sampled = with_names(_samples(path / _SAMPLES, named, record)) if (path / _SAMPLES).is_file() else None
     run = FinishedRun(
         path, record, counts.assign(country=row_names(counts, several=several)), with_names(evidence), sampled
     )
@@ -106,11 +106,13 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
     return run
 
 
-def _samples(path: Path, named: tuple[str, ...]) -> pd.DataFrame:
+def _samples(path: Path, named: tuple[str, ...], record: dict[str, Any]) -> pd.DataFrame:
     import pyarrow as pa
 
     schema = pa.schema([(name, pa.string()) for name in (*named, "period")] + [("counts", pa.list_(pa.int32()))])
-    return checked_table(path, tuple(schema.names), schema)
+    table = checked_table(path, tuple(schema.names), schema)
+    check_samples(table["counts"], record["arguments"]["n_samples"], str(path))
+    return table
 
 
 def _named_columns(path: Path) -> tuple[str, ...]:

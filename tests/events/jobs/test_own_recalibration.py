@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import called, refused
 
@@ -201,6 +204,51 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
     counted(folder / "plain.jsonl", tmp_path / "plain")
     with pytest.raises(InputError, match=r"count_samples\.parquet is missing in the run's folder \(only runs whose"):
         read_count_samples(tmp_path / "plain")
+
+
+def damaged_samples(run: Path, out: Path, kind: str) -> Path:
+    """A copy of a run whose table of samples is damaged."""
+    shutil.copytree(run, out)
+    path = out / "count_samples.parquet"
+    table = pq.read_table(path)
+    lists = table.column("counts").to_pylist()
+    if kind == "half":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        return out
+    others = {
+        "short": [lists[0][:-1], *lists[1:]],
+        "all short": [each[:-1] for each in lists],
+        "null": [None, *lists[1:]],
+        "null inside": [[None, *lists[0][1:]], *lists[1:]],
+        "negative": [[-1, *lists[0][1:]], *lists[1:]],
+        "text": [list(map(str, each)) for each in lists],
+    }
+    kinds = pa.list_(pa.string() if kind == "text" else pa.int32())
+    table = table.set_column(table.schema.names.index("counts"), "counts", pa.array(others[kind], kinds))
+    pq.write_table(table, path)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["half", "short", "all short", "null", "null inside", "negative", "text"])
+def test_damaged_samples_of_a_run_are_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    broken = damaged_samples(run, tmp_path / "broken", kind)
+    with pytest.raises(InputError, match=r"count_samples\.parquet: .*(must be|must have)") as caught:
+        read_count_samples(broken)
+    assert "\n" not in str(caught.value)
+    cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
+    with pytest.raises(InputError, match=r"count_samples\.parquet: "):
+        read_count_posterior(broken, str(cell["country"]), str(cell["period"]))
+    status, line = refused(capsys, "report", broken, "--out", tmp_path / "page.html")
+    assert status == 3
+    assert "count_samples.parquet" in line
+
+
+def test_countries_of_samples_are_a_list(run: Path) -> None:
+    with pytest.raises(ParameterError, match=r"countries must be a list of codes, got 'USA'") as caught:
+        read_count_samples(run, "USA")
+    assert "\n" not in str(caught.value)
 
 
 def test_scores_of_two_kinds_are_not_counted_together(
