@@ -42,8 +42,7 @@ MOST_OVERHEAD = 1.05
 
 def scale_rows(runs: int) -> Iterator[Row]:
     """All rows; those of time have a second one with the core seconds of both sides, which noise affects less."""
-    gc.set_threshold(20_000)  # as the command line does; so does it choose Arrow's allocator, for both sides
-    pa.set_memory_pool(pa.system_memory_pool())
+    gc.set_threshold(20_000)  # as the command line does
     with tempfile.TemporaryDirectory() as folder:
         files = _corpus(Path(folder))
         sizes = [pq.ParquetFile(path).metadata.num_rows for path in files]
@@ -67,8 +66,19 @@ def _corpus(folder: Path) -> list[Path]:
     return files
 
 
-def _job(inputs: Sequence[Path], folder: str, **options: int) -> Callable[[], object]:
-    return lambda: run_events(inputs, f"{folder}/run", EventsOptions(**options), overwrite=True, pictures=False)  # type: ignore[arg-type]
+def _job(inputs: Sequence[Path], folder: str, *, workers: int | None = None, **options: int) -> Callable[[], object]:
+    """The job, with the allocator that the command line chooses for Arrow; what it is compared with has Arrow's own."""
+
+    def run() -> None:
+        own = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())
+        try:
+            counted = EventsOptions(**options)  # type: ignore[arg-type]
+            run_events(inputs, f"{folder}/run", counted, overwrite=True, pictures=False, workers=workers)
+        finally:
+            pa.set_memory_pool(own)
+
+    return run
 
 
 def _both(
@@ -94,7 +104,12 @@ def _both(
 def _against_reading(files: Sequence[Path], n_documents: int, folder: str, runs: int) -> Iterator[Row]:
     work = f"events job, {n_documents:,} documents, 1,000 samples"
     runs = runs if n_documents <= N_DOCUMENTS else min(runs, 3)
-    yield from _both(work, "pyarrow reading its columns", _job(files, folder), lambda: read_columns(files), runs, 3)
+    against = "pyarrow reading its columns"
+    yield from _both(work, against, _job(files, folder), lambda: read_columns(files), runs, 3)
+    # The cluster's start is part of the job, so the row says little about a small corpus.
+    sides = in_turn(_job(files, folder, workers=2), lambda: read_columns(files), min(runs, 2), warm=False)
+    row = within(f"{work}, two Dask workers with their start", against, sides, 3)
+    yield row if n_documents > N_DOCUMENTS else replace(row, figure="", met=None)
 
 
 def _partitions(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: int) -> Iterator[Row]:

@@ -1,0 +1,28 @@
+"""How many processors Arrow uses."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from corefsample import _processors
+from corefsample._processors import limit_arrow, one_processor_left
+
+
+@pytest.mark.parametrize(
+    ("n_processors", "before", "expected"), [(1, 1, 1), (2, 2, 1), (8, 8, 7), (8, 3, 3), (4, 9, 3)]
+)
+def test_arrow_leaves_a_processor_while_its_tables_are_used(
+    monkeypatch: pytest.MonkeyPatch, n_processors: int, before: int, expected: int
+) -> None:
+    monkeypatch.setattr(_processors, "processors", lambda: n_processors)
+    own = pa.cpu_count()
+    try:
+        pa.set_cpu_count(before)
+        with one_processor_left():
+            assert pa.cpu_count() == expected
+        assert pa.cpu_count() == before
+        assert limit_arrow(0) == before
+        assert pa.cpu_count() == 1
+    finally:
+        pa.set_cpu_count(own)
