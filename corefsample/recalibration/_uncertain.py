@@ -268,8 +268,10 @@ class MixedRecalibrations:
             changed = scores / self.temperatures[chosen, None] - self.biases[chosen, None]
             if self.tables is not None:
                 changed += self.tables[chosen][:, places]
-        if not np.isfinite(changed).all():
-            raise ParameterError("must leave every score finite, got others", parameter="temperature")
+        finite = np.isfinite(changed).all(axis=1)
+        if not finite.all():
+            found = float(self.temperatures[chosen][~finite][0])
+            raise ParameterError(f"must leave every score finite, got {found!r}", parameter="temperature")
         return np.asarray(changed)
 
 

@@ -376,6 +376,15 @@ def test_samples_are_divided_among_draws_in_order() -> None:
         assert np.array_equal(labels.T[first:end], own[first:end])
 
 
+def test_scores_that_one_of_several_recalibrations_would_overflow_are_refused() -> None:
+    mixed = MixedRecalibrations([Recalibration(1.0, 0.0), Recalibration(0.5, 1.0), Recalibration(1e-10, 0.0)])
+    scores = np.array([2.0, 1e300])
+    expected = [[2.0, 1e300], [3.0, 2e300]]  # s / temperature - bias
+    np.testing.assert_array_equal(mixed.scores(np.array([0, 1]), scores, None), expected)
+    with pytest.raises(ParameterError, match="temperature must leave every score finite, got 1e-10"):
+        mixed.scores(np.array([1, 2]), scores, None)
+
+
 # --- recalibrations on top of others ------------------------------------------------------------------------
 
 
