@@ -115,10 +115,9 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
     import distributed
 
     library: Any = distributed  # its classes are not typed
-    environment = dask.config.get("distributed.nanny.pre-spawn-environ", {})
     settings = {
-        # Dask's MALLOC_TRIM_THRESHOLD_ returns each freed batch to the system: a quarter of the workers' time.
-        "distributed.nanny.pre-spawn-environ": {k: v for k, v in environment.items() if k != "MALLOC_TRIM_THRESHOLD_"},
+        # Dask's workers return each batch that they free to the system, which takes a quarter of their time.
+        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
         "distributed.worker.profile.enabled": False,  # it takes turns with the work
         "distributed.scheduler.allowed-failures": _MOST_DEATHS,
         "distributed.comm.timeouts.connect": _CONNECTING,

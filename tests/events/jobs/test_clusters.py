@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from places import PROJECT
 from references import events as er
@@ -20,8 +21,10 @@ from references import scoring as sr
 from worker_processes import is_alive, workers_of
 
 from corefsample import InputError, ParameterError
+from corefsample._processors import processors
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
+from events.jobs._cluster import connected_cluster
 from events.jobs.count_events import EventsOptions, run_events
 from events.jobs.scoring import ScoreOptions, run_score
 from events.jobs.scoring._engines import _identity, _work_on_cluster
@@ -287,3 +290,17 @@ def test_an_unexpected_error_names_its_document(
         run_score(annotated, tmp_path / "s.jsonl", ScoreOptions(model=str(model)))
     (note,) = error.value.__notes__
     assert note.startswith(f"while scoring {annotated}: document 1: doc_id ")
+
+
+# --- workers -------------------------------------------------------------------------------------------------
+
+
+def test_workers_keep_the_memory_they_free_and_share_the_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings() -> tuple[str | None, int]:  # travels by value: workers cannot import this module
+        return os.environ.get("MALLOC_TRIM_THRESHOLD_"), pa.cpu_count()
+
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # clusters of other tests leave it behind
+    with connected_cluster(2, None) as cluster:
+        trimming, threads = cluster.submit(settings).result(timeout=60)
+    assert trimming is None
+    assert threads == max(1, min(processors() - 1, processors() // 2))

@@ -278,3 +278,18 @@ def test_no_shipped_list_contains_a_name_twice():
 def test_anything_but_a_path_is_rejected(source: Any) -> None:
     with pytest.raises(ParameterError, match=r"^lexicon must be a path or None, got "):
         load_lexicon(source)
+
+
+@pytest.mark.parametrize(
+    ("day", "expected"), [("1989-12-31", {}), ("1990-01-01", {1: "USA"}), ("1999-12-31", {1: "USA"})]
+)
+def test_a_title_with_dates_names_its_code_on_these_days_only(
+    tmp_path: Path, day: str, expected: dict[int, str]
+) -> None:
+    title = "  - {title: high warden, code: USA, from: 1990-01-01, to: 1999-12-31}\n"
+    lexicon = loaded(tmp_path, f"version: 1\nextends: countries\ntitles:\n{title}")
+    date = datetime.date.fromisoformat(day)
+    assert lexicon.match(["High", "wardens", "left"], [1, 2, -1], date).codes == {}
+    assert lexicon.match(["high", "warden", "left"], [1, 2, -1], date).codes == expected
+    assert lexicon.match(["high", "warden"], [1, -1], None).codes == {1: "USA"}
+    assert lexicon.match(["high", "warden"], [1, -1], datetime.date(2000, 1, 1)).codes == {}
