@@ -12,15 +12,6 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit_arrow(n_threads: int) -> int:
-    """Let Arrow compute in at most `n_threads` threads, and at least one; return how many it had before."""
-    import pyarrow as pa
-
-    before: int = pa.cpu_count()
-    pa.set_cpu_count(max(1, min(before, n_threads)))
-    return before
-
-
 @contextmanager
 def one_processor_left() -> Iterator[None]:
     """Keep Arrow from using all processors while its tables are used as they are read.
@@ -29,7 +20,8 @@ def one_processor_left() -> Iterator[None]:
     """
     import pyarrow as pa
 
-    before = limit_arrow(processors() - 1)
+    before = pa.cpu_count()
+    pa.set_cpu_count(max(1, min(before, processors() - 1)))
     try:
         yield
     finally:

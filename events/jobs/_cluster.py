@@ -15,7 +15,6 @@ from typing import Any
 from corefsample import _checks
 from corefsample._extras import install_hint
 from corefsample._log import logger
-from corefsample._processors import limit_arrow, processors
 from corefsample.errors import OutputError, ParameterError
 
 __all__ = ["POLL", "Cluster", "connected_cluster", "require_dask"]
@@ -146,7 +145,7 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
             client = library.Client(cluster)
             level = logger().getEffectiveLevel()
             client.forward_logging("corefsample", level=level)
-            client.run(_began, level, workers)
+            client.run(_log_from, level)
         else:
             try:
                 client = library.Client(scheduler, timeout=_CONNECTING)
@@ -185,10 +184,9 @@ def _kill_after_error(cluster: Any, kind: object, *_: object) -> None:
             os.kill(nanny.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
 
 
-def _began(level: int, n_workers: int) -> None:
-    """Log what a worker does, too; the workers share the processors."""
+def _log_from(level: int) -> None:
+    """Log what a worker does, too."""
     logger().setLevel(level)
-    limit_arrow(min(processors() - 1, processors() // n_workers))
 
 
 def _closed(part: Any) -> None:
