@@ -193,7 +193,8 @@ SMALL = TemplateSet(
 @settings(max_examples=25)
 @given(strategies.texts(), st.integers(0, 9))
 def test_slopes_in_the_scores_reach_the_weights_that_made_them(text: strategies.Text, seed: int) -> None:
-    # The sum of slopes times scores is linear in the weights; its derivative is what add_to_weights gives.
+    # The sum of slopes times scores is linear in the weights, apart from the fixed amount by which clashes reduce scores;
+    # its derivative is what add_to_weights gives.
     tokens, spans = text
     doc = encode(tokens, np.array(spans, np.int32).reshape(-1, 3), np.zeros(0, np.uint32))
     n, rng, codes = len(spans), np.random.default_rng(seed), hashed(doc, SMALL)
@@ -206,10 +207,10 @@ def test_slopes_in_the_scores_reach_the_weights_that_made_them(text: strategies.
         return float(np.where(np.abs(slopes) >= 0.1, slopes, 0.0) @ scores + new_slopes @ new_scores)
 
     nothing, gradient = np.zeros(16, np.float32), np.zeros(16, np.float32)
-    value(nothing)
+    fixed = value(nothing)
     _kernels.add_to_weights(doc, codes, slopes, new_slopes, best, 0.1, gradient)
     units = np.eye(16, dtype=np.float32)
-    np.testing.assert_allclose(gradient, [value(unit) for unit in units], atol=1e-5)
+    np.testing.assert_allclose(gradient, [value(unit) - fixed for unit in units], atol=1e-5)
 
 
 @settings(max_examples=30)
