@@ -193,8 +193,8 @@ SMALL = TemplateSet(
 @settings(max_examples=25)
 @given(strategies.texts(), st.integers(0, 9))
 def test_slopes_in_the_scores_reach_the_weights_that_made_them(text: strategies.Text, seed: int) -> None:
-    # The sum of slopes times scores is linear in the weights, apart from the fixed amount by which clashes reduce scores;
-    # its derivative is what add_to_weights gives.
+    # The sum of slopes times scores is linear in the weights, apart from the fixed reduction of clashing pairs; its
+    # derivative is what add_to_weights gives.
     tokens, spans = text
     doc = encode(tokens, np.array(spans, np.int32).reshape(-1, 3), np.zeros(0, np.uint32))
     n, rng, codes = len(spans), np.random.default_rng(seed), hashed(doc, SMALL)
