@@ -16,7 +16,7 @@ def processors() -> int:
 def one_processor_left() -> Iterator[None]:
     """Keep Arrow from using all processors while its tables are used as they are read.
 
-    Its threads would take turns with the one that uses the tables, and both would take a tenth longer.
+    Its threads would take turns with the one that uses the tables, and both would take longer.
     """
     import pyarrow as pa
 

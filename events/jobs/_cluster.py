@@ -115,7 +115,7 @@ def connected_cluster(workers: int | None, scheduler: str | None) -> Iterator[Cl
 
     library: Any = distributed  # its classes are not typed
     settings = {
-        # Dask's workers return each batch that they free to the system, which takes a quarter of their time.
+        # Dask's workers return each batch that they free to the system, and pay for the next one again: docs/scale.md.
         "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
         "distributed.worker.profile.enabled": False,  # it takes turns with the work
         "distributed.scheduler.allowed-failures": _MOST_DEATHS,

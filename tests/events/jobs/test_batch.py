@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from references import coreference as references
@@ -24,6 +25,7 @@ import events.jobs._run_pictures
 import events.jobs.partitions._evaluation
 import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
+from corefsample._processors import processors
 from events import EventCounter
 from events.counting import COUNT_COLUMNS, evaluate_rules
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
@@ -489,6 +491,17 @@ def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypa
     run_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *numbers: seen.append(numbers))
     assert [done for _, _, done in seen] == [4, 8, 10]
     assert all(read <= total == corpus.stat().st_size for read, total, _ in seen)
+
+
+def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_path: Path) -> None:
+    before, seen = pa.cpu_count(), list[int]()
+    try:
+        pa.set_cpu_count(processors() + 1)
+        run_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *_: seen.append(pa.cpu_count()))
+        assert {*seen} == {max(1, processors() - 1)}
+        assert pa.cpu_count() == processors() + 1
+    finally:
+        pa.set_cpu_count(before)
 
 
 # --- options -----------------------------------------------------------------------------------------------
