@@ -13,9 +13,10 @@ import numpy as np
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
+from events.counting._evidence import evidence_schema
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
-from events.counting._run_tables import read_samples, read_table
+from events.counting._run_tables import SAMPLES, checked_table, read_counts, read_samples, table_path
 from events.counting._tables import COUNTRY, count_columns, role_columns, role_values
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def read_count_posterior(
     ParameterError
         If the table of counts has no such row.
     """
-    counts = read_table(run, "counts", filters=[("period", "==", period)])
+    counts = read_counts(run, [("period", "==", period)])
     if event is not None:
         counts = counts[counts["event"] == event]
     columns, key = role_columns(counts.columns), event_key(country)
@@ -156,9 +157,10 @@ def read_count_posterior(
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
     if row.get("uncertainty", "none") != "none":
-        sampled = read_samples(run, row["n_samples"], ["counts"], filters=same)["counts"].tolist()
+        named = ("event", *columns)
+        sampled = read_samples(table_path(run, SAMPLES), named, row["n_samples"], same)["counts"].tolist()
         return _of_row(row, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
-    evidence = read_table(run, "evidence", columns=["probability"], filters=same)
+    evidence = checked_table(table_path(run, "evidence"), ["probability"], evidence_schema(columns), same)
     return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 

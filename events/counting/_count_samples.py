@@ -15,7 +15,7 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._keys import event_key, event_name
-from events.counting._run_tables import read_samples, read_table
+from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
 from events.counting._tables import COUNTRY, role_columns, role_values
 
 if TYPE_CHECKING:
@@ -172,9 +172,9 @@ def read_count_samples(
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
     _require_list(countries)
-    counts = read_table(run, "counts")
+    counts = read_counts(run)
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
-    sampled = read_samples(run, n_samples, ["event", *roles, "period", "counts"])
+    sampled = read_samples(table_path(run, SAMPLES), ("event", *roles), n_samples)
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")

@@ -11,7 +11,7 @@ import numpy as np
 from corefsample.errors import InputError
 from corefsample.files import is_file, joined, parquet_source
 from events.counting._counts import EventCounts
-from events.counting._tables import role_values
+from events.counting._tables import arrow_schema, count_columns, recalibrated_columns, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,35 +20,107 @@ if TYPE_CHECKING:
 SAMPLES = "count_samples"
 
 
-def read_table(run: str | os.PathLike[str], name: str, **options: Any) -> pd.DataFrame:
-    """Read a table of a run, by the name of its Parquet file; `options` are those of `pandas.read_parquet`.
+def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters: Any = None) -> pd.DataFrame:
+    """Read columns of a table of a run, in which every number is finite and no value is missing.
+
+    Parameters
+    ----------
+    path
+        File or URL.
+    columns
+        Names, in the order of the result.
+    schema
+        With the types of these columns.
+    filters
+        Of rows, as of `pyarrow.parquet.read_table`.
 
     Raises
     ------
     InputError
-        If the file is missing in the folder, or damaged.
+        If the file is damaged, a column is missing, or a value breaks the rule.
     """
-    import pandas as pd
     import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
+    try:
+        missing = [name for name in columns if name not in pq.read_schema(parquet_source(path)).names]
+        if missing:
+            hint = "repeat the run with this version"
+            raise InputError(f"column {missing[0]} is missing", place=path, hint=hint)
+        table = pq.read_table(parquet_source(path), columns=list(columns), filters=filters)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+    for name in columns:
+        column, wanted = table.column(name), schema.field(name).type
+        is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
+        if column.type != wanted and not is_text:
+            raise InputError(f"column {name} must be {wanted}, got {column.type}", place=path)
+        if column.null_count:
+            raise InputError(f"column {name} must have no missing value, got {column.null_count}", place=path)
+        if pa.types.is_floating(wanted) and not pc.all(pc.is_finite(column)).as_py() and len(column):
+            raise InputError(f"column {name} must be finite, got another number", place=path)
+    # Metadata for pandas would be read from the file, and may be damaged.
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return frame
+
+
+def named_columns(path: str) -> tuple[str, ...]:
+    """The columns of the event and the roles in a table of a run, in which they come before the period.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return ("event", *role_columns(pq.read_schema(parquet_source(path)).names))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+
+
+def table_path(run: str | os.PathLike[str], name: str) -> str:
+    """Path of a table of a run, by the name of its Parquet file.
+
+    Raises
+    ------
+    InputError
+        If it is missing in the folder.
+    """
     path = joined(run, f"{name}.parquet")
     if not is_file(path):
         hint = "only runs whose counts share the uncertainty of a recalibration have it" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
-    try:
-        return pd.read_parquet(parquet_source(path), **options)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+    return path
 
 
-def check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
-    """Check the lists of counts by sample that a file of a run has.
+def read_counts(run: str | os.PathLike[str], filters: Any = None) -> pd.DataFrame:
+    """Read and check the table of counts of a run, or some of its rows."""
+    import pyarrow.parquet as pq
 
-    Raises
-    ------
-    InputError
-        If one is not of `n_samples` whole numbers, at least 0.
-    """
+    path = table_path(run, "counts")
+    columns = count_columns(named_columns(path)[1:])
+    if "uncertainty" in pq.read_schema(parquet_source(path)).names:
+        columns = recalibrated_columns(columns)
+    return checked_table(path, tuple(columns), arrow_schema(columns), filters)
+
+
+def read_samples(path: str, named: Sequence[str], n_samples: int, filters: Any = None) -> pd.DataFrame:
+    """Read and check the table of counts by sample of a run, or some of its rows; `named` as of `named_columns`."""
+    import pyarrow as pa
+
+    schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])
+    table = checked_table(path, schema.names, schema, filters)
+    _check_samples(table["counts"], n_samples, path)
+    return table
+
+
+def _check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
+    """Raise an InputError if a list is not of `n_samples` whole numbers, at least 0."""
     for drawn in lists:
         values = np.asarray(drawn)
         found = f"{values.dtype} {values.shape}"
@@ -57,13 +129,6 @@ def check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
                 continue
             found = str(values.min())
         raise InputError(f"counts must be lists of {n_samples:,} whole numbers, at least 0, got {found}", place=place)
-
-
-def read_samples(run: str | os.PathLike[str], n_samples: int, columns: Sequence[str], **options: Any) -> pd.DataFrame:
-    """Read and check columns of the table of counts by sample, those among them, as `read_table` does."""
-    table = read_table(run, SAMPLES, columns=list(columns), **options)
-    check_samples(table["counts"], n_samples, joined(run, f"{SAMPLES}.parquet"))
-    return table
 
 
 def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:

@@ -12,11 +12,11 @@ from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import PathLike, opened_folder
-from events.counting import Calendar
+from events.counting import Calendar, checked_table
 from events.pages import shown_name
 from events.report.audited import AuditContent, read_audit
 from events.report.others import OtherDocuments, other_documents
-from events.report.run_files import ALL_DOCUMENTS, FinishedRun, checked_table, is_needed, read_run
+from events.report.run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
 from events.report.sampled_pairs import sampled_pairs
 from events.report.texts import DocumentTexts, Places
 
@@ -154,7 +154,7 @@ def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: 
             hint = "repeat the run with this version"
             raise InputError(f"a run with an audit must have {ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
         return report
-    table = checked_table(path, _ALL_COLUMNS, _all_schema())
+    table = checked_table(str(path), _ALL_COLUMNS, _all_schema())
     content = None if audit is None else read_audit(audit, set(table["doc_id"]), run.record["names"])
     if content is not None:
         pairs = zip(run.evidence["doc_id"], run.evidence["country"], strict=True)

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.files import FolderCopy, PathLike, opened_folder
-from events.counting import arrow_schema, check_samples, count_columns, evidence_schema, role_columns, row_names
+from events.counting import (
+    arrow_schema,
+    checked_table,
+    count_columns,
+    evidence_schema,
+    named_columns,
+    read_samples,
+    row_names,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-__all__ = ["ALL_DOCUMENTS", "FinishedRun", "checked_table", "is_needed", "read_run"]
+__all__ = ["ALL_DOCUMENTS", "FinishedRun", "is_needed", "read_run"]
 
 _COUNTS = ("period", "period_start", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best")
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
@@ -86,15 +93,17 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
             files = ", ".join(_FILES)
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
     record = _record(path / "run.json")
-    named = _named_columns(path / "counts.parquet")
-    counts = checked_table(path / "counts.parquet", (*named, *_COUNTS), arrow_schema(count_columns(named[1:])))
-    evidence = checked_table(path / "evidence.parquet", (*named, *_EVIDENCE), evidence_schema(named[1:]))
+    named = named_columns(str(path / "counts.parquet"))
+    counts = checked_table(str(path / "counts.parquet"), (*named, *_COUNTS), arrow_schema(count_columns(named[1:])))
+    evidence = checked_table(str(path / "evidence.parquet"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
         return table.assign(country=row_names(table[[*named, "period"]], several=several, like=counts))
 
-    sampled = with_names(_samples(path / _SAMPLES, named, record)) if (path / _SAMPLES).is_file() else None
+    sampled = None
+    if (path / _SAMPLES).is_file():
+        sampled = with_names(read_samples(str(path / _SAMPLES), named, record["arguments"]["n_samples"]))
     run = FinishedRun(
         path, record, counts.assign(country=row_names(counts, several=several)), with_names(evidence), sampled
     )
@@ -104,27 +113,6 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         names = ", ".join(sorted(unknown)[:3])
         raise InputError(f"evidence must have only actors and periods of the counts, got {names}", place=place)
     return run
-
-
-def _samples(path: Path, named: tuple[str, ...], record: dict[str, Any]) -> pd.DataFrame:
-    import pyarrow as pa
-
-    schema = pa.schema([(name, pa.string()) for name in (*named, "period")] + [("counts", pa.list_(pa.int32()))])
-    table = checked_table(path, tuple(schema.names), schema)
-    check_samples(table["counts"], record["arguments"]["n_samples"], str(path))
-    return table
-
-
-def _named_columns(path: Path) -> tuple[str, ...]:
-    """The columns of the event and the roles in the table of counts of a run."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return ("event", *role_columns(pq.read_schema(path).names))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"file must be Parquet, got: {found}", place=str(path)) from None
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -180,34 +168,3 @@ def _depth(content: object) -> int:
         level = [value for each in inner for value in (each.values() if isinstance(each, dict) else each)]
         depth += bool(inner)
     return depth
-
-
-def checked_table(path: Path, columns: tuple[str, ...], schema: pa.Schema) -> pd.DataFrame:
-    """Read columns of a table of the run, in which every number is finite and no value is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    place = str(path)
-    try:
-        present = pq.read_schema(path).names
-        missing = [name for name in columns if name not in present]
-        if missing:
-            hint = "repeat the run with this version"
-            raise InputError(f"column {missing[0]} is missing", place=place, hint=hint)
-        table = pq.read_table(path, columns=list(columns))
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=place) from None
-    for name in columns:
-        column, wanted = table.column(name), schema.field(name).type
-        is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
-        if column.type != wanted and not is_text:
-            raise InputError(f"column {name} must be {wanted}, got {column.type}", place=place)
-        if column.null_count:
-            raise InputError(f"column {name} must have no missing value, got {column.null_count}", place=place)
-        if pa.types.is_floating(wanted) and not pc.all(pc.is_finite(column)).as_py() and len(column):
-            raise InputError(f"column {name} must be finite, got another number", place=place)
-    # Metadata for pandas would be read from the file, and may be damaged.
-    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    return frame

@@ -245,6 +245,40 @@ def test_damaged_samples_of_a_run_are_one_line(
     assert "count_samples.parquet" in line
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "rule"),
+    [
+        ("n_samples", None, "column n_samples is missing"),
+        ("n_samples", "100", "column n_samples must be int64, got string"),
+        ("mean", float("nan"), "column mean must be finite"),
+    ],
+)
+def test_damaged_counts_of_a_run_are_one_line(run: Path, tmp_path: Path, column: str, values: Any, rule: str) -> None:
+    broken = shutil.copytree(run, tmp_path / "broken")
+    path = broken / "counts.parquet"
+    table = pq.read_table(path)
+    place = table.schema.names.index(column)
+    others = table.remove_column(place)
+    pq.write_table(
+        others if values is None else others.add_column(place, column, pa.array([values] * len(table))), path
+    )
+    cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
+    for read in (
+        lambda: read_count_samples(broken),
+        lambda: read_count_posterior(broken, str(cell["country"]), str(cell["period"])),
+    ):
+        with pytest.raises(InputError, match=rf"counts\.parquet: {rule}") as caught:
+            read()
+        assert "\n" not in str(caught.value)
+
+
+def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(run, tmp_path / "broken")
+    path = broken / "counts.parquet"
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"pandas": b"{"}), path)
+    assert np.array_equal(read_count_samples(broken).counts, read_count_samples(run).counts)
+
+
 def test_countries_of_samples_are_a_list(run: Path) -> None:
     with pytest.raises(ParameterError, match=r"countries must be a list of codes, got 'USA'") as caught:
         read_count_samples(run, "USA")
