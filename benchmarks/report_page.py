@@ -22,8 +22,8 @@ from corefsample import write_documents
 from events.jobs.count_events import EventsOptions, run_events
 from events.jobs.demo import run_demo
 from events.lexicon import load_lexicon
-from events.report import write_report
-from events.report.charts import chart_library
+from events.pages import write_report
+from events.pages._charts import chart_library
 from events.simulation import SimulatedCountry, default_countries, simulate_documents
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))

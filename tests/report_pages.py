@@ -43,9 +43,9 @@ def choose(browser: WebDriver, selector: str, value: str) -> None:
     Select(one(browser, selector)).select_by_value(value)
 
 
-def choose_country(browser: WebDriver, code: str) -> None:
-    countries = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).countries")
-    choose(browser, "#country", str([country["code"] for country in countries].index(code)))
+def choose_actor(browser: WebDriver, code: str) -> None:
+    actors = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).actors")
+    choose(browser, "#actor", str([actor["code"] for actor in actors].index(code)))
 
 
 def listed(browser: WebDriver) -> list[str]:

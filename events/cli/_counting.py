@@ -276,7 +276,7 @@ def report(folder: str, out: str | None, as_json: bool, **options: Any) -> None:
       corefsample report run
       corefsample report run --audit audit
     """
-    from events.report import write_report
+    from events.pages import write_report
 
     summary = write_report(folder, out, **options)
     if as_json:

@@ -44,7 +44,7 @@ from ._recalibrated import CountedRecalibration as CountedRecalibration
 from ._recalibrated import unlike_scores as unlike_scores
 from ._rule_examples import check_examples as check_examples
 from ._run_tables import checked_table as checked_table
-from ._run_tables import named_columns as named_columns
+from ._run_tables import read_counts as read_counts
 from ._run_tables import read_samples as read_samples
 from ._run_tables import samples_table as samples_table
 from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS

@@ -66,23 +66,6 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
     return frame
 
 
-def named_columns(path: str) -> tuple[str, ...]:
-    """The columns of the event and the roles in a table of a run, in which they come before the period.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return ("event", *role_columns(pq.read_schema(parquet_source(path)).names))
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
-
-
 def table_path(run: str | os.PathLike[str], name: str) -> str:
     """Path of a table of a run, by the name of its Parquet file.
 
@@ -100,17 +83,22 @@ def table_path(run: str | os.PathLike[str], name: str) -> str:
 
 def read_counts(run: str | os.PathLike[str], filters: Any = None) -> pd.DataFrame:
     """Read and check the table of counts of a run, or some of its rows."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = table_path(run, "counts")
-    columns = count_columns(named_columns(path)[1:])
-    if "uncertainty" in pq.read_schema(parquet_source(path)).names:
+    try:
+        names = pq.read_schema(parquet_source(path)).names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+    columns = count_columns(role_columns(names))
+    if "uncertainty" in names:
         columns = recalibrated_columns(columns)
     return checked_table(path, tuple(columns), arrow_schema(columns), filters)
 
 
 def read_samples(path: str, named: Sequence[str], n_samples: int, filters: Any = None) -> pd.DataFrame:
-    """Read and check the table of counts by sample of a run, or some of its rows; `named` as of `named_columns`."""
+    """Read and check the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
     import pyarrow as pa
 
     schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])

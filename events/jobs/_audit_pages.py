@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from corefsample.files import PathLike, write_bytes
 from events.audit import AuditPlan
-from events.labelling import rendered_sheet
-from events.texts import MarkedText
+from events.pages import MarkedText, rendered_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +38,7 @@ def write_sheet_page(
     sheet_path
         The CSV file of the sheet.
     plan, sheet, texts, question
-        As in `events.labelling.rendered_sheet`.
+        As in `events.pages.rendered_sheet`.
     source
         The run or CSV file of which the plan is.
     """

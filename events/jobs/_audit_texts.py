@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corefsample.files import PathLike
 from events.audit import AuditFrame
-from events.texts import PLAIN, MarkedText, run_texts
+from events.pages import PLAIN, MarkedText, run_texts
 
 __all__ = ["corpus_texts"]
 

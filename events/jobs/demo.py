@@ -20,8 +20,8 @@ from events.jobs._reading import Progress
 from events.jobs._run_folder import RunFolder
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 from events.lexicon import load_lexicon
+from events.pages import can_report, write_report
 from events.plots import event_bands
-from events.report import can_report, write_report
 from events.rules import load_rules
 from events.simulation import simulate_documents
 

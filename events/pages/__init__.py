@@ -1,4 +1,4 @@
-"""What self-contained HTML pages share: data and scripts embedded safely, and a policy that allows nothing else."""
+"""HTML pages, each one file without a network: the report of a run, and the page on which a sheet is labelled."""
 
 import lazy_loader
 

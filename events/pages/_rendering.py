@@ -1,4 +1,4 @@
-"""One HTML file from a template, style sheets and ES modules of packages of ours."""
+"""One HTML file from a template, style sheets and ES modules."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Sources", "bundled", "rendered"]
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Files of a page, each as a package and a name: ``("events.report", "bands.js")`` is in its folder static.
+    """Names of the files of a page.
 
     Attributes
     ----------
     template
-        In the folder templates of its package.
+        In the folder templates.
     styles, scripts
-        In their order; a module comes after those that it runs on loading.
+        In the folder static, in their order; a module comes after those that it runs on loading.
     """
 
-    template: tuple[str, str]
-    styles: tuple[tuple[str, str], ...]
-    scripts: tuple[tuple[str, str], ...]
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
 
 
 def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[str, str] | None = None) -> str:
@@ -50,18 +50,17 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
     import jinja2
     from markupsafe import Markup
 
-    package, name = sources.template
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda template: _file(package, "templates", template)),
+        loader=jinja2.FunctionLoader(lambda template: _file("templates", template)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
     environment.filters["embedded"] = embedded_json
-    # These come only from packages of ours and their libraries, never from input.
-    style = "".join(_file(home, "static", each) for home, each in sources.styles)
+    # These come only from this package and libraries, never from input.
+    style = "".join(_file("static", name) for name in sources.styles)
     texts = {"style": style, "script": bundled(sources.scripts), **(libraries or {})}
-    page: str = environment.get_template(name).render(
+    page: str = environment.get_template(sources.template).render(
         **values,
         **{key: Markup(text) for key, text in texts.items()},
         hashes={key: _hash(text) for key, text in texts.items()},
@@ -69,12 +68,12 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
     return page
 
 
-def bundled(scripts: Iterable[tuple[str, str]]) -> str:
+def bundled(scripts: Iterable[str]) -> str:
     """ES modules as one script, because inline modules cannot import each other.
 
     All modules share one scope, so imports and the word ``export`` are removed.
     """
-    modules = "\n".join(_file(package, "static", name) for package, name in scripts)
+    modules = "\n".join(_file("static", name) for name in scripts)
     statements = re.sub(r"^import \{[^}]*\} from [^\n]*;\n|^export ", "", modules, flags=re.M)
     return f"(() => {{\n'use strict';\n{statements}\n}})();\n"
 
@@ -83,5 +82,5 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def _file(package: str, folder: str, name: str) -> str:
-    return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")
+def _file(folder: str, name: str) -> str:
+    return resources.files("events.pages").joinpath(folder, name).read_text(encoding="utf-8")

@@ -32,8 +32,8 @@ from events.jobs.recalibrate import RecalibrateOptions
 from events.jobs.scoring import ScoreOptions
 from events.jobs.scoring import _options as scoring
 from events.jobs.training import TrainOptions
+from events.pages import write_report
 from events.queries import OBJECTIVES
-from events.report import write_report
 from events.rules import shipped_rules
 
 # The commands, those of a group after its name: "audit plan".

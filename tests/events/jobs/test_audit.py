@@ -19,7 +19,7 @@ from events.cli._program import cli
 from events.jobs.audit_estimate import run_audit_estimate
 from events.jobs.audit_plan import AuditPlanOptions, read_plan, run_audit_plan
 from events.jobs.count_events import EventsOptions, run_events
-from events.report.model import read_report
+from events.pages._report_content import read_report
 
 
 @pytest.fixture(scope="module")

@@ -353,7 +353,7 @@ def test_the_scope_is_printed(folder: Path, tmp_path: Path, capsys: pytest.Captu
 
 def test_the_page_says_what_the_intervals_cover(folder: Path, run: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="extra `report`")
-    from events.report import write_report
+    from events.pages import write_report
 
     none = counted(folder / "own.jsonl", tmp_path / "none", uncertainty="none")
     for source, is_covered in ((run, True), (none, False)):

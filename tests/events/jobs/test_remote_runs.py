@@ -31,8 +31,8 @@ from events.jobs.count_events import (
     run_events,
     run_partition,
 )
-from events.report import write_report
-from events.report.model import read_report
+from events.pages import write_report
+from events.pages._report_content import read_report
 
 s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
 

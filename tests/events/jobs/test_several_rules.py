@@ -12,7 +12,7 @@ from corefsample import ParameterError, read_documents, write_documents
 from events import EventCounter, TrueEvents, load_rules
 from events.counting import read_count_posterior
 from events.jobs.count_events import EventsOptions, run_events
-from events.report.model import read_report
+from events.pages._report_content import read_report
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",

@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.labelling import LABEL_SOURCES
-from events.pages import Sources, bundled, embedded_json, packed_parts
-from events.report.page import SOURCES
+from events.pages import LABEL_SOURCES, Sources, bundled, embedded_json, packed_parts
+from events.pages._report import SOURCES
 
 PAGES = {"report": SOURCES, "label": LABEL_SOURCES}
 
 
-def file_of(package: str, name: str) -> str:
-    return resources.files(package).joinpath("static", name).read_text(encoding="utf-8")
+def file_of(name: str) -> str:
+    return resources.files("events.pages").joinpath("static", name).read_text(encoding="utf-8")
 
 
 # --- embedded data -----------------------------------------------------------------------------------------
@@ -53,14 +52,12 @@ def test_packed_parts_have_all_contents_in_order(contents: list[str], per_part: 
 
 
 def modules_of(sources: Sources) -> dict[str, str]:
-    return {name: file_of(package, name) for package, name in sources.scripts}
+    return {name: file_of(name) for name in sources.scripts}
 
 
 def imports_of(script: str) -> dict[str, set[str]]:
     """Names that a module imports, by module."""
-    statements = re.findall(
-        r'^import \{ ([^}]*) \} from "(?:\./|\.\./\.\./pages/static/)([^"]*)";$', script, flags=re.M
-    )
+    statements = re.findall(r'^import \{ ([^}]*) \} from "\./([^"]*)";$', script, flags=re.M)
     return {module: set(names.split(", ")) for names, module in statements}
 
 
@@ -121,7 +118,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
 def test_colours_have_contrast(scheme: int) -> None:
     """4.5 to 1 for text; entity numbers and lines are beside a label of their own and need 3 to 1."""
-    style = file_of("events.pages", "base.css")
+    style = file_of("base.css")
     blocks = [
         dict(re.findall(r"--([\w-]+): (#\w+)", block)) for block in re.findall(r":root \{(.*?)\}", style, flags=re.S)
     ]

@@ -1,0 +1,139 @@
+"""What an audit adds to a report: labels beside P, and audited counts beside those of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample.errors import InputError
+from corefsample.files import PathLike
+from events.audit import LABEL_COLUMNS, TOTAL, read_text_table
+from events.pages._names import shown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AuditContent", "read_audit"]
+
+_FILES = ("audited.csv", "labels.csv", "audited.json")
+_NUMBERS = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")
+_COUNTS = ("event", "actor", "period", "assumption", *_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditContent:
+    """Labels and audited counts.
+
+    Attributes
+    ----------
+    labels
+        Label by doc_id, as in a sheet.
+    targets
+        One for each event or actor: name; total; and rows by period, as JSON values.
+    actors, events
+        What labels are sets of: codes of actors, or events; both empty where a label says yes or no.
+    n_labels, n_documents
+        Documents with a label, and all.
+    level
+        Of the intervals.
+    assumption
+        "stable-errors" where counts of periods rest on it, or "".
+    """
+
+    labels: dict[str, str]
+    targets: list[dict[str, Any]]
+    actors: tuple[str, ...]
+    n_labels: int
+    n_documents: int
+    level: float
+    assumption: str
+    events: tuple[str, ...] = ()
+
+    def row_label(self, doc_id: str, actor: str) -> str:
+        """What the label of a document says about one actor: yes, no, unsure, or "" without a label.
+
+        A label of events says of each whether any actor has it.
+        """
+        label = self.labels.get(doc_id, "")
+        targets = self.actors or self.events
+        if not label or label == "unsure" or not targets:
+            return label
+        parts = label.split(";")
+        target = actor if self.actors else actor.partition(": ")[0]
+        if target not in targets:
+            return ""
+        return "yes" if target in parts else "unsure" if f"{target}?" in parts else "no"
+
+
+def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]) -> AuditContent:
+    """Read the folder that `corefsample audit estimate` wrote.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    doc_ids
+        Documents of the run.
+    names
+        Names of actors by code.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or damaged, or the labels are of another run.
+    """
+    place = Path(folder)
+    for name in _FILES:
+        if not (place / name).is_file():
+            hint = "`corefsample audit estimate` makes one"
+            raise InputError(f"an audit must have {', '.join(_FILES)}, got no {name}", place=str(folder), hint=hint)
+    counts = read_text_table(place / "audited.csv", _COUNTS)
+    try:
+        counts = counts.astype(dict.fromkeys(_NUMBERS, float))
+        if not np.isfinite(counts[list(_NUMBERS)].to_numpy()).all():
+            raise ValueError("a number that is not finite")
+        assumption = str(json.loads((place / "audited.json").read_text(encoding="utf-8"))["summary"]["assumption"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"audit must be as it was written, got: {found}", place=str(folder)) from None
+    table = read_text_table(place / "labels.csv", LABEL_COLUMNS)
+    labels = dict(zip(table["doc_id"].tolist(), table["label"].tolist(), strict=True))
+    stranger = next((doc_id for doc_id in labels if doc_id not in doc_ids), None)
+    if stranger is not None:
+        rule = "labels must be of documents of this run"
+        raise InputError(f"{rule}, got {stranger!r}", place=str(place / "labels.csv"))
+    totals = counts[counts["period"] == TOTAL].sort_values("estimate", ascending=False, kind="stable")
+    if totals.empty:
+        raise InputError("audit must have a total, got none", place=str(place / "audited.csv"))
+    keys = list(zip(totals["event"], totals["actor"], strict=True))
+    events = tuple(event for event, actor in keys if not actor)
+    return AuditContent(
+        labels,
+        [_target(counts, event, actor, names) for event, actor in keys],
+        tuple(actor for actor in totals["actor"] if actor),
+        len(labels),
+        int(totals["n_docs"].iloc[0]),
+        float(totals["level"].iloc[0]),
+        assumption,
+        events if len(events) > 1 else (),
+    )
+
+
+def _target(counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any]) -> dict[str, Any]:
+    rows = counts[(counts["event"] == event) & (counts["actor"] == actor)]
+    name = shown_name(actor, names) if actor else f"{event}, any actor"
+    columns = ("period", *_NUMBERS)
+    tidy = [
+        dict(zip(columns, values, strict=True))
+        for values in zip(*(rows[column].tolist() for column in columns), strict=True)
+    ]
+    return {
+        "name": name,
+        "total": next(row for row in tidy if row["period"] == TOTAL),
+        "rows": [row for row in tidy if row["period"] != TOTAL],
+    }

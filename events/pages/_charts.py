@@ -1,0 +1,127 @@
+"""The charts of a report: Vega specifications without data; the page adds the counts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["audited_chart", "band_chart", "chart_library"]
+
+_BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
+_OTHER = "#007A59"  # a darker bluish green, for a second actor
+
+
+@functools.cache
+def band_chart(*, small: bool = False) -> dict[str, Any]:
+    """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
+
+    The data set ``counts`` has one row per period: i, middle (milliseconds since 1970, UTC), mean, lower, upper,
+    one_best; ``other``, of the large chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i
+    (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends of the scales. The page sets all of them.
+
+    Parameters
+    ----------
+    small
+        Whether the chart is one of many small ones, instead of the large one.
+    """
+    import altair as alt
+
+    parameters, x, y = _axes(small=small)
+    counts = alt.Chart(alt.NamedData("counts"))
+    marked = counts.transform_filter("datum.i === cursor")
+    # No aria here, because the page describes its charts in words.
+    other = alt.Chart(alt.NamedData("other"))
+    layers = [
+        counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
+        counts.mark_line(aria=False, color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2]).encode(x, y("one_best")),
+        counts.mark_line(aria=False, color=_BAND, strokeWidth=1.4 if small else 2).encode(x, y("mean")),
+        marked.mark_rule(aria=False, color="#555", strokeWidth=1).encode(x),
+        marked.mark_point(aria=False, color=_ONE_BEST, filled=True, size=30, opacity=1).encode(
+            x, y("one_best"), shape=alt.value("diamond")
+        ),
+        marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(x, y("mean")),
+    ]
+    if not small:
+        band = other.mark_area(aria=False, color=_OTHER, opacity=0.22).encode(x, y("lower"), alt.Y2("upper"))
+        line = other.mark_line(aria=False, color=_OTHER, strokeWidth=2, strokeDash=[8, 2]).encode(x, y("mean"))
+        layers += [band, line]
+    return _vega(alt.layer(*layers), parameters, small=small)
+
+
+@functools.cache
+def audited_chart() -> dict[str, Any]:
+    """Vega specification of audited counts beside the band of the model.
+
+    The data set ``counts`` has one row per period: middle (milliseconds since 1970, UTC), mean, lower and upper of the
+    model, and estimate, audited_lower and audited_upper. Signals as in `band_chart`.
+    """
+    import altair as alt
+
+    parameters, x, y = _axes(small=False)
+    counts = alt.Chart(alt.NamedData("counts"))
+    layers = alt.layer(
+        counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
+        counts.mark_rule(aria=False, color=_ONE_BEST, strokeWidth=2).encode(
+            x, y("audited_lower"), alt.Y2("audited_upper")
+        ),
+        counts.mark_line(aria=False, color=_BAND, strokeWidth=2).encode(x, y("mean")),
+        counts.mark_point(aria=False, color=_ONE_BEST, filled=True, size=44, opacity=1).encode(
+            x, y("estimate"), shape=alt.value("diamond")
+        ),
+    )
+    return _vega(layers, parameters, small=False)
+
+
+def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, Callable[[str], alt.Y]]:
+    """Signals, the axis of time, and an axis of counts for a field."""
+    import altair as alt
+
+    ends = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1}
+    parameters = [alt.param(name=name, value=value) for name, value in ends.items()]
+    times = alt.Axis(
+        title=None,
+        grid=False,
+        labelOverlap="greedy",
+        labelFlush=True,
+        tickCount=alt.ExprRef("max(2, width / 110)"),
+    )
+    utc = alt.Scale(type="utc", nice=False, domain=[alt.ExprRef("first"), alt.ExprRef("last")])
+    # At most one tick per whole number: Vega's own tickMinStep allows halves.
+    ticks = alt.ExprRef(f"min({2 if small else 5}, max(1, floor(top - bottom)))")
+    heights = alt.Axis(title=None, format=",d", tickCount=ticks, domain=False, ticks=False)
+    linear = alt.Scale(domain=[alt.ExprRef("bottom"), alt.ExprRef("top")], nice=False, zero=False)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=linear, axis=heights)
+
+    return parameters, alt.X("middle:T", scale=utc, axis=times), y
+
+
+def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:
+    """Lay out a chart, and compile it."""
+    import altair as alt
+    import vl_convert
+
+    chart = layers.add_params(*parameters).properties(
+        width="container", height=72 if small else 280, autosize=alt.AutoSizeParams(type="fit", contains="padding")
+    )
+    chart = chart.configure(background="transparent", padding={"left": 2, "right": 8, "top": 8, "bottom": 2})
+    chart = chart.configure_view(stroke=None).configure_axis(labelFontSize=10 if small else 12)
+    specification: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict())
+    return specification
+
+
+@functools.cache
+def chart_library() -> str:
+    """Script of Vega-Embed with Vega and its interpreter of expressions, which needs no ``eval``; about 0.9 MB.
+
+    It is safe inside a script element of HTML.
+    """
+    import vl_convert
+
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

@@ -1,0 +1,194 @@
+"""Texts of a report's documents with mentions, entities and antecedents, packed for the page.
+
+A part is some documents as JSON, deflated, in base64; the browser unpacks a part when it is needed. A document has
+
+===== ====================================================================================================
+tokens    words, each with a blank before it if the text has one
+sentences first token of each sentence
+mentions  start, end and entity of each mention; entity 0 is a mention alone
+estimate  entity of each mention in the estimate with the smallest Binder loss, numbered in the same way
+links     for each mention: antecedents, the likeliest first, with their probability p in thousandths
+new       for each mention: probability of NEW, in thousandths
+best      for each mention: its likeliest antecedent, -1 for NEW
+about     names and values of the document's metadata
+events    by number of the actor: instances, descriptions, and alternatives of parses, as in `places` of the evidence
+===== ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corefsample.coreference import AntecedentDistribution, map_clustering
+from corefsample.documents import DocumentBatch, ScoredDocument
+from corefsample.errors import InputError
+from corefsample.formats import DocumentStream
+from corefsample.summaries import point_estimate
+from events.pages._embedding import packed
+from events.pages._spacing import spaced
+
+__all__ = ["DocumentTexts", "Places"]
+
+Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
+
+_PER_PART = 16  # documents that are unpacked together
+_MAX_ANTECEDENTS = 5  # per mention
+_MIN_PROBABILITY = 0.001  # of an antecedent in the page
+_MAX_VALUE_LENGTH = 400  # letters of a metadata value
+
+
+class DocumentTexts:
+    """Texts of documents, read from a run's folder and packed.
+
+    Parameters
+    ----------
+    path
+        documents.parquet of the run.
+    wanted
+        The documents to read: doc_id and the places of its events.
+
+    Attributes
+    ----------
+    parts
+        The packed parts.
+    places
+        Number of each document, by doc_id; divided by `per_part`, the quotient is the part and the remainder the place
+        in it.
+
+    Raises
+    ------
+    InputError
+        If the file lacks one of the documents, or an event lies outside its document.
+    """
+
+    per_part = _PER_PART
+
+    def __init__(self, path: Path, wanted: Mapping[str, Places]) -> None:
+        self._path = path
+        self.parts: list[str] = []
+        self.places: dict[str, int] = {}
+        pending: list[dict[str, Any]] = []
+        for document in self._documents(wanted):
+            self.places[document.doc_id] = len(self.places)
+            pending.append(self._content(document, wanted[document.doc_id]))
+            if len(pending) == _PER_PART:
+                self.parts.append(packed(pending))
+                pending = []
+        if pending:
+            self.parts.append(packed(pending))
+        missing = [doc_id for doc_id in wanted if doc_id not in self.places]
+        if missing:
+            raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
+
+    def _documents(self, wanted: Mapping[str, Places]) -> Iterator[ScoredDocument]:
+        if not wanted:
+            return
+        batch: DocumentBatch
+        for batch in DocumentStream(self._path, needs=("date", "tokens")):
+            for row, doc_id in enumerate(batch.doc_ids):
+                if doc_id in wanted:
+                    yield batch.document(row)
+
+    def _content(self, document: ScoredDocument, places: Places) -> dict[str, Any]:
+        tokens, antecedents = document.tokens, document.antecedents
+        place = f"{self._path}: doc_id {document.doc_id!r}"
+        if tokens is None:
+            raise InputError("tokens are missing", place=place)
+        spans = document.mentions[:, :2].tolist()
+        entities = _entities(map_clustering(antecedents).tolist())
+        estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
+        events = {}
+        for actor, text in places:
+            try:
+                events[actor] = checked_places(text, len(tokens), document.n_mentions)
+            except (ValueError, TypeError, KeyError):
+                raise InputError(f"evidence must lie within its document, got {text[:80]!r}", place=place) from None
+        return {
+            "tokens": spaced(tokens),
+            "sentences": [start for start, _ in tokens.sentences().values()],
+            "mentions": [
+                {"start": start, "end": end, "entity": entity}
+                for (start, end), entity in zip(spans, entities, strict=True)
+            ],
+            "estimate": _entities(estimate.labels.tolist()),
+            "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
+            "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
+            "best": [_best(antecedents, i) for i in range(document.n_mentions)],
+            "about": [[name, _short(value)] for name, value in document.metadata.items()],
+            "events": events,
+        }
+
+
+def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
+    """Read the column `places`, with probabilities in thousandths.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        If it is not valid for a document of this size.
+    """
+    places = json.loads(text)
+    # A mention of -1 stands for a role that nothing fills.
+    content: dict[str, list[dict[str, Any]]] = {
+        "instances": [
+            {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
+            for trigger, mentions, p in places["instances"]
+        ],
+        "descriptions": [
+            {"mention": mention, "words": words, "p": _thousandths(p)}
+            for mention, _, words, p in places["descriptions"]
+        ],
+    }
+    if "alternatives" in places:
+        content["alternatives"] = [
+            {"trigger": trigger, "text": str(text), "share": _thousandths(share), "p": _thousandths(p)}
+            for trigger, text, share, p in places["alternatives"]
+        ]
+    tokens = [each["trigger"] for name in ("instances", "alternatives") for each in content.get(name, ())]
+    mentions = [mention for each in content["instances"] for mention in each["mentions"]]
+    for each in content["descriptions"]:
+        mentions.append(each["mention"])
+        start, end = each["words"]
+        tokens += [start, end - 1]
+    for numbers, limit in ((tokens, n_tokens), (mentions, n_mentions)):
+        if not all(isinstance(n, int) and 0 <= n < limit for n in numbers):
+            raise ValueError("places must be within the document")
+    return content
+
+
+def _entities(labels: Sequence[int]) -> list[int]:
+    """Number the entities with several mentions from 1, in the order of the text; other mentions get 0."""
+    sizes: dict[int, int] = {}
+    for label in labels:
+        sizes[label] = sizes.get(label, 0) + 1
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(label, len(numbers) + 1) if sizes[label] > 1 else 0 for label in labels]
+
+
+def _likeliest(antecedents: AntecedentDistribution, mention: int) -> list[dict[str, int]]:
+    candidates, probabilities = antecedents.row(mention)
+    # Among equal ones the nearer first, as in the one best clustering.
+    order = np.lexsort((-candidates, -probabilities))[:_MAX_ANTECEDENTS]
+    likely = [k for k in order.tolist() if probabilities[k] >= _MIN_PROBABILITY]
+    return [{"antecedent": int(candidates[k]), "p": _thousandths(probabilities[k])} for k in likely]
+
+
+def _best(antecedents: AntecedentDistribution, mention: int) -> int:
+    candidates, probabilities = antecedents.row(mention)
+    if not probabilities.size or antecedents.new_probs[mention] >= probabilities.max():
+        return -1
+    return int(candidates[np.flatnonzero(probabilities == probabilities.max())[-1]])
+
+
+def _thousandths(probability: float) -> int:
+    return round(1000.0 * probability)
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}..."

@@ -1,0 +1,112 @@
+"""The page on which a sheet is labelled: one article at a time, by keyboard or mouse."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from events.audit import SHEET_COLUMNS, AuditPlan
+from events.pages._embedding import packed_parts
+from events.pages._marked import PLAIN, MarkedText
+from events.pages._names import shown_name
+from events.pages._rendering import Sources, rendered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LABEL_SOURCES", "default_question", "rendered_sheet"]
+
+_PER_PART = 16  # documents that are unpacked together
+_OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
+LABEL_SOURCES = Sources(
+    "label.html.j2",
+    ("base.css", "label.css"),
+    tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
+)
+
+
+def default_question(plan: AuditPlan) -> str:
+    """The question that a label of a plan answers."""
+    event = plan.frame.event.replace("_", " ")
+    if plan.frame.label_kind == "events":
+        return "Which of these events are in this document?"
+    if plan.frame.label_kind == "actors":
+        return f"Which actors have the event “{event}” in this document?"
+    return f"Is the event “{event}” in this document?"
+
+
+def rendered_sheet(
+    plan: AuditPlan,
+    sheet: pd.DataFrame,
+    texts: Mapping[str, MarkedText] | None = None,
+    *,
+    file_name: str = "sheet.csv",
+    question: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Return the HTML of a sheet: one file without a network, which exports the sheet with its labels as CSV.
+
+    The model's P is packed with the text of each document, and shown when the document has a label. All text is
+    inserted as text, as in a report: see docs/report.md.
+
+    Parameters
+    ----------
+    plan
+        The plan of the sheet.
+    sheet
+        Rows to label, with the columns of a sheet: from `events.audit.sheet_table` or `disagreement_sheet`.
+    texts
+        Texts with triggers and names marked, by doc_id; for all others the column `text`, without marks.
+    file_name
+        Name of the file that the page exports.
+    question
+        What a label answers; by default it names the event.
+    names
+        Names of actors by code.
+
+    Raises
+    ------
+    ParameterError
+        If Jinja2 is missing.
+    """
+    doc_ids = sheet["doc_id"].astype(str).tolist()
+    values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}
+    key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
+    kind = plan.frame.label_kind
+    content = {
+        "plan": plan.identity,
+        "key": key,
+        "file": file_name,
+        "kind": kind,
+        "actors": [] if kind == "yes-no" else [[code, shown_name(code, names or {})] for code in plan.frame.targets],
+        "columns": list(SHEET_COLUMNS),
+        "documents": values,
+        "perPart": _PER_PART,
+    }
+    parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}), _PER_PART)
+    question = question or default_question(plan)
+    title = f"{question} {len(doc_ids):,} documents"
+    about = {"title": title, "question": question, "plan": plan.identity, "noun": kind.removesuffix("s")}
+    return rendered(LABEL_SOURCES, {**about, "sheet": content, "parts": parts})
+
+
+def _contents(
+    plan: AuditPlan, doc_ids: list[str], plain: list[str], texts: Mapping[str, MarkedText]
+) -> list[dict[str, Any]]:
+    """Pieces of the text, and P of each document: of the event, or of the actors with P > 0 by number."""
+    frame = plan.frame
+    row_of = {str(frame.doc_ids[row]): row for row in plan.sample.tolist()}
+    wanted = {row_of[doc_id] for doc_id in doc_ids}
+    probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
+    chosen = np.isin(frame.rows, list(wanted))
+    columns = (each[chosen].tolist() for each in (frame.rows, frame.columns, frame.values))  # noqa: PD011
+    for row, target, p in zip(*columns, strict=True):
+        probabilities[row].append([target, p])
+    contents = []
+    for doc_id, text in zip(doc_ids, plain, strict=True):
+        marked = texts.get(doc_id, MarkedText(((PLAIN, text),)))
+        contents.append({"text": marked.pieces, "p": sorted(probabilities[row_of[doc_id]])})
+    return contents

@@ -1,0 +1,103 @@
+"""The text of one document in pieces: triggers of rules, names of a lexicon, and the rest."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from corefsample.documents import Tokens
+from events.lexicon import Lexicon
+from events.pages._spacing import spaced
+from events.rules import Rule
+
+__all__ = ["NAME", "PLAIN", "TRIGGER", "MarkedText", "Marker"]
+
+PLAIN, TRIGGER, NAME = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """The text of a document in pieces.
+
+    Attributes
+    ----------
+    pieces
+        Pairs of a kind, PLAIN, TRIGGER or NAME, and a piece of the text; adjacent pieces differ in kind, or are two
+        triggers or names with nothing between them.
+    """
+
+    pieces: tuple[tuple[int, str], ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text, one line a sentence."""
+        return "".join(piece for _, piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Marks the words that rules and a lexicon look for.
+
+    Attributes
+    ----------
+    rules
+        Their triggers are marked; none for no marks.
+    lexicon
+        Its names are marked; None for no marks.
+    """
+
+    rules: Sequence[Rule] = ()
+    lexicon: Lexicon | None = None
+
+    def marked(self, tokens: Tokens, date: datetime.date | None = None) -> MarkedText:
+        """The text of one document; its date chooses between actors that share a name.
+
+        Examples
+        --------
+        >>> from corefsample.documents import Tokens
+        >>> from events.lexicon import load_lexicon
+        >>> from events.rules import load_rules
+        >>> words = ["Iraqi", "troops", "attacked", "."]
+        >>> tokens = Tokens(words, ["Iraqi", "troop", "attack", "."], ["ADJ", "NOUN", "VERB", "PUNCT"],
+        ...                 [1, 2, -1, 2], ["amod", "nsubj", "root", "punct"], [0, 0, 0, 0])
+        >>> Marker([load_rules("attack")], load_lexicon()).marked(tokens).pieces
+        ((2, 'Iraqi'), (0, ' troops '), (1, 'attacked'), (0, '.'))
+        """
+        marks = self._marks(tokens, date)
+        pieces: list[tuple[tuple[int, int], str]] = []  # kind and number of the mark, and a piece
+        unmarked = (PLAIN, -1)
+        words = spaced(tokens)
+        for number, (start, end) in enumerate(tokens.sentences().values()):
+            if number:
+                pieces.append((unmarked, "\n"))
+            for t in range(start, end):
+                word = words[t].lstrip(" ") if t == start else words[t]
+                blank = word[: len(word) - len(word.lstrip(" "))]
+                inside = t > start and marks[t] == marks[t - 1]  # a blank within a name belongs to it
+                pieces += [(marks[t] if inside else unmarked, blank), (marks[t], word[len(blank) :])]
+        groups = groupby((piece for piece in pieces if piece[1]), key=lambda piece: piece[0])
+        return MarkedText(tuple((mark[0], "".join(text for _, text in group)) for mark, group in groups))
+
+    def _marks(self, tokens: Tokens, date: datetime.date | None) -> list[tuple[int, int]]:
+        """Kind of each token, and a number that differs between adjacent marks."""
+        marks = [(PLAIN, -1)] * len(tokens)
+        if self.lexicon is not None:
+            found = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
+            for number, (start, end) in enumerate(found.spans.values()):
+                marks[start:end] = [(NAME, number)] * (end - start)
+        lemmas = [lemma.lower() for lemma in tokens.lemma]
+        for frame in [frame for rule in self.rules for frame in rule.frames]:
+            single = (t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos)
+            for t in [*single, *_phrase_words(tokens, lemmas, [phrase.words for phrase in frame.phrases])]:
+                marks[t] = (TRIGGER, t)
+        return marks
+
+
+def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Sequence[str]]) -> Iterator[int]:
+    """Words of phrases, in sentences that have all words of the phrase."""
+    for start, end in tokens.sentences().values() if phrases else ():
+        for words in phrases:
+            if set(words) <= set(lemmas[start:end]):
+                yield from (t for t in range(start, end) if lemmas[t] in words)

@@ -1,0 +1,91 @@
+"""Documents of a run without evidence: where events are that the rule, the lexicon or the parse missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample._arrays import Ints
+from corefsample._random import document_key
+from events.pages._embedding import packed_parts
+from events.pages._texts import run_texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KINDS", "OtherDocuments", "other_documents"]
+
+# A document without evidence has a trigger and an actor, one of them, or none.
+KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
+_PER_PART = 16  # documents that are unpacked together
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDocuments:
+    """Documents without evidence.
+
+    Attributes
+    ----------
+    counts
+        Number of each of `KINDS` in the run.
+    content
+        Those in the page, as columns: id, date, kind (index in `KINDS`), label; and "perPart".
+    texts
+        Their texts in pieces, packed.
+    n_shown
+        Number of those in the page.
+    """
+
+    counts: tuple[int, ...]
+    content: dict[str, Any]
+    texts: list[str]
+    n_shown: int
+
+
+def other_documents(
+    table: pd.DataFrame, record: Mapping[str, Any], labels: Mapping[str, str], n_documents: int
+) -> OtherDocuments:
+    """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
+
+    Those with a label come first; of the others, as many of each kind as possible, at random.
+
+    Parameters
+    ----------
+    table
+        doc_id, date, trigger, actor and probability of every document of the run.
+    record
+        Content of run.json.
+    labels
+        Label by doc_id.
+    n_documents
+        The most documents in the page.
+    """
+    without = table[table["probability"] == 0.0]
+    kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
+    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents)
+    rows = without.iloc[chosen]
+    doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
+    found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
+    content = {
+        "id": doc_ids,
+        "date": [str(date) for date in rows["date"]],
+        "kind": kinds[chosen].tolist(),
+        "label": [labels.get(doc_id, "") for doc_id in doc_ids],
+        "perPart": _PER_PART,
+    }
+    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids], _PER_PART)
+    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
+
+
+def _chosen(doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int) -> list[int]:
+    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples."""
+    keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
+    labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
+    order = np.lexsort((keys, ~labelled, kinds))
+    counts = np.bincount(kinds, minlength=len(KINDS))
+    turn = np.concatenate([np.arange(n) for n in counts]) if len(order) else order
+    by_turn = np.lexsort((kinds[order], turn, ~labelled[order]))
+    return sorted(order[by_turn[:n_documents]].tolist(), key=lambda row: (kinds[row], row))

@@ -1,0 +1,197 @@
+"""The page of a report: one self-contained HTML file that loads nothing from the network."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from corefsample._extras import install_hint
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
+from events.pages._others import KINDS
+from events.pages._rendering import Sources, rendered
+from events.pages._report_content import Report, read_report
+
+__all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_report"]
+
+DEFAULT_NAME = "report.html"
+_LIBRARIES = ("altair", "vl_convert")
+_OWN = (
+    *("page", "address", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
+    *("choices", "main"),
+)
+SOURCES = Sources(
+    "page.html.j2",
+    ("base.css", "report.css"),
+    tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSummary:
+    """Size and content of a page.
+
+    Attributes
+    ----------
+    out
+        The file.
+    n_actors, n_periods
+        Numbers of actors, of all events, and of periods in the counts.
+    n_with_events, n_texts
+        Numbers of documents with evidence, and of those with their text in the page.
+    n_others
+        Documents without evidence in the page.
+    n_bytes
+        Size of the file.
+    """
+
+    out: str
+    n_actors: int
+    n_periods: int
+    n_with_events: int
+    n_texts: int
+    n_others: int
+    n_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self)
+
+
+def can_report() -> bool:
+    """Whether the libraries of the extra "report" are installed."""
+    return all(find_spec(name) is not None for name in _LIBRARIES)
+
+
+def write_report(
+    folder: PathLike,
+    out: PathLike | None = None,
+    *,
+    title: str | None = None,
+    n_documents: int = 1000,
+    n_others: int = 500,
+    audit: PathLike | None = None,
+    overwrite: bool = False,
+) -> ReportSummary:
+    """Write the page of a finished events run.
+
+    Parameters
+    ----------
+    folder
+        Folder written by `events.jobs.count_events.run_events`.
+    out
+        The file; by default report.html in the folder.
+    title
+        Title of the page; by default it names the rule and the periods.
+    n_documents
+        Largest number of documents with their text in the page: see `events.pages._report_content.read_report`.
+    n_others
+        Largest number of documents without evidence, with their texts where the inputs of the run still exist.
+    audit
+        Folder that `corefsample audit estimate` wrote: labels are shown beside P, audited counts beside the model's.
+    overwrite
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, the file exists and `overwrite` is false, or a library is missing.
+    InputError
+        If the folder is not that of a finished run.
+    OutputError
+        If the file cannot be written.
+    """
+    path = joined(folder, DEFAULT_NAME) if out is None else os.fspath(out)
+    if not path:
+        raise ParameterError("must name a file, got ''", parameter="out")
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
+    require_free(path, overwrite=overwrite)
+    report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit)
+    content = rendered_page(report, title=title).encode("utf-8")
+    if not is_url(path):
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from None
+    write_bytes(path, content, overwrite=overwrite)
+    return ReportSummary(
+        path,
+        len(report.counts["actors"]),
+        len(report.counts["periods"]),
+        report.n_documents,
+        report.n_texts,
+        report.others.n_shown if report.others else 0,
+        len(content),
+    )
+
+
+def rendered_page(report: Report, *, title: str | None = None) -> str:
+    """Return the HTML of a report.
+
+    All text is inserted through Jinja2's escaping or `events.pages.embedded_json`. The page's security policy allows
+    the scripts and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made
+    from text.
+
+    Parameters
+    ----------
+    report
+        Result of `events.pages._report_content.read_report`.
+    title
+        Title of the page.
+
+    Raises
+    ------
+    ParameterError
+        If a library is missing.
+    """
+    try:
+        from events.pages._charts import audited_chart, band_chart, chart_library
+
+        charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
+        library = chart_library()
+    except ImportError as error:
+        raise ParameterError(
+            f"report must have {', '.join(_LIBRARIES)} installed, got no {error.name}",
+            hint=install_hint("report"),
+        ) from None
+    record = report.record
+    values = {
+        "title": title or _title(report),
+        "report": report,
+        "record": record,
+        "charts": charts,
+        "kinds": KINDS,
+        "fields": _flat(record),
+    }
+    return rendered(SOURCES, values, libraries={"library": library})
+
+
+def _title(report: Report) -> str:
+    first, last = report.record["summary"]["periods"]
+    name = str(report.record["rule"]["name"]).replace("_", " ")
+    kind = "Events in simulated news" if report.record.get("simulated") is True else "Events"
+    return f"{kind}: {name}, {first} to {last}"
+
+
+def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Name and value of all fields of the record; names of nested fields are joined by points."""
+    rows: list[tuple[str, str]] = []
+    for name, value in record.items():
+        if not prefix and name == "names":
+            value = [f"{code} {actor}" for code, actor in value.items()]
+        path = f"{prefix}{name}"
+        if isinstance(value, dict):
+            rows += _flat(value, f"{path}.")
+        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+            for i, each in enumerate(value):
+                rows += _flat(each if isinstance(each, dict) else {"value": each}, f"{path}[{i}].")
+        elif isinstance(value, list):
+            rows.append((path, ", ".join(map(str, value))))
+        else:
+            rows.append((path, "" if value is None else str(value)))
+    return rows

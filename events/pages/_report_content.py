@@ -1,0 +1,240 @@
+"""Content of a report, read from the folder of a finished events run."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._arrays import Ints
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.files import PathLike, opened_folder
+from events.counting import Calendar, checked_table
+from events.pages._audited import AuditContent, read_audit
+from events.pages._document_texts import DocumentTexts, Places
+from events.pages._names import shown_name
+from events.pages._others import OtherDocuments, other_documents
+from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
+from events.pages._sampled_pairs import sampled_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Report", "read_report"]
+
+_ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
+_DAY = 86_400_000  # milliseconds
+_SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """Content of the page.
+
+    Attributes
+    ----------
+    record
+        Content of run.json.
+    counts
+        Periods, actors with their counts, and the evidence, as columns of JSON values.
+    texts
+        Documents with their mentions, in packed parts: see `events.pages._document_texts`.
+    n_documents, n_texts
+        Numbers of documents with evidence, and of those with their text.
+    others
+        Documents without evidence; None of a run that has no table of all documents.
+    audit
+        Labels and audited counts, if there are any.
+    """
+
+    record: dict[str, Any]
+    counts: dict[str, Any]
+    texts: list[str]
+    n_documents: int
+    n_texts: int
+    others: OtherDocuments | None = None
+    audit: AuditContent | None = None
+
+    @property
+    def is_recalibration_covered(self) -> bool:
+        """Whether the intervals cover the uncertainty of a recalibration."""
+        summary, arguments = self.record["summary"], self.record["arguments"]
+        if "uncertainty" in summary:
+            return summary["uncertainty"] in ("fit", "domain")
+        return bool(arguments.get("recalibration")) and arguments.get("uncertainty") != "none"  # an earlier version
+
+
+def read_report(
+    folder: PathLike, *, n_documents: int = 1000, n_others: int = 500, audit: PathLike | None = None
+) -> Report:
+    """Read the content of a page from a run's folder.
+
+    All evidence is listed. Texts need most of the space, so at most `n_documents` documents have theirs: alternately
+    those with P(event) nearest to one half, and those with the highest.
+
+    Parameters
+    ----------
+    folder
+        Folder of a finished run.
+    n_documents
+        At least 0.
+    n_others
+        The most documents without evidence, at least 0.
+    audit
+        Folder that `corefsample audit estimate` wrote for this run.
+
+    Raises
+    ------
+    ParameterError
+        If `n_documents` or `n_others` is negative.
+    InputError
+        As `read_run`, `events.pages._audited.read_audit`, and if documents.parquet lacks a document of the evidence, or
+        is inconsistent with it.
+    """
+    n_documents = _checks.whole("n_documents", n_documents, 0)
+    n_others = _checks.whole("n_others", n_others, 0)
+    with opened_folder(folder, only=is_needed) as opened:
+        run = read_run(opened)
+        try:
+            return _with_all_documents(run, _content(run, n_documents), n_others, audit)
+        except CorefsampleError as error:
+            raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
+            found = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
+
+
+def _content(run: FinishedRun, n_documents: int) -> Report:
+    evidence = run.evidence
+    actors = _ordered_actors(run.counts)
+    actor_codes = {name: a for a, name in enumerate(actors)}
+    period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
+    doc_ids = list(dict.fromkeys(evidence["doc_id"]))
+    document_codes = {doc_id: d for d, doc_id in enumerate(doc_ids)}
+    with_text = _documents_with_text(evidence, n_documents)
+    places: dict[str, Places] = {doc_id: [] for doc_id in with_text}
+    for doc_id, actor, text in zip(evidence["doc_id"], evidence["name"], evidence["places"], strict=True):
+        if doc_id in places:
+            places[doc_id].append((actor_codes[actor], text))
+    texts = DocumentTexts(run.folder / "documents.parquet", places)
+    dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
+    counts = {
+        "level": run.record["arguments"]["level"],
+        "periods": _periods(run),
+        "columns": list(run.counts.drop(columns="name").columns),
+        "actors": [_actor(run, name) for name in actors],
+        "documents": {
+            "id": doc_ids,
+            "date": [str(dates[doc_id]) for doc_id in doc_ids],
+            "text": [texts.places.get(doc_id, -1) for doc_id in doc_ids],
+            "perPart": texts.per_part,
+        },
+        "evidence": {
+            "document": [document_codes[doc_id] for doc_id in evidence["doc_id"]],
+            "actor": [actor_codes[name] for name in evidence["name"]],
+            "period": [period_codes[label] for label in evidence["period"]],
+            "probability": _rounded(evidence["probability"]),
+            "error": _rounded(evidence["mc_se"]),
+            "oneBest": [int(value) for value in evidence["one_best"]],
+        },
+    }
+    report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    counts["shared"] = report.is_recalibration_covered
+    counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
+    return report
+
+
+def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: PathLike | None) -> Report:
+    """Add the documents without evidence, and the labels."""
+    path = run.folder / ALL_DOCUMENTS
+    if not path.is_file():
+        if audit is not None:
+            hint = "repeat the run with this version"
+            raise InputError(f"a run with an audit must have {ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
+        return report
+    table = checked_table(str(path), _ALL_COLUMNS, _all_schema())
+    content = None if audit is None else read_audit(audit, set(table["doc_id"]), run.record["names"])
+    if content is not None:
+        pairs = zip(run.evidence["doc_id"], run.evidence["name"], strict=True)
+        report.counts["evidence"]["label"] = [content.row_label(doc_id, actor) for doc_id, actor in pairs]
+        report.counts["audit"] = content.targets
+    others = other_documents(table, run.record, {} if content is None else content.labels, n_others)
+    report.counts["others"] = others.content
+    if not report.counts["periods"] and len(table):
+        # A run without events has no counts, but its documents have periods.
+        calendar = Calendar(str(run.record["arguments"]["period"]))
+        numbers = calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
+        n_docs = np.bincount(numbers - numbers.min())
+        report.counts["periods"] = _period_rows(calendar, numbers.min() + np.arange(len(n_docs)), n_docs.tolist())
+    return dataclasses.replace(report, others=others, audit=content)
+
+
+def _all_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kinds = (pa.string(), pa.date32(), pa.bool_(), pa.bool_(), pa.float64())
+    return pa.schema(list(zip(_ALL_COLUMNS, kinds, strict=True)))
+
+
+def _ordered_actors(counts: pd.DataFrame) -> list[str]:
+    """Actors with most documents first, as in the picture of all bands."""
+    totals = counts.groupby("name")["mean"].sum().sort_values(ascending=False, kind="stable")
+    return [str(code) for code in totals.index]
+
+
+def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
+    """The documents with their text in the page; see `read_report`."""
+    probabilities = evidence["probability"].to_numpy()
+    doc_ids = evidence["doc_id"].to_numpy()
+    nearest = dict.fromkeys(doc_ids[np.argsort(np.abs(probabilities - 0.5), kind="stable")])
+    likeliest = dict.fromkeys(doc_ids[np.argsort(-probabilities, kind="stable")])
+    alternating = dict.fromkeys(doc_id for pair in zip(nearest, likeliest, strict=True) for doc_id in pair)
+    return [str(doc_id) for doc_id in list(alternating)[:n_documents]]
+
+
+def _periods(run: FinishedRun) -> list[dict[str, Any]]:
+    """Label, first millisecond, end, and number of documents of each period."""
+    if run.counts.empty:
+        return []
+    first = run.counts[run.counts["name"] == run.counts["name"].iloc[0]]
+    calendar = Calendar(str(run.record["arguments"]["period"]))
+    numbers = calendar.numbers(np.asarray(first["period_start"], dtype="datetime64[D]"))
+    return _period_rows(calendar, numbers, first["n_docs"].tolist())
+
+
+def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[dict[str, Any]]:
+    days = [
+        calendar.index(each).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
+        for each in (numbers, numbers + 1)
+    ]
+    labels = [period.label for period in calendar.periods(numbers)]
+    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs)
+    names = ("label", "start", "end", "n")
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
+    rows = run.counts[run.counts["name"] == code]
+    named = rows.columns[: rows.columns.get_loc("period")]  # event and roles
+    first = rows[[*named, *rows.columns.intersection(_SAME)]].astype(object).iloc[0]
+    return {
+        "code": code,
+        "name": shown_name(code, run.record["names"]),
+        "same": first.to_dict(),  # what all its rows of counts.csv have
+        "mean": _rounded(rows["mean"]),
+        "lower": _rounded(rows["lower"]),
+        "upper": _rounded(rows["upper"]),
+        "sd": _rounded(rows["sd"]),
+        "error": _rounded(rows["mean_mc_se"]),
+        "oneBest": [int(value) for value in rows["one_best"]],
+    }
+
+
+def _rounded(values: pd.Series[Any]) -> list[float | int]:
+    """Round to four digits, the most that the page shows, and write whole numbers without a point."""
+    rounded = (float(f"{value:.4g}") for value in values)
+    return [int(value) if value.is_integer() else value for value in rounded]

@@ -1,0 +1,47 @@
+// What all charts share: their rows and scales, drawing, and the period under the pointer.
+
+import { periods } from "./page.js";
+
+export function bandRows(actor) {
+  return periods.map(({ start, end }, i) => ({
+    i,
+    middle: (start + end) / 2,
+    mean: actor.mean[i],
+    lower: actor.lower[i],
+    upper: actor.upper[i],
+    one_best: actor.oneBest[i],
+  }));
+}
+
+// The scale ends at 1 or above, so that a mean of .01 does not look like a war.
+export function scaleOf(...several) {
+  const all = (name) => several.flatMap((actor) => actor[name]);
+  const highest = Math.max(1, ...all("mean"), ...all("upper"), ...all("oneBest"));
+  return { top: 1.05 * highest, bottom: Math.min(0, ...all("lower")) };
+}
+
+// Draw a chart; `tables` has the rows of its data sets by name.
+export async function drawChart(frame, specification, tables, { top, bottom }) {
+  const signals = { cursor: -1, first: periods[0].start, last: periods[periods.length - 1].end, top, bottom };
+  const withData = {
+    ...specification,
+    data: specification.data.map((set) => (set.name in tables ? { ...set, values: tables[set.name] } : set)),
+    signals: specification.signals.map((set) => (set.name in signals ? { ...set, value: signals[set.name] } : set)),
+  };
+  // ast: expressions are interpreted, so that no script is made from text.
+  const options = { mode: "vega", ast: true, renderer: "svg", actions: false, tooltip: false, hover: false, defaultStyle: false };
+  const { view } = await vegaEmbed(frame, withData, options);
+  frame.querySelector("svg")?.setAttribute("focusable", "false");
+  return view;
+}
+
+// The period under the pointer, or -1.
+export function periodAt(view, event) {
+  const left = view.container().getBoundingClientRect().left + view.padding().left + view.origin()[0];
+  const time = +view.scale("x").invert(event.clientX - left);
+  return periods.findIndex(({ start, end }) => time >= start && time < end);
+}
+
+export function mark(view, i) {
+  if (view && view.signal("cursor") !== i) view.signal("cursor", i).runAsync();
+}

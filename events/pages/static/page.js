@@ -1,0 +1,43 @@
+// Shared by the other modules: data, descriptions, and the current choice of the user.
+
+import { jsonOf, plain, plural, probability, whole } from "./elements.js";
+
+export const counts = jsonOf("counts");
+export const specifications = jsonOf("charts");
+export const { periods, actors, documents, evidence } = counts;
+
+// Indices of actor, of the one beside it, of period and of evidence row (-1: none); scope, order and words of the list.
+export const choice = { actor: 0, other: -1, period: -1, scope: "all", order: "half", words: "", row: -1 };
+
+export function range(actor, i) {
+  return `${plain(actor.lower[i])} to ${plain(actor.upper[i])}`;
+}
+
+// Describe a count in one line.
+export function described(actor, i) {
+  const { label, n } = periods[i];
+  return (
+    `${label}: mean ${plain(actor.mean[i])}, ${100 * counts.level}% interval ${range(actor, i)}, ` +
+    `one best ${whole(actor.oneBest[i])}, of ${plural(n, "document", "documents")}`
+  );
+}
+
+// Bounds of a probability, as one number where they round to one.
+export function boundsText([low, high]) {
+  const [first, last] = [probability(low), probability(high)];
+  return first === last ? first : `${first} to ${last}`;
+}
+
+// The label of a row of evidence: yes, no, unsure, or "" without one.
+export const labelled = (row) => evidence.label?.[row] ?? "";
+
+// Rows of evidence by actor and period.
+export const rowsOf = new Map();
+for (let row = 0; row < evidence.document.length; row++) {
+  const key = evidence.actor[row] * periods.length + evidence.period[row];
+  if (!rowsOf.has(key)) rowsOf.set(key, []);
+  rowsOf.get(key).push(row);
+}
+
+// Ask for a change that concerns several parts of the page; choices.js listens, so that parts need not know each other.
+export const ask = (what, value = null) => dispatchEvent(new CustomEvent(`ask-${what}`, { detail: value }));

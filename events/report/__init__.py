@@ -1,5 +1,0 @@
-"""One self-contained HTML page of a finished events run, for exploration and archiving."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,73 @@
+"""A finished run for pages: simulated news, and hand-made documents that would break an unsafe page."""
+
+from __future__ import annotations
+
+import datetime
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from chromium import chromium, requested, resize, until
+from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile
+from report_pages import DRAWN
+
+from corefsample import write_documents
+from events.jobs.count_events import EventsOptions, run_events
+from events.pages import write_report
+from events.simulation import simulate_documents
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a finished run."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "lexicon.yaml").write_text(LEXICON, encoding="utf-8")
+    news = folder / "news.parquet"
+    simulated = [
+        each.document
+        for each in simulate_documents(
+            160,
+            seed=3,
+            event_share=0.6,
+            median_mentions=30,
+            start=datetime.date(1995, 1, 1),
+            end=datetime.date(1996, 12, 31),
+        )
+    ]
+    write_documents([*simulated, hostile(), crossing()], news)
+    options = EventsOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
+    run_events(str(news), folder / "run", options, pictures=False)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def page(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "page with #, 'é'.html"
+    return Path(write_report(run, out, title=HOSTILE_TITLE).out)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[WebDriver]:
+    with chromium() as browser:
+        alerts = "window.alerts = []; window.alert = (text) => window.alerts.push(text);"
+        browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alerts})
+        yield browser
+
+
+@pytest.fixture
+def browser(session: WebDriver, page: Path) -> Iterator[WebDriver]:
+    """The page, just opened; whatever a test does, there are no messages, no requests and no foreign scripts."""
+    resize(session, 1280, 900)
+    session.get("about:blank")
+    requested(session), session.get_log("browser")
+    session.get(page.as_uri())
+    until(session, DRAWN)
+    yield session
+    assert session.get_log("browser") == []
+    assert {urllib.parse.unquote(address) for address in requested(session)} <= {urllib.parse.unquote(page.as_uri())}
+    assert session.execute_script("return window.alerts") == []

@@ -1,0 +1,418 @@
+"""The page in a real browser, from disk, without a network: by mouse, by keyboard, and with hostile text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import missing, requested, resize, until
+from page_documents import HOSTILE_ABOUT, HOSTILE_CODE, HOSTILE_ID, HOSTILE_NAME, HOSTILE_TITLE, HOSTILE_WORDS
+from report_pages import (
+    ALL_DRAWN,
+    DRAWN,
+    all_of,
+    choose,
+    choose_actor,
+    focused,
+    listed,
+    one,
+    open_document,
+    press,
+    text,
+)
+
+from corefsample import ScoredDocument, map_clustering, read_documents
+from corefsample.summaries import point_estimate
+from events.pages import write_report
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+REASON = missing()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+def at_period(browser: WebDriver, run: Path, label: str, *, click: bool) -> None:
+    """Point at a period of the large chart, or click it: the middle of its quarter on the axis of time."""
+    from selenium.webdriver import ActionChains
+
+    periods = list(pd.read_csv(run / "counts.csv")["period"].unique())
+    bounds = browser.execute_script(
+        "const held = JSON.parse(document.getElementById('counts').textContent).periods;"
+        "const axis = document.querySelector('#band .role-axis-domain line').getBoundingClientRect();"
+        "const of = held[arguments[0]];"
+        "return [held[0].start, held.at(-1).end, of.start, of.end, axis.left, axis.width]",
+        periods.index(label),
+    )
+    first, last, start, end, left, width = bounds
+    x = left + width * ((start + end) / 2 - first) / (last - first)
+    frame = one(browser, "#band .drawing")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", frame)
+    middle = frame.rect["x"] + frame.rect["width"] / 2
+    chain = ActionChains(browser).move_to_element_with_offset(frame, round(x - middle), 10)
+    (chain.click() if click else chain).perform()
+
+
+def evidence(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "evidence.csv", keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def documents(run: Path) -> dict[str, ScoredDocument]:
+    return {document.doc_id: document for document in read_documents(run / "documents.parquet")}
+
+
+# --- what is there at first --------------------------------------------------------------------------------
+
+
+def test_every_country_has_its_band(browser: WebDriver, run: Path) -> None:
+    n_countries = pd.read_csv(run / "counts.csv")["country"].nunique()
+    until(browser, ALL_DRAWN)
+    assert len(all_of(browser, "#panels .panel-band svg")) == n_countries
+    assert len(all_of(browser, "#band svg")) == 1
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('svg .mark-area path')].map((path) => path.getAttribute('d').length)"
+    )
+    assert len(drawn) == n_countries + 1
+    assert min(drawn) > 50
+    labels = browser.execute_script(
+        "return [...document.querySelectorAll('svg')].map((svg) => [...svg.querySelectorAll('.role-axis-label')])"
+        ".filter((axes) => axes.length === 2)"
+        ".map(([, axis]) => [...axis.querySelectorAll('text')].map((label) => label.textContent))"
+    )
+    assert len(labels) == n_countries + 1
+    for scale in labels:
+        assert all(label.isdigit() for label in scale)
+        assert len(set(scale)) == len(scale) >= 2
+
+
+def test_the_most_uncertain_documents_are_listed_first(browser: WebDriver, run: Path) -> None:
+    assert text(browser, "#documents-heading") == "The most uncertain documents"
+    table = evidence(run)
+    order = (table["probability"].map(lambda p: float(f"{p:.4g}")) - 0.5).abs().argsort(kind="stable")
+    assert listed(browser) == table.iloc[order]["doc_id"].tolist()[:50]
+
+
+# --- three levels by mouse ---------------------------------------------------------------------------------
+
+
+def test_pointing_at_a_period_shows_its_values(browser: WebDriver, run: Path) -> None:
+    choose_actor(browser, "USA")
+    counts = pd.read_csv(run / "counts.csv").set_index(["country", "period"])
+    for label in ("1995Q1", "1995Q4", "1996Q2"):
+        at_period(browser, run, label, click=False)
+        row = counts.loc[("USA", label)]
+        mean = f"{row['mean']:.2f}".rstrip("0").rstrip(".")
+        assert text(browser, "#readout") == (
+            f"{label}: mean {mean}, 95% interval {row['lower']:.0f} to {row['upper']:.0f}, "
+            f"one best {row['one_best']}, of {row['n_docs']} documents"
+        )
+
+
+def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: WebDriver, run: Path) -> None:
+    table = evidence(run)
+    sizes = table.groupby(["country", "period"]).size().sort_values()
+    country, label = sizes.index[-1]
+    choose_actor(browser, country)
+    at_period(browser, run, label, click=True)
+    rows = table[(table["country"] == country) & (table["period"] == label)]
+    rows = rows.sort_values("probability", ascending=False, kind="stable")
+    assert listed(browser) == rows["doc_id"].tolist()
+    shown = [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .p")]
+    assert shown == [f"P {p + 1e-9:.2f}" for p in rows["probability"]]
+    assert text(browser, "#documents-heading").endswith(f", {label}: the likeliest documents")
+    assert text(browser, "#status").startswith(f"{len(rows)} document")
+    assert focused(browser) == "item"
+
+
+def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
+    browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]
+) -> None:
+    row = evidence(run).iloc[(evidence(run)["probability"] - 0.5).abs().argsort(kind="stable").iloc[0]]
+    open_document(browser, row["doc_id"])
+    tokens = documents[row["doc_id"]].tokens
+    assert tokens is not None
+    shown = "".join(each.get_attribute("textContent") for each in all_of(browser, "#text .sentence"))
+    assert all(word in shown for word in tokens.text)
+    assert all_of(browser, "#text .of-event")
+    triggers = {each.get_attribute("textContent") for each in all_of(browser, "#text mark.trigger")}
+    words = {each.get_attribute("textContent") for each in all_of(browser, "#text mark.word")}
+    assert all(trigger.startswith("attack") for trigger in triggers)
+    assert triggers
+    assert words
+    assert all(word in row["country_mentions"] for word in words)
+    assert f"= {row['probability']:.3f}" in text(browser, ".verdict")
+
+
+def test_a_mention_shows_its_likeliest_antecedents(
+    browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]
+) -> None:
+    doc_id = evidence(run)["doc_id"].iloc[0]
+    open_document(browser, doc_id)
+    document = documents[doc_id]
+    new = document.antecedents.new_probs
+    mention = max(range(document.n_mentions), key=lambda i: -abs(float(new[i]) - 0.5))
+    span = one(browser, f'#text [data-mention="{mention}"]')
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", span)
+    browser.execute_script("arguments[0].click()", span)
+    candidates, probabilities = document.antecedents.row(mention)
+    best = sorted(zip(probabilities, candidates, strict=True), reverse=True)[:5]
+    expected = {round(1000 * float(p)) for p, _ in best if p >= 0.001} | {round(1000 * float(new[mention]))}
+    panel = [each.get_attribute("textContent") for each in all_of(browser, "#mention .antecedents li")]
+    shown = [round(1000 * float(each[:5])) for each in panel if "all others" not in each]
+    assert shown == sorted(shown, reverse=True)
+    assert set(shown) == expected
+    assert sum("a new entity" in each for each in panel) == 1
+    assert sum("one best" in each for each in panel) == 1
+    assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
+
+
+def test_pointing_shows_a_mention_until_one_is_pinned(browser: WebDriver, run: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    open_document(browser, "crossing")
+    last, first = one(browser, '#text [data-mention="6"]'), one(browser, '#text [data-mention="5"]')
+    ActionChains(browser).move_to_element(last).perform()
+    assert "the town" in text(browser, "#mention .quoted")
+    ActionChains(browser).move_to_element(first).click().perform()
+    ActionChains(browser).move_to_element(last).perform()
+    assert "They" in text(browser, "#mention .quoted")
+
+
+def test_crossing_mentions_show_every_word_once(browser: WebDriver) -> None:
+    open_document(browser, "crossing")
+    sentences = browser.execute_script(
+        "return [...document.querySelectorAll('#text .sentence')].map((sentence) => {"
+        "const copy = sentence.cloneNode(true); copy.querySelectorAll('sup').forEach((sup) => sup.remove());"
+        "return copy.textContent; })"
+    )
+    assert sentences == ["Iraqi troops saw old men", "They attacked the town"]
+    parts = browser.execute_script(
+        "const found = {}; document.querySelectorAll('#text .mention').forEach((span) => {"
+        "const copy = span.cloneNode(true); copy.querySelectorAll('sup').forEach((sup) => sup.remove());"
+        "(found[span.dataset.mention] ??= []).push(copy.textContent); }); return found"
+    )
+    assert {int(i): " ".join(" ".join(several).split()) for i, several in parts.items()} == {
+        0: "Iraqi troops", 1: "Iraqi troops", 2: "Iraqi", 3: "troops saw old", 4: "old men They attacked", 5: "They",
+        6: "the town",
+    }  # fmt: skip
+
+
+def test_only_sentences_of_the_event_can_be_shown(browser: WebDriver, run: Path) -> None:
+    open_document(browser, evidence(run)["doc_id"].iloc[0])
+    one(browser, "#only-events").click()
+    shown = [each for each in all_of(browser, "#text .sentence") if each.is_displayed()]
+    assert 0 < len(shown) == len(all_of(browser, "#text .of-event")) < len(all_of(browser, "#text .sentence"))
+
+
+def test_entities_of_the_binder_estimate_can_be_shown(browser: WebDriver, run: Path) -> None:
+    for document in read_documents(run / "documents.parquet"):
+        usual, estimate = (
+            map_clustering(document.antecedents),
+            point_estimate(document.antecedents, loss="binder").labels,
+        )
+        if n_numbered(usual) != n_numbered(estimate):
+            break
+    open_document(browser, document.doc_id)
+    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(usual)
+    choose(browser, "#entities", "estimate")
+    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(estimate)
+    assert "the Binder estimate" in text(browser, "#mention-body")
+
+
+def n_numbered(labels: np.ndarray) -> int:
+    """Entities of several mentions, which have numbers in the text."""
+    return int((np.bincount(labels) > 1).sum())
+
+
+def test_a_small_band_chooses_its_country(browser: WebDriver) -> None:
+    panel = all_of(browser, ".panel")[3]
+    name = one(browser, '.panel[data-actor="3"] .panel-name').text
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", panel)
+    panel.click()
+    assert text(browser, "#chart-actor") == name
+    assert focused(browser) == "band"
+    choose(browser, "#scope", "actor")
+    assert text(browser, "#documents-heading") == f"{name}: the most uncertain documents"
+
+
+# --- three levels by keyboard ------------------------------------------------------------------------------
+
+
+def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: WebDriver, run: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    for _ in range(12):
+        press(browser, Keys.TAB)
+        if focused(browser) == "band":
+            break
+    assert focused(browser) == "band"
+    assert one(browser, "#band").get_attribute("aria-valuetext").startswith("199")
+    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.execute_script(outline) == "solid"
+    press(browser, Keys.HOME)
+    labels = list(pd.read_csv(run / "counts.csv")["period"].unique())
+    assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[0]}: mean ")
+    press(browser, Keys.ARROW_RIGHT)
+    assert one(browser, "#band").get_attribute("aria-valuetext").startswith(f"{labels[1]}: mean ")
+    press(browser, Keys.ENTER)
+    assert text(browser, "#documents-heading").endswith(f", {labels[1]}: the likeliest documents")
+    assert focused(browser) == "item"
+    first, second = listed(browser)[:2]
+    press(browser, Keys.ARROW_DOWN, Keys.ENTER)
+    until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(second)}")
+    until(browser, "document.activeElement.id === 'reader-heading'")
+    for _ in range(20):
+        press(browser, Keys.TAB)
+        if focused(browser) == "text":
+            break
+    assert focused(browser) == "text"
+    press(browser, Keys.ARROW_RIGHT)
+    assert focused(browser).startswith("mention")
+    before = text(browser, "#mention-body")
+    press(browser, Keys.ARROW_LEFT)
+    assert text(browser, "#mention-body") != before
+    assert "Likeliest antecedents" in before
+    press(browser, Keys.ESCAPE)
+    assert focused(browser) == "item"
+    assert second in browser.execute_script("return document.activeElement.textContent")
+    press(browser, Keys.ARROW_UP)
+    assert first in browser.execute_script("return document.activeElement.textContent")
+    press(browser, Keys.ESCAPE)
+    assert focused(browser) == "band"
+
+
+def test_a_long_list_is_extended_on_demand(browser: WebDriver, run: Path) -> None:
+    total = len(evidence(run))
+    assert total > 100
+    assert len(listed(browser)) == 50
+    one(browser, "#more").click()
+    assert len(listed(browser)) == 100
+    assert focused(browser) == "item"
+    choose(browser, "#order", "date")
+    dates = [each.text for each in all_of(browser, "#list .facts > :first-child")]
+    assert dates == sorted(dates)
+
+
+# --- for readers who do not see the charts -----------------------------------------------------------------
+
+
+def test_a_chart_has_a_table_with_the_same_values(browser: WebDriver, run: Path) -> None:
+    choose_actor(browser, "IRQ")
+    one(browser, "#band-table-frame summary").click()
+    until(browser, "document.querySelectorAll('#band-table td').length")
+    counts = pd.read_csv(run / "counts.csv")
+    rows = counts[counts["country"] == "IRQ"].to_dict("records")
+    cells = [
+        [cell.text for cell in row.find_elements("css selector", "th, td")] for row in all_of(browser, "#band-table tr")
+    ]
+    assert len(cells) == len(rows) + 1
+    for row, line in zip(rows, cells[1:], strict=True):
+        assert line[0] == row["period"]
+        assert int(line[1]) == row["n_docs"]
+        assert float(line[2]) == pytest.approx(row["mean"], abs=0.0051)
+        assert line[5] == f"{row['lower']:.0f} to {row['upper']:.0f}"
+        assert int(line[6]) == row["one_best"]
+    assert "Iraq" in text(browser, "#band-table caption")
+    all_of(browser, "#band-table button")[0].click()
+    assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}: the likeliest documents"
+
+
+def test_all_controls_have_a_name(browser: WebDriver, run: Path) -> None:
+    open_document(browser, evidence(run)["doc_id"].iloc[0])
+    until(browser, ALL_DRAWN)
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles: dict[str, list[str]] = {}
+    for node in nodes:
+        if not node.get("ignored"):
+            roles.setdefault(node["role"].get("value", ""), []).append(node.get("name", {}).get("value", ""))
+    for role in ("button", "combobox", "slider", "checkbox", "link", "heading", "region", "article"):
+        assert roles[role], role
+        assert all(name.strip() for name in roles[role]), role
+    assert len(roles["main"]) == len(roles["navigation"]) == len(roles["banner"]) == 1
+    assert "image" not in roles  # charts are described in words
+    assert "graphics-document" not in roles
+
+
+# --- text that would break a careless page -----------------------------------------------------------------
+
+
+def test_hostile_text_is_shown_as_text_and_runs_nothing(browser: WebDriver) -> None:
+    assert browser.title == HOSTILE_TITLE
+    before = browser.execute_script("return document.scripts.length")
+    choose_actor(browser, HOSTILE_CODE)
+    assert text(browser, "#chart-actor") == HOSTILE_NAME
+    choose(browser, "#scope", "actor")
+    open_document(browser, HOSTILE_ID)
+    assert HOSTILE_ID in listed(browser)
+    shown = text(browser, "#text")
+    assert all(word in shown for word in HOSTILE_WORDS)
+    about = text(browser, ".about")
+    assert all(name in about and value in about for name, value in HOSTILE_ABOUT.items())
+    browser.execute_script("document.querySelector('#text [data-mention=\"1\"]').click()")
+    assert HOSTILE_WORDS[0] in text(browser, "#mention .quoted")
+    assert browser.execute_script("return document.scripts.length") == before
+    assert all_of(browser, "main b, main img, main iframe, main object") == all_of(browser, "#reading b, .verdict b")
+
+
+def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: WebDriver) -> None:
+    refused = browser.execute_async_script(
+        "const done = arguments[0]; const refused = [];"
+        "const attempt = (name, work) => { try { work(); } catch (error) { refused.push(name); } };"
+        "setTimeout(() => {"  # outside of what the driver evaluates, which may make functions of text
+        "attempt('html', () => { document.createElement('p').innerHTML = '<i>x</i>'; });"
+        "attempt('function', () => new Function('return 1'));"
+        "fetch('https://example.org/').catch(() => { refused.push('fetch'); done(refused); });"
+        "});"
+    )
+    assert refused == ["html", "function", "fetch"]
+    complaints = [entry["message"] for entry in browser.get_log("browser")]  # of these three
+    assert any("Content Security Policy" in message for message in complaints)
+    requested(browser)
+
+
+# --- other sizes, other media ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [320, 400, 768])
+def test_a_narrow_page_does_not_scroll_sideways(browser: WebDriver, run: Path, width: int) -> None:
+    resize(browser, width, 800)
+    open_document(browser, evidence(run)["doc_id"].iloc[0])
+    until(browser, f"document.querySelector('#band svg').getBoundingClientRect().right <= {width}")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_printing_opens_closed_parts_and_leaves_out_controls(browser: WebDriver) -> None:
+    until(browser, ALL_DRAWN)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        assert len(all_of(browser, "#band-table tbody tr")) == 8
+        assert one(browser, "#band-table table").is_displayed()
+        assert not any(one(browser, selector).is_displayed() for selector in ("nav", ".chooser", ".controls", "#more"))
+        assert all(each.is_displayed() for each in all_of(browser, "#panels svg"))
+        browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert base64.b64decode(browser.print_page()).startswith(b"%PDF")
+
+
+def test_a_text_that_was_left_out_is_listed_and_marked(session: WebDriver, run: Path, tmp_path: Path) -> None:
+    summary = write_report(run, tmp_path / "few.html", n_documents=3)
+    session.get((tmp_path / "few.html").as_uri())
+    until(session, DRAWN)
+    assert "this page has the text of" in text(session, "#status")
+    buttons = all_of(session, "#list .item")
+    closed = [button for button in buttons if button.get_attribute("aria-disabled") == "true"]
+    assert 0 < len(closed) < len(buttons)
+    assert "text left out" in closed[0].text
+    session.execute_script("arguments[0].click()", closed[0])
+    assert not one(session, "#reader").is_displayed()
+    assert summary.n_texts == 3
+    assert session.get_log("browser") == []

@@ -1,0 +1,364 @@
+"""State in the address, search, two actors, files to download, documents without evidence, and accessibility."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+import urllib.parse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import accessibility_faults, choose_scheme, missing, resize, until
+from references import events as er
+from report_pages import DRAWN, all_of, choose, choose_actor, listed, one, open_document, text
+
+from corefsample import read_documents, write_documents
+from corefsample.recalibration import english_recalibration
+from events import simulate_documents
+from events.counting import read_count_samples
+from events.jobs.count_events import EventsOptions, run_events
+from events.pages import write_report
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+REASON = missing()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+def evidence(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "evidence.csv", keep_default_na=False)
+
+
+def state(browser: WebDriver) -> dict[str, str]:
+    """What the address says."""
+    fragment = urllib.parse.urlsplit(browser.current_url).fragment
+    return dict(urllib.parse.parse_qsl(fragment))
+
+
+def actors(browser: WebDriver) -> list[str]:
+    """Codes of actors in the order of the page."""
+    found = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).actors")
+    return [actor["code"] for actor in found]
+
+
+def likeliest(run: Path, n: int = 1) -> Any:
+    """The n-th row of evidence by probability, of an actor with a plain name."""
+    table = evidence(run)
+    plain = table[table["country"].str.fullmatch("[A-Z]{3}")]
+    return plain.sort_values("probability", kind="stable").iloc[-n]
+
+
+def find(browser: WebDriver, words: str) -> None:
+    field = one(browser, "#find")
+    field.clear()
+    field.send_keys(words)
+
+
+# --- the address --------------------------------------------------------------------------------------------
+
+
+def test_back_returns_through_documents_and_actors(browser: WebDriver, run: Path) -> None:
+    row = likeliest(run)
+    first = text(browser, "#chart-actor")
+    open_document(browser, row["doc_id"])
+    assert state(browser)["document"] == row["doc_id"]
+    other = next(code for code in actors(browser)[1:] if code != state(browser).get("of"))
+    choose_actor(browser, other)
+    assert state(browser) == {"actor": other}
+    browser.back()
+    until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(row['doc_id'])}")
+    until(browser, "!document.getElementById('reader').hidden")
+    assert text(browser, "#chart-actor") == first
+    browser.back()
+    until(browser, "document.getElementById('reader').hidden")
+    assert state(browser) == {}
+
+
+def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: Path) -> None:
+    row = likeliest(run)
+    sent = {
+        "actor": row["country"],
+        "period": row["period"],
+        "show": "period",
+        "order": "date",
+        "document": row["doc_id"],
+    }
+    browser.get("about:blank")
+    browser.get(f"{page.as_uri()}#{urllib.parse.urlencode(sent)}")
+    until(browser, DRAWN)
+    assert text(browser, "#documents-heading").endswith(f", {row['period']}: documents by date")
+    assert text(browser, "#reader-heading") == row["doc_id"]
+    expected = (
+        evidence(run).query("country == @row.country and period == @row.period").sort_values("date", kind="stable")
+    )
+    assert sorted(listed(browser)) == sorted(expected["doc_id"])
+    assert text(browser, "#readout").startswith(row["period"])
+
+
+def test_an_address_that_names_nothing_of_the_page_shows_the_first_view(browser: WebDriver, page: Path) -> None:
+    browser.get("about:blank")
+    browser.get(f"{page.as_uri()}#actor=XXX&beside=YYY&period=1700&show=some&order=none&document=<b>&of=&find=")
+    until(browser, DRAWN)
+    assert text(browser, "#documents-heading") == "The most uncertain documents"
+    assert not one(browser, "#reader").is_displayed()
+
+
+def test_another_actor_closes_the_document_of_the_former(browser: WebDriver, run: Path) -> None:
+    row = likeliest(run)
+    open_document(browser, row["doc_id"])
+    shown = actors(browser)
+    of = state(browser).get("of", shown[0])
+    choose_actor(browser, next(code for code in shown if code not in (of, shown[0])))
+    assert not one(browser, "#reader").is_displayed()
+    assert all_of(browser, "#list [aria-current]") == []
+
+
+@pytest.mark.parametrize(
+    ("order", "heading"),
+    [
+        ("half", "The most uncertain documents"),
+        ("high", "The likeliest documents"),
+        ("date", "Documents by date"),
+    ],
+)
+def test_the_heading_follows_the_order(browser: WebDriver, order: str, heading: str) -> None:
+    choose(browser, "#order", order)
+    assert text(browser, "#documents-heading") == heading
+
+
+# --- search -------------------------------------------------------------------------------------------------
+
+
+def test_words_are_searched_in_texts_and_ids(browser: WebDriver, run: Path) -> None:
+    table = evidence(run)
+    texts = {each.doc_id: " ".join(each.tokens.text).lower() for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
+    row = likeliest(run)
+    find(browser, row["doc_id"])
+    until(browser, f"document.querySelectorAll('#list .item').length === {(table['doc_id'] == row['doc_id']).sum()}")
+    assert set(listed(browser)) == {row["doc_id"]}
+    word = max(texts[row["doc_id"]].split(), key=len)
+    expected = {doc_id for doc_id in table["doc_id"] if word in texts[doc_id]}
+    find(browser, word.upper())
+    number = table["doc_id"].isin(expected).sum()
+    until(browser, f"document.getElementById('status').textContent.startsWith('{number} pair')")
+    assert set(listed(browser)) <= expected
+    assert state(browser)["find"] == word.upper()
+
+
+# --- two actors ---------------------------------------------------------------------------------------------
+
+
+def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, float]:
+    """Bounds of P(n_a > n_b): all outcomes of all documents, for all ends of the ranges of the joint probabilities."""
+    rows = table[table["period"] == period]
+    p = {each: rows[rows["country"] == each].set_index("doc_id")["probability"] for each in (a, b)}
+    documents = sorted(set(p[a].index) | set(p[b].index))
+    pairs = [(p[a].get(d, 0.0), p[b].get(d, 0.0)) for d in documents]
+    ends = [sorted({max(0.0, pa + pb - 1.0), min(pa, pb)}) for pa, pb in pairs]
+    found = []
+    for joint in itertools.product(*ends):
+        pmf = {0: 1.0}
+        for (pa, pb), j in zip(pairs, joint, strict=True):
+            after: dict[int, float] = {}
+            for difference, weight in pmf.items():
+                for step, share in ((1, pa - j), (-1, pb - j), (0, 1 - pa - pb + 2 * j)):
+                    after[difference + step] = after.get(difference + step, 0.0) + weight * share
+            pmf = after
+        found.append(sum(weight for difference, weight in pmf.items() if difference > 0))
+    return min(found), max(found)
+
+
+def compare(browser: WebDriver, a: str, b: str, n_columns: int = 10) -> None:
+    """Show two actors in one chart, and open its table."""
+    script = (
+        "const band = arguments; document.getElementById('actor').value = band[0];"
+        "document.getElementById('actor').dispatchEvent(new Event('change'));"
+        "document.getElementById('other').value = band[1];"
+        "document.getElementById('other').dispatchEvent(new Event('change'));"
+        "const frame = document.getElementById('band-table-frame'); frame.open = true;"
+    )
+    browser.execute_script(script, *(str(actors(browser).index(code)) for code in (a, b)))
+    until(browser, f"document.querySelectorAll('#band-table th[scope=col]').length === {n_columns}")
+
+
+def greater_in_table(browser: WebDriver) -> list[list[str]]:
+    """Periods and the texts of P(a > b)."""
+    script = (
+        "return [...document.querySelectorAll('#band-table tbody tr')].map((it) =>"
+        " [it.querySelector('th').textContent, it.querySelector('td:last-child').textContent])"
+    )
+    rows: list[list[str]] = browser.execute_script(script)
+    return rows
+
+
+def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: WebDriver, run: Path) -> None:
+    table = evidence(run)
+    codes = [code for code in actors(browser) if len(code) == 3]
+    n_checked = 0
+    for a, b in itertools.permutations(codes[:4], 2):
+        compare(browser, a, b)
+        for period, shown in greater_in_table(browser):
+            low, high = greater(table, a, b, period)
+            numbers = [float(word) for word in shown.split(" to ")]
+            # At worst one division after another: bounds may be wider, and evidence is rounded.
+            assert numbers[0] <= low + 0.0055
+            assert numbers[-1] >= high - 0.0055
+            if math.isclose(low, high):
+                assert numbers == [pytest.approx(low, abs=0.0055)]
+                n_checked += low > 0
+    assert n_checked >= 5
+    assert state(browser)["beside"] == codes[:4][2]
+
+
+def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDriver, tmp_path: Path) -> None:
+    change = english_recalibration().recalibration
+    documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
+    write_documents(documents, tmp_path / "news.jsonl")
+    run_events(tmp_path / "news.jsonl", tmp_path / "run", EventsOptions(n_samples=100, period="year"), pictures=False)
+    write_report(tmp_path / "run", tmp_path / "page.html")
+    session.get((tmp_path / "page.html").as_uri())
+    until(session, DRAWN)
+    samples = read_count_samples(tmp_path / "run")
+    n_checked = 0
+    for a, b in itertools.permutations(actors(session)[:4], 2):
+        compare(session, a, b)
+        drawn = (samples.counts[:, samples.countries.index(code)] for code in (a, b))
+        shares = dict(zip(samples.periods, np.mean(np.greater(*drawn), axis=0), strict=True))
+        for period, shown in greater_in_table(session):
+            assert float(shown) == pytest.approx(shares[period], abs=0.0055)
+            n_checked += 0 < shares[period] < 1
+    assert n_checked >= 5
+    help_text = session.execute_script("return document.getElementById('other-help').textContent")
+    assert "share of the 100 samples" in help_text
+    (tmp_path / "run" / "count_samples.parquet").unlink()  # as in a run of an earlier version
+    write_report(tmp_path / "run", tmp_path / "page.html", overwrite=True)
+    session.get((tmp_path / "page.html").as_uri())
+    until(session, DRAWN)
+    compare(session, *actors(session)[:2], n_columns=9)
+    assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def downloads(browser: WebDriver, tmp_path: Path) -> Path:
+    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    return tmp_path
+
+
+def saved(browser: WebDriver, folder: Path, button: str) -> Path:
+    """The file that a button downloads."""
+    before = set(folder.iterdir())
+    browser.execute_script("document.getElementById(arguments[0]).click()", button)
+    for _ in range(400):
+        found = [path for path in set(folder.iterdir()) - before if not path.name.endswith(".crdownload")]
+        if found and found[0].stat().st_size:
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError(f"no file of {button}")
+
+
+def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path, downloads: Path) -> None:
+    code = likeliest(run)["country"]
+    choose_actor(browser, code)
+    path = saved(browser, downloads, "save-csv")
+    assert path.name == f"counts-{code}.csv"
+    found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
+    expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("country == @code")
+    assert found.columns.tolist() == expected.columns.tolist()
+    rounded = ["mean", "mean_mc_se", "sd"]
+    assert found.drop(columns=rounded).to_numpy().tolist() == expected.drop(columns=rounded).to_numpy().tolist()
+    np.testing.assert_allclose(found[rounded], expected[rounded], rtol=1e-3)
+
+
+def test_charts_are_pictures_with_a_title(browser: WebDriver, downloads: Path) -> None:
+    choose(browser, "#other", "1")
+    svg = saved(browser, downloads, "save-svg").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert "<script" not in svg
+    assert "credible interval" in svg
+    png = saved(browser, downloads, "save-png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    width = int.from_bytes(png[16:20], "big")
+    assert width >= 1800
+    assert all_of(browser, ".hidden-drawing") == []
+
+
+def test_the_list_is_a_table_for_labels(browser: WebDriver, run: Path, downloads: Path) -> None:
+    choose(browser, "#order", "high")
+    found = pd.read_csv(saved(browser, downloads, "save-list"), encoding="utf-8-sig", keep_default_na=False)
+    assert found.columns.tolist() == [
+        *("doc_id", "date", "period", "event", "country", "probability", "mc_se", "one_best", "text", "label", "note"),
+    ]
+    assert len(found) == len(evidence(run))
+    assert found["probability"].is_monotonic_decreasing
+    assert (found["text"] != "").all()
+    assert (found["label"] == "").all()
+
+
+# --- documents without evidence -------------------------------------------------------------------------------
+
+
+def test_a_period_leads_to_its_documents_without_evidence(browser: WebDriver, run: Path) -> None:
+    label = likeliest(run)["period"]
+    browser.execute_script("location.hash = arguments[0]", f"period={label}&show=period")
+    until(browser, f"document.getElementById('documents-heading').textContent.includes({label!r})")
+    browser.execute_script("document.getElementById('zero').click()")
+    table = pd.read_parquet(run / "all_documents.parquet")
+    expected = table[(table["probability"] == 0) & (table["period"] == label)]["doc_id"]
+    until(browser, f"document.getElementById('other-status').textContent.startsWith('{len(expected)} document')")
+    found = [each.get_attribute("textContent") for each in all_of(browser, "#other-list .name")]
+    assert sorted(found) == sorted(expected)
+
+
+def test_a_run_without_any_event_can_be_browsed(session: WebDriver, tmp_path: Path) -> None:
+    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
+    corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
+    run_events(corpus, tmp_path / "run", EventsOptions(n_samples=20, threads=1), pictures=False)
+    session.get("about:blank")
+    session.get_log("browser")
+    session.get(Path(write_report(tmp_path / "run").out).as_uri())
+    until(session, "document.documentElement.dataset.others !== undefined")
+    assert len(all_of(session, "#other-list li")) == len(quiet)
+    assert all_of(session, "#chart") == []
+    choose(session, "#other-period", "0")
+    until(session, "document.documentElement.dataset.others === '2'")
+    assert 0 < len(all_of(session, "#other-list li")) < len(quiet)
+    assert session.get_log("browser") == []
+
+
+# --- accessibility --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_targets_are_at_least_24_pixels(browser: WebDriver, run: Path, width: int) -> None:
+    resize(browser, width, 800)
+    open_document(browser, likeliest(run)["doc_id"])
+    browser.execute_script("for (const it of document.querySelectorAll('details')) it.open = true")
+    small = browser.execute_script(
+        "return [...document.querySelectorAll('button, input, select, summary, nav a')].filter((it) => it.offsetParent)"
+        ".filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 23.9)"
+        ".map((it) => it.outerHTML.slice(0, 120))"
+    )
+    assert small == []
+
+
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_automated_checks_of_accessibility_pass(browser: WebDriver, run: Path, scheme: str) -> None:
+    """Axe's rules, contrast included, with a document open, and two actors in the chart."""
+    choose_scheme(browser, scheme)
+    try:
+        choose(browser, "#other", "1")
+        open_document(browser, likeliest(run)["doc_id"])
+        assert accessibility_faults(browser) == []
+    finally:
+        choose_scheme(browser, "")

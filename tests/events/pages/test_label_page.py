@@ -1,0 +1,457 @@
+"""The page on which a sheet is labelled, in a real browser from disk: keys, progress, and what it exports."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from chromium import accessibility_faults, choose_scheme, chromium, missing, requested, resize, until
+from events_audit_made import actor_frame, frame
+from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
+
+from events.audit import (
+    NO,
+    RESOLVED,
+    SHEET_COLUMNS,
+    UNSURE,
+    YES,
+    AuditFrame,
+    AuditPlan,
+    disagreement_sheet,
+    plan_audit,
+    read_sheets,
+    sheet_table,
+)
+from events.pages import NAME, PLAIN, TRIGGER, MarkedText, rendered_sheet
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+REASON = missing()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+PLAN = plan_audit(frame(), 20)
+ACTORS = plan_audit(actor_frame(), 12, floor=2)
+HOSTILE_TEXT = ' ,"quoted"\n' + " ".join(HOSTILE_WORDS) + "\r\nlast line, with a comma "
+
+
+def doc_ids(plan: AuditPlan) -> list[str]:
+    return [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
+
+
+def texts(plan: AuditPlan) -> dict[str, MarkedText]:
+    """The first text would break an unsafe page; the others have a trigger and a name."""
+    pieces = ((NAME, "Iraqi"), (PLAIN, " troops "), (TRIGGER, "attacked"), (PLAIN, "."))
+    plain = {doc_ids(plan)[0]: MarkedText(((PLAIN, HOSTILE_TEXT),))}
+    return {doc_id: MarkedText(pieces) for doc_id in doc_ids(plan)} | plain
+
+
+def write_page(folder: Path, plan: AuditPlan = PLAN, **options: Any) -> Path:
+    marked = texts(plan)
+    sheet = sheet_table(plan, 1, {doc_id: each.text for doc_id, each in marked.items()})
+    path = folder / "sheet.html"
+    path.write_text(rendered_sheet(plan, sheet, marked, **options), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+    with chromium() as browser:
+        yield browser
+
+
+class Labeller:
+    """A person at the page, with a keyboard only."""
+
+    def __init__(self, browser: WebDriver, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+        behaviour = {"behavior": "allow", "downloadPath": str(folder)}
+        browser.execute_cdp_cmd("Page.setDownloadBehavior", behaviour)
+
+    def open(self, page: Path) -> None:
+        self.browser.get("about:blank")
+        requested(self.browser), self.browser.get_log("browser")
+        self.browser.get(page.as_uri())
+        until(self.browser, "document.documentElement.dataset.shown !== undefined")
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver import ActionChains
+
+        for key in keys:
+            ActionChains(self.browser).send_keys(key).perform()
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait until the document whose number the heading says is drawn."""
+        shown = "Number(document.getElementById('heading').textContent.match(/\\d+/)[0]) - 1"
+        until(self.browser, f"document.documentElement.dataset.shown === String({shown})")
+
+    def text(self, selector: str) -> str:
+        script = "return document.querySelector(arguments[0]).textContent"
+        return str(self.browser.execute_script(script, selector))
+
+    def heading(self) -> int:
+        return int(re.findall(r"\d+", self.text("#heading"))[0])
+
+    def exported(self, name: str = "sheet.csv") -> Path:
+        self.press("e")
+        path = self.folder / name
+        for _ in range(400):
+            if path.is_file() and path.stat().st_size:
+                return path
+            until(self.browser, "true")
+        raise AssertionError(f"no {name} in {list(self.folder.iterdir())}")
+
+
+@pytest.fixture
+def labeller(session: WebDriver, tmp_path: Path) -> Iterator[Labeller]:
+    """Whatever a test does, the page logs nothing and requests nothing but itself."""
+    resize(session, 1280, 900)
+    yield Labeller(session, tmp_path)
+    assert session.get_log("browser") == []
+    addresses = {urllib.parse.urlsplit(address).scheme for address in requested(session)}
+    assert addresses <= {"file", "data", "blob", "about"}
+    if not session.current_url.startswith("about"):
+        session.execute_script("localStorage.clear()")
+
+
+# --- what the page exports is what `audit estimate` reads ----------------------------------------------------
+
+
+def test_labels_given_by_keyboard_come_back_as_they_were_given(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    keys = ["y", "n", "u", "n", "y"]
+    labeller.press(*keys)
+    labels = read_sheets(PLAN, [labeller.exported()])
+    words = {"y": YES, "n": NO, "u": UNSURE}
+    assert labels.labels[:5, 0].tolist() == [words[key] for key in keys]
+    assert (labels.labels[5:, 0] == 3).all()
+
+
+def test_the_exported_sheet_differs_from_the_plans_in_labels_names_and_notes_alone(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("t", "one,", ' "two"')
+    from selenium.webdriver.common.keys import Keys
+
+    labeller.press(Keys.ESCAPE, "y")
+    found = pd.read_csv(labeller.exported(), dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    marked = texts(PLAN)
+    expected = sheet_table(PLAN, 1, {doc_id: each.text for doc_id, each in marked.items()})
+    assert tuple(found.columns) == SHEET_COLUMNS
+    for column in ("plan", "doc_id", "date", "text"):
+        assert found[column].tolist() == expected[column].tolist(), column
+    np.testing.assert_array_equal(found["inclusion_probability"].astype(float), expected["inclusion_probability"])
+    np.testing.assert_array_equal(found[["round", "stratum"]].astype(int), expected[["round", "stratum"]])
+    assert found["label"].tolist() == ["yes"] + [""] * 19
+    assert found["note"].tolist() == ['one, "two"'] + [""] * 19
+
+
+def test_a_hostile_document_is_text_and_comes_back_whole(labeller: Labeller) -> None:
+    days = np.full(2, np.datetime64("1999-01-01"))
+    hostile = AuditFrame.from_arrays([HOSTILE_ID, "=1+1"], days, [0.5, 0.0], event=HOSTILE_NAME)
+    plan = plan_audit(hostile, 2, floor=1)
+    labeller.open(write_page(labeller.folder, plan, question=HOSTILE_NAME))
+    assert labeller.text("h1") == HOSTILE_NAME
+    assert labeller.text("#doc-id") == doc_ids(plan)[0]
+    assert labeller.text("#text") == HOSTILE_TEXT
+    labeller.press("y", "n")
+    assert read_sheets(plan, [labeller.exported()]).labels[:, 0].tolist() == [YES, NO]
+
+
+def test_actors_are_chosen_by_digits_and_found_by_their_names(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder, ACTORS, names={"USA": "United States"}))
+    assert "United States (USA)" in labeller.text("#actors")
+    from selenium.webdriver.common.keys import Keys
+
+    given: list[tuple[tuple[str, ...], list[int]]] = [
+        (("1", Keys.ENTER), [YES, NO]),
+        (("1", "2", "2", Keys.ENTER), [YES, UNSURE]),
+        (("n",), [NO, NO]),
+        (("u",), [UNSURE, UNSURE]),
+        (("o", Keys.ENTER), [NO, NO]),  # another actor than the plan's
+        (("2", "2", "2", "1", Keys.ENTER), [YES, NO]),  # three times is none
+        ((Keys.ENTER,), [3, 3]),  # nothing chosen: no label
+    ]
+    for keys, _ in given:
+        labeller.press(*keys)
+    labels = read_sheets(ACTORS, [labeller.exported()])
+    assert labels.labels[: len(given)].tolist() == [expected for _, expected in given]
+
+
+def test_many_actors_can_be_searched(labeller: Labeller) -> None:
+    base = frame(30)
+    targets = tuple(f"A{k:02d}" for k in range(15))
+    columns = np.arange(30, dtype=np.int32) % 15
+    actors = AuditFrame(base.doc_ids, base.dates, targets, np.arange(30), columns, np.full(30, 0.5))
+    plan = plan_audit(actors, 6, floor=2)
+    labeller.open(write_page(labeller.folder, plan, names={"A12": "Ruritania"}))
+    from selenium.webdriver.common.keys import Keys
+
+    labeller.press("/", "rurit", Keys.ENTER, Keys.ENTER)
+    labels = read_sheets(plan, [labeller.exported()])
+    assert np.flatnonzero(labels.labels[0] == YES).tolist() == [12]
+    assert labeller.heading() == 2
+
+
+def test_the_sheet_of_disagreements_resolves_them(labeller: Labeller) -> None:
+    first, second = sheet_table(PLAN, 1), sheet_table(PLAN, 1)
+    first.assign(label="yes", labeller="anna").to_csv(labeller.folder / "a.csv", index=False)
+    second.assign(label=["no", "no", *["yes"] * 18], labeller="ben").to_csv(labeller.folder / "b.csv", index=False)
+    sheets = [labeller.folder / "a.csv", labeller.folder / "b.csv"]
+    resolve = disagreement_sheet(PLAN, read_sheets(PLAN, sheets))
+    page = labeller.folder / "sheet-resolve.html"
+    page.write_text(rendered_sheet(PLAN, resolve, file_name="sheet-resolve.csv"), encoding="utf-8")
+    labeller.open(page)
+    assert labeller.browser.find_element("id", "note").get_attribute("value") == "anna: yes; ben: no"
+    assert labeller.browser.find_element("id", "labeller").get_attribute("value") == RESOLVED
+    labeller.press("n", "y")
+    labels = read_sheets(PLAN, [*sheets, labeller.exported("sheet-resolve.csv")])
+    assert labels.labels[:, 0].tolist() == [NO, *[YES] * 19]
+
+
+# --- going through a sheet -----------------------------------------------------------------------------------
+
+
+def test_back_shows_the_label_and_p_which_are_hidden_before(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    row = int(PLAN.sample[0])
+    p = f"P = {PLAN.frame.probability(0)[row] + 1e-9:.2f}"
+    assert "P =" not in labeller.text("body > main") + labeller.text("#status")
+    page = labeller.browser.execute_script(
+        "const copy = document.documentElement.cloneNode(true);"
+        "copy.querySelectorAll('script').forEach((each) => each.remove()); return copy.outerHTML"
+    )
+    assert p not in page
+    labeller.press("y")
+    assert labeller.heading() == 2
+    assert p in labeller.text("#status")
+    assert labeller.text("#model") == ""
+    labeller.press("b")
+    assert (labeller.heading(), labeller.text("#given")) == (1, "label: yes")
+    assert p in labeller.text("#model")
+    labeller.browser.find_element("id", "show-p").click()
+    until(labeller.browser, "document.getElementById('model').textContent === ''")
+
+
+def test_progress_is_kept_until_the_page_is_opened_again(labeller: Labeller) -> None:
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("y", "n", "t", "why")
+    labeller.open(page)
+    assert labeller.text("#count") == "2 of 20 labelled"
+    assert labeller.heading() == 3
+    assert labeller.browser.find_element("id", "note").get_attribute("value") == "why"
+
+
+def test_progress_of_another_plan_is_not_mixed_in(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("y", "n")
+    labeller.open(write_page(labeller.folder, plan_audit(frame(), 20, seed=1)))
+    assert labeller.text("#count") == "0 of 20 labelled"
+
+
+def test_each_labeller_has_labels_of_their_own(labeller: Labeller) -> None:
+    def be(name: str) -> None:
+        field = labeller.browser.find_element("id", "labeller")
+        field.clear()
+        field.send_keys(name, "\t")
+
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("y")
+    be("Anna")  # labels without a name become hers
+    assert labeller.text("#count") == "1 of 20 labelled"
+    be("Ben")
+    assert labeller.text("#count") == "0 of 20 labelled"
+    labeller.browser.execute_script("document.getElementById('heading').focus()")
+    labeller.press("n")
+    assert list(read_sheets(PLAN, [labeller.exported("sheet-Ben.csv")]).by_labeller) == ["Ben"]
+    be("Anna")
+    assert labeller.text("#count") == "1 of 20 labelled"
+
+
+def load(labeller: Labeller, path: Path) -> str:
+    """Load a file of labels, and return what the page says of it."""
+    before = labeller.browser.execute_script("return Number(document.documentElement.dataset.loads ?? 0)")
+    labeller.browser.find_element("id", "load").send_keys(str(path))
+    until(labeller.browser, f"document.documentElement.dataset.loads === String({before} + 1)")
+    return labeller.text("#status")
+
+
+def exported_rows(labeller: Labeller, name: str = "sheet.csv") -> pd.DataFrame:
+    return pd.read_csv(labeller.exported(name), dtype=str, keep_default_na=False)
+
+
+def test_exported_labels_are_loaded_where_the_browser_has_none(labeller: Labeller) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("t", ' why, "so"', Keys.ESCAPE, "y", "n", "u")  # the first text is the hostile one
+    first = labeller.exported().rename(labeller.folder / "first.csv")
+    labeller.browser.execute_script("localStorage.clear()")
+    labeller.open(page)
+    assert load(labeller, first) == "Loaded 3 labels."
+    assert labeller.text("#count") == "3 of 20 labelled"
+    second = labeller.exported()
+    assert second.read_bytes() == first.read_bytes()
+
+
+def test_loaded_labels_join_others_and_change_none(labeller: Labeller) -> None:
+    page = write_page(labeller.folder)
+    labeller.open(page)
+    labeller.press("y", "n", "u")
+    first = labeller.exported().rename(labeller.folder / "first.csv")
+    labeller.browser.execute_script("localStorage.clear()")
+    labeller.open(page)
+    labeller.press("n", "n")  # the first differs
+    assert load(labeller, first) == "Loaded 1 label. 1 of the file differ from labels here, which stay."
+    assert exported_rows(labeller)["label"].tolist()[:4] == ["no", "no", "unsure", ""]
+
+
+def test_loaded_labels_of_another_labeller_stay_theirs(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("y")
+    sheet = sheet_table(PLAN, 1)
+    path = labeller.folder / "anna.csv"
+    sheet.assign(label="no", labeller="Anna").to_csv(path, index=False)
+    assert load(labeller, path) == "Loaded 20 labels of Anna."
+    assert labeller.text("#count") == "1 of 20 labelled"
+    field = labeller.browser.find_element("id", "labeller")
+    field.send_keys("Anna", "\t")
+    assert labeller.text("#count") == "20 of 20 labelled"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("plan", "0" * 12, "row 2: plan must be"),
+        ("label", "perhaps", "row 2: a label of this plan is needed, got “perhaps”"),
+    ],
+)
+def test_files_that_are_no_labels_of_the_page_are_not_loaded(
+    labeller: Labeller, column: str, value: str, message: str
+) -> None:
+    labeller.open(write_page(labeller.folder))
+    path = labeller.folder / "wrong.csv"
+    sheet_table(PLAN, 1).assign(label="no").assign(**{column: value}).to_csv(path, index=False)
+    assert message in load(labeller, path)
+    path.write_text("a,b\n1,2\n")
+    assert load(labeller, path) == "wrong.csv was not loaded: columns must include plan."
+    assert labeller.text("#count") == "0 of 20 labelled"
+
+
+def test_several_events_are_chosen_like_actors(labeller: Labeller) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    base = actor_frame()
+    events = AuditFrame(
+        base.doc_ids, base.dates, ("arrest", "attack"), base.rows, base.columns, base.values, "arrest, attack", "year"
+    )
+    plan = plan_audit(events, 12, floor=2)
+    labeller.open(write_page(labeller.folder, plan))
+    assert labeller.text("h1") == "Which of these events are in this document?"
+    assert not labeller.browser.find_element("id", "other").is_displayed()
+    labeller.press("1", "2", "2", Keys.ENTER, "n", "2", Keys.ENTER)
+    assert exported_rows(labeller)["label"].tolist()[:3] == ["arrest;attack?", "none", "attack"]
+
+
+def test_marks_are_shown_only_if_wished(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("n")
+    assert labeller.browser.find_elements("css selector", "#text mark") == []
+    labeller.press("h")
+    until(labeller.browser, "document.querySelector('#text mark')")
+    assert labeller.text("#text mark.word") == "Iraqi"
+    assert labeller.text("#text mark.trigger") == "attacked"
+    assert labeller.text("#text") == "Iraqi troops attacked."
+
+
+def test_the_last_document_leads_to_the_first_without_a_label(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder, ACTORS))
+    from selenium.webdriver.common.keys import Keys
+
+    labeller.press(Keys.ARROW_RIGHT, *["n"] * 11)
+    assert labeller.heading() == 1
+    labeller.press("n")
+    assert labeller.browser.find_element("id", "done-note").is_displayed()
+    until(labeller.browser, "document.activeElement.id === 'export'")
+
+
+# --- accessible ----------------------------------------------------------------------------------------------
+
+
+def test_letters_in_fields_are_no_labels_and_keys_can_be_switched_off(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("t", "y", "n")
+    assert labeller.text("#count") == "0 of 20 labelled"
+    labeller.browser.execute_script("document.getElementById('heading').focus()")
+    labeller.browser.find_element("id", "shortcuts").click()
+    labeller.press("y")
+    assert labeller.text("#count") == "0 of 20 labelled"
+    labeller.browser.find_element("css selector", "[data-label=yes]").click()
+    until(labeller.browser, "document.getElementById('count').textContent === '1 of 20 labelled'")
+
+
+def test_the_heading_has_the_focus_after_each_label(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.browser.find_element("css selector", "[data-label=no]").click()
+    until(labeller.browser, "document.activeElement.id === 'heading'")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
+def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: AuditPlan, width: int) -> None:
+    resize(labeller.browser, width, 800)
+    labeller.open(write_page(labeller.folder, plan))
+    small = labeller.browser.execute_script(
+        "return [...document.querySelectorAll('button, input, select, textarea')].filter((it) => it.offsetParent)"
+        ".filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 24)"
+        ".map((it) => it.outerHTML)"
+    )
+    assert small == []
+    unnamed = labeller.browser.execute_script(
+        "return [...document.querySelectorAll('button, input, select, textarea')].filter((it) =>"
+        "!it.textContent.trim() && !it.labels?.length && !it.ariaLabel).map((it) => it.outerHTML)"
+    )
+    assert unnamed == []
+    assert labeller.browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
+def test_the_automated_checks_of_accessibility_pass(labeller: Labeller, plan: AuditPlan, scheme: str) -> None:
+    choose_scheme(labeller.browser, scheme)
+    try:
+        labeller.open(write_page(labeller.folder, plan))
+        labeller.press("n", "h")
+        assert accessibility_faults(labeller.browser) == []
+    finally:
+        choose_scheme(labeller.browser, "")
+
+
+@pytest.fixture
+def without_storage(session: WebDriver) -> Iterator[Callable[[], None]]:
+    script = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no storage'); } });"
+    number = session.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
+    yield lambda: None
+    session.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": number})
+    session.get("about:blank")
+
+
+def test_a_browser_that_keeps_nothing_is_named_and_can_still_export(
+    labeller: Labeller, without_storage: Callable[[], None]
+) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("y")
+    assert labeller.browser.find_element("id", "not-kept").is_displayed()
+    assert read_sheets(PLAN, [labeller.exported()]).labels[0, 0] == YES
+    labeller.browser.get("about:blank")

@@ -1,0 +1,346 @@
+"""The content that a report reads from a run's folder, and errors for invalid folders."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
+from references import events as er
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
+from corefsample.coreference import canonical_labels
+from corefsample.documents import Tokens
+from corefsample.summaries import point_estimate
+from events.counting import evaluate_matches, evidence_rows
+from events.lexicon import load_lexicon
+from events.matching import match_document
+from events.pages import packed, spaced
+from events.pages._document_texts import checked_places
+from events.pages._report_content import read_report
+from events.pages._run_files import read_run
+from events.rules import load_rules
+
+
+def unpacked(part: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS))
+
+
+def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
+    """The documents of a report, by doc_id."""
+    report = read_report(folder, **options)
+    several = [each for part in report.texts for each in unpacked(part)]
+    documents = report.counts["documents"]
+    return {name: several[n] for name, n in zip(documents["id"], documents["text"], strict=True) if n >= 0}
+
+
+def copied(run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "copy"))
+
+
+# --- counts and evidence -----------------------------------------------------------------------------------
+
+
+def test_counts_and_evidence_are_those_of_the_tables(run: Path) -> None:
+    report = read_report(run)
+    counts, evidence = pd.read_csv(run / "counts.csv"), pd.read_csv(run / "evidence.csv")
+    content = report.counts
+    labels = [period["label"] for period in content["periods"]]
+    assert labels == list(counts["period"].unique())
+    for actor in content["actors"]:
+        rows = counts[counts["country"] == actor["code"]]
+        for field, column in {"mean": "mean", "lower": "lower", "upper": "upper", "oneBest": "one_best"}.items():
+            np.testing.assert_allclose(actor[field], rows[column], rtol=6e-4)
+    rows = content["evidence"]
+    assert [content["documents"]["id"][d] for d in rows["document"]] == evidence["doc_id"].tolist()
+    assert [content["actors"][a]["code"] for a in rows["actor"]] == evidence["country"].tolist()
+    assert [labels[i] for i in rows["period"]] == evidence["period"].tolist()
+    np.testing.assert_allclose(rows["probability"], evidence["probability"], rtol=6e-4)
+
+
+def test_countries_with_most_documents_come_first_and_have_their_names(run: Path) -> None:
+    actors = read_report(run).counts["actors"]
+    totals = [sum(actor["mean"]) for actor in actors]
+    assert totals == sorted(totals, reverse=True)
+    names = {actor["code"]: actor["name"] for actor in actors}
+    assert names["IRQ"] == "Iraq"
+    assert names[HOSTILE_CODE] == HOSTILE_NAME
+
+
+def test_periods_are_adjacent_and_begin_on_their_first_day(run: Path) -> None:
+    periods = read_report(run).counts["periods"]
+    assert [each["end"] for each in periods[:-1]] == [each["start"] for each in periods[1:]]
+    # 1995-01-01 is 9131 days after 1970-01-01 (25 years and the leap days of 1972, 76, 80, 84, 88, 92), and the last
+    # quarter ends with the 366 + 365 days of 1995 and 1996.
+    assert periods[0]["start"] == 9131 * 86_400_000
+    assert periods[-1]["end"] == (9131 + 365 + 366) * 86_400_000
+
+
+def test_pairs_of_countries_are_named_by_both(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    for name in ("counts", "evidence"):
+        table = pd.read_parquet(folder / f"{name}.parquet")
+        table["country"] = table["country"].replace("IRQ", "IRQ>KWT")
+        table.to_parquet(folder / f"{name}.parquet")
+    record = json.loads((folder / "run.json").read_text())
+    record["names"]["KWT"] = "Kuwait"
+    (folder / "run.json").write_text(json.dumps(record))
+    names = {actor["code"]: actor["name"] for actor in read_report(folder).counts["actors"]}
+    assert names["IRQ>KWT"] == "Iraq > Kuwait"
+
+
+# --- which texts -------------------------------------------------------------------------------------------
+
+
+def test_texts_are_alternately_the_nearest_to_one_half_and_the_likeliest(run: Path) -> None:
+    evidence = pd.read_parquet(run / "evidence.parquet")
+    near = list(dict.fromkeys(evidence.iloc[(evidence["probability"] - 0.5).abs().argsort(kind="stable")]["doc_id"]))
+    likely = list(dict.fromkeys(evidence.iloc[(-evidence["probability"]).argsort(kind="stable")]["doc_id"]))
+    expected: list[str] = []
+    while len(expected) < 9:
+        for order in (near, likely):
+            doc_id = order.pop(0)
+            expected += [doc_id] * (doc_id not in expected)
+    for n in (0, 1, 2, 5, 9):
+        assert set(texts(run, n_documents=n)) == set(expected[:n])
+
+
+def test_all_texts_are_included_if_the_limit_allows(run: Path) -> None:
+    report = read_report(run, n_documents=10_000)
+    assert report.n_texts == report.n_documents == pd.read_csv(run / "evidence.csv")["doc_id"].nunique()
+    assert len(report.texts) == -(-report.n_texts // 16)
+
+
+def test_all_evidence_is_listed_even_if_texts_are_left_out(run: Path) -> None:
+    assert read_report(run, n_documents=1).counts["evidence"] == read_report(run).counts["evidence"]
+
+
+# --- texts -------------------------------------------------------------------------------------------------
+
+
+def test_a_text_has_the_document_and_its_likeliest_antecedents(run: Path) -> None:
+    contents = texts(run)
+    for document in read_documents(run / "documents.parquet"):
+        assert document.tokens is not None
+        content = contents[document.doc_id]
+        assert [word.removeprefix(" ") for word in content["tokens"]] == list(document.tokens.text)
+        assert [content["sentences"][s] for s in document.tokens.sent] == [
+            document.tokens.sentences()[int(s)][0] for s in document.tokens.sent
+        ]
+        spans = np.array([[each["start"], each["end"], each["entity"]] for each in content["mentions"]]).reshape(-1, 3)
+        assert spans[:, :2].tolist() == document.mentions[:, :2].tolist()
+        labels = map_clustering(document.antecedents)
+        for i in range(document.n_mentions):
+            same = labels == labels[i]
+            assert (spans[i, 2] > 0) == (same.sum() > 1)
+            assert spans[i, 2] == 0 or set(np.flatnonzero(spans[:, 2] == spans[i, 2])) == set(np.flatnonzero(same))
+            candidates, probabilities = document.antecedents.row(i)
+            expected = sorted(zip(-probabilities, -candidates, strict=True))[:5]
+            pairs = [(each["antecedent"], each["p"]) for each in content["links"][i]]
+            assert pairs == [(-k, round(-1000 * p)) for p, k in expected if -p >= 0.001]
+            assert content["new"][i] == round(1000 * document.antecedents.new_probs[i])
+            best = content["best"][i]
+            assert labels[i] == (i if best < 0 else labels[best])
+            assert best < 0 or probabilities[list(candidates).index(best)] == probabilities.max()
+
+
+def test_entities_are_numbered_in_the_order_of_the_text(run: Path) -> None:
+    for content in texts(run).values():
+        for entities in ([each["entity"] for each in content["mentions"]], content["estimate"]):
+            numbers = [number for number in dict.fromkeys(entities) if number]
+            assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_text_has_the_entities_of_the_binder_estimate(run: Path) -> None:
+    contents = texts(run)
+    differing = 0
+    for document in read_documents(run / "documents.parquet"):
+        content = contents[document.doc_id]
+        labels = point_estimate(document.antecedents, loss="binder").labels
+        names = [-i - 1 if entity == 0 else entity for i, entity in enumerate(content["estimate"])]
+        assert canonical_labels(names).tolist() == labels.tolist()
+        differing += content["estimate"] != [each["entity"] for each in content["mentions"]]
+    assert differing
+
+
+def test_events_have_the_places_of_the_evidence(run: Path) -> None:
+    """The mentions and sentences that the tables quote are found again at the places."""
+    contents, report = texts(run), read_report(run)
+    codes = {actor["code"]: str(a) for a, actor in enumerate(report.counts["actors"])}
+    evidence = pd.read_csv(run / "evidence.csv")
+    assert len(evidence) > 100
+    for row in evidence.to_dict("records"):
+        content = contents[row["doc_id"]]
+        words = [word.removeprefix(" ") for word in content["tokens"]]
+        event = content["events"][codes[row["country"]]]
+
+        def quoted(mention: int, content: dict[str, Any] = content, words: Sequence[str] = words) -> str:
+            start, end = (content["mentions"][mention][name] for name in ("start", "end"))
+            return f"{' '.join(words[start:end])} [{start}-{end}]"
+
+        agents = [f"{quoted(each['mentions'][0])} {each['p'] / 1000:.3f}" for each in event["instances"]]
+        described = [f"{quoted(each['mention'])} {each['p'] / 1000:.3f}" for each in event["descriptions"]]
+        assert " | ".join(agents) == row["agent_mentions"]
+        assert " | ".join(dict.fromkeys(described)) == row["country_mentions"]
+        assert all(words[each["trigger"]].startswith("attack") for each in event["instances"])
+        for mention, (start, end) in ((each["mention"], each["words"]) for each in event["descriptions"]):
+            first, last = (content["mentions"][mention][name] for name in ("start", "end"))
+            assert first <= start < end <= last  # of the paper's rule: head, or a modifier, inside of the mention
+
+
+def test_the_country_word_is_all_of_a_name() -> None:
+    """The soldiers of New Zealand attacked: the trigger is token 5, the name tokens 3 and 4."""
+    sentence = (
+        "The/DET>2:det soldiers/NOUN>6:nsubj of/ADP>5:case New/PROPN>5:compound Zealand/PROPN>2:nmod "
+        "attacked=attack/VERB>0:root"
+    )
+    tokens, mentions = Tokens(**er.token_columns([sentence])), np.array([[0, 5, 1]], np.int32)
+    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
+    events = evaluate_matches(AntecedentDistribution.from_lists([[]], [[]]), matches, "d", DAY, n_samples=2)
+    (row,) = evidence_rows(events, "1995Q2", tokens, mentions)
+    assert json.loads(row.places) == {"instances": [[5, [0], 1.0]], "descriptions": [[0, "NZL", [3, 5], 1.0]]}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("The army 's men , they said , did n't go .", "The army's men, they said, didn't go."),
+        ('He said " go now " ( twice ) .', 'He said "go now" (twice).'),
+        ("`` Go '' cost $ 5 %", "``Go'' cost $5%"),
+        ("a - b", "a - b"),
+    ],
+)
+def test_words_are_spaced_by_the_rules_of_english(words: str, expected: str) -> None:
+    text = words.split()
+    n = len(text)
+    tokens = Tokens(text, text, ["X"] * n, ["dep"] * n, np.full(n, -1, np.int32), np.zeros(n, np.int32))
+    assert "".join(spaced(tokens)) == expected
+
+
+def test_words_are_spaced_by_the_column_of_the_document() -> None:
+    text = ["Don", "'t", ",", "he"]
+    columns: list[Any] = [text, text, ["X"] * 4, ["dep"] * 4, np.full(4, -1, np.int32), np.zeros(4, np.int32)]
+    tokens = Tokens(*columns, extra={"space_after": [False, True, True, False]})
+    assert spaced(tokens) == ["Don", "'t", " ,", " he"]
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_packed_text_can_be_unpacked(content: Any) -> None:
+    part = packed(content)
+    assert part.isascii()
+    assert not set(part) & set("<>&\"'\\")
+    assert unpacked(part) == content
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"instances": [[3, [0], 0.5]], "descriptions": []}',
+        '{"instances": [[-1, [0], 0.5]], "descriptions": []}',
+        '{"instances": [[0, [2], 0.5]], "descriptions": []}',
+        '{"instances": [[0.5, [0], 0.5]], "descriptions": []}',
+        '{"instances": [], "descriptions": [[0, "IRQ", [1, 4], 0.5]]}',
+        '{"instances": [], "descriptions": [[0, "IRQ", [], 0.5]]}',
+        '{"instances": [], "descriptions": [[0, "IRQ", [0, 1], null]]}',
+    ],
+)
+def test_places_outside_a_document_are_rejected(places: str) -> None:
+    with pytest.raises((ValueError, TypeError, KeyError)):
+        checked_places(places, 3, 2)
+
+
+# --- invalid folders ---------------------------------------------------------------------------------------
+
+
+def test_a_folder_without_a_run_is_rejected(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"nowhere: input must be the folder of a finished events run, got none \(`corefsample events`",
+    ):
+        read_run(tmp_path / "nowhere")
+    with pytest.raises(
+        InputError,
+        match=r"a finished events run must have run\.json, .*, got no run\.json \(`corefsample events` makes one\)$",
+    ):
+        read_run(tmp_path)
+    with pytest.raises(ParameterError, match="n_documents must be a whole number of at least 0, got -1"):
+        read_report(run, n_documents=-1)
+
+
+@pytest.mark.parametrize("name", ["run.json", "counts.parquet", "evidence.parquet", "documents.parquet"])
+def test_a_folder_that_lacks_a_file_is_rejected(run: Path, tmp_path: Path, name: str) -> None:
+    folder = copied(run, tmp_path)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"got no {name} "):
+        read_report(folder)
+
+
+@pytest.mark.parametrize("name", ["run.json", "counts.parquet", "evidence.parquet", "documents.parquet"])
+def test_a_damaged_file_is_named_in_one_line(run: Path, tmp_path: Path, name: str) -> None:
+    folder = copied(run, tmp_path)
+    (folder / name).write_bytes(b"no\nsuch\nthing")
+    with pytest.raises(InputError, match=f"{name}: (record|file) must be") as caught:
+        read_report(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("record", [[], {}, {"corefsample": "0.1.0"}, {"arguments": {"period": "quarter"}}])
+def test_another_kind_of_record_is_rejected(run: Path, tmp_path: Path, record: Any) -> None:
+    folder = copied(run, tmp_path)
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(InputError, match=r"run\.json: record must be that of this version's events runs"):
+        read_report(folder)
+
+
+def test_a_run_of_an_older_version_is_rejected(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    table = pq.read_table(folder / "evidence.parquet")
+    pq.write_table(table.drop_columns(["places"]), folder / "evidence.parquet")
+    with pytest.raises(InputError, match="column places is missing \\(repeat the run with this version\\)"):
+        read_report(folder)
+
+
+def test_evidence_without_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    table = pq.read_table(folder / "documents.parquet")
+    removed = table.column("doc_id")[1].as_py()
+    pq.write_table(pa.concat_tables([table.slice(0, 1), table.slice(2)]), folder / "documents.parquet")
+    with pytest.raises(InputError, match=f"doc_id '{removed}' of the evidence is missing"):
+        read_report(folder)
+
+
+def test_evidence_outside_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    table = pd.read_parquet(folder / "evidence.parquet")
+    table.loc[0, "places"] = '{"instances": [[1000000, [0], 1.0]], "descriptions": []}'
+    table.to_parquet(folder / "evidence.parquet")
+    with pytest.raises(InputError, match=r"documents\.parquet: doc_id .*: evidence must lie within its document, got"):
+        read_report(folder)
+
+
+def test_evidence_of_unknown_countries_is_rejected(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    table = pd.read_parquet(folder / "evidence.parquet")
+    table.loc[0, "country"] = "ZZZ"
+    table.to_parquet(folder / "evidence.parquet")
+    with pytest.raises(InputError, match="evidence must have only actors and periods of the counts, got ZZZ"):
+        read_report(folder)

@@ -1,0 +1,227 @@
+"""The page as text: escaping, security policy, script modules, and the command that writes it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import os
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from page_documents import HOSTILE_NAME, HOSTILE_TITLE
+from references import events as er
+
+from corefsample import OutputError, ParameterError
+from events.cli._program import _status
+from events.jobs.count_events import EventsOptions, run_events
+from events.pages import write_report
+from events.pages._report import rendered_page
+from events.pages._report_content import read_report
+
+pytest.importorskip("altair", reason="extra `report`")
+
+
+class Elements(HTMLParser):
+    """Elements of a page with their attributes and text, as a browser would find them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None], list[str]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs), []))
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            self.found[-1][2].append(data)
+
+    def of(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        return [(attributes, "".join(text).strip()) for name, attributes, text in self.found if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> str:
+    return rendered_page(read_report(run), title=HOSTILE_TITLE)
+
+
+@pytest.fixture(scope="module")
+def elements(page: str) -> Elements:
+    return Elements(page)
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
+    """Status, standard output and standard error of `corefsample report`."""
+    status = _status(["report", *map(str, arguments)])
+    return status, *capsys.readouterr()
+
+
+# --- text in, text out -------------------------------------------------------------------------------------
+
+
+def test_the_title_and_names_are_text(elements: Elements) -> None:
+    assert elements.of("title")[0][1] == HOSTILE_TITLE
+    assert elements.of("h1")[0][1].strip() == HOSTILE_TITLE
+    assert any(text.startswith(HOSTILE_NAME) for _, text in elements.of("option"))
+    assert not elements.of("b")[0][1].startswith("attacks")
+
+
+def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
+    kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
+    report = read_report(run)
+    assert report.others is not None
+    assert kinds == ["application/json"] * (2 + len(report.texts) + len(report.others.texts)) + [None, None]
+    for attributes, text in elements.of("script"):
+        if attributes.get("type"):
+            json.loads(text)
+
+
+def test_a_page_refers_to_nothing_outside_it(elements: Elements) -> None:
+    for tag, attributes, _ in elements.found:
+        for name, value in attributes.items():
+            assert name not in ("src", "srcset", "action", "data", "style", "ping"), (tag, name)
+            assert not name.startswith("on"), (tag, name)
+            assert name != "href" or str(value).startswith("#"), (tag, value)
+    style = elements.of("style")[0][1]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_allows_the_style_and_scripts_by_hash_and_nothing_else(page: str, elements: Elements) -> None:
+    policy = next(a["content"] for a, _ in elements.of("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    rules = {rule.split()[0]: rule.split()[1:] for rule in str(policy).split(";")}
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == ["'none'"]
+    assert rules["require-trusted-types-for"] == ["'script'"]
+
+    def hashed(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+    assert rules["script-src"] == [hashed(text) for text in scripts]
+    assert rules["style-src"] == [hashed(text) for text in re.findall(r"<style>(.*?)</style>", page, flags=re.S)]
+
+
+def test_the_page_lists_all_fields_of_the_record(elements: Elements, run: Path) -> None:
+    record = json.loads((run / "run.json").read_text())
+    cells = [text for _, text in elements.of("td")]
+    for value in (record["inputs"][0]["sha256"], record["started"], str(record["arguments"]["n_samples"])):
+        assert value in cells
+    names = [attributes.get("scope") for attributes, _ in elements.of("th")]
+    assert names.count("row") > 30
+
+
+def test_headings_and_landmarks_are_in_order(elements: Elements) -> None:
+    levels = [int(tag[1]) for tag, _, _ in elements.found if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert len(elements.of("main")) == len(elements.of("nav")) == len(elements.of("header")) == 1
+    ids = [attributes["id"] for _, attributes, _ in elements.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes, _ in elements.found:
+        for name in ("for", "aria-labelledby", "aria-describedby"):
+            assert name not in attributes or attributes[name] in ids
+
+
+# --- the file and the command ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "run"))
+
+
+def test_the_page_is_written_into_the_folder_and_the_command_prints_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = called(capsys, folder)
+    assert (status, err) == (0, "")
+    assert str(folder / "report.html") in out
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [name for name in os.listdir(folder) if name.startswith(".")] == []
+
+
+def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "report.html").write_text("mine")
+    status, _, err = called(capsys, folder)
+    assert status == 2
+    rule = "output must not exist, got a file (--overwrite replaces it)"
+    assert err == f"corefsample: {folder / 'report.html'}: {rule}\n"
+    assert (folder / "report.html").read_text() == "mine"
+    assert called(capsys, folder, "--overwrite")[0] == 0
+    assert (folder / "report.html").read_text() != "mine"
+
+
+def test_the_summary_for_programs_counts_what_is_left_out(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "page.html"
+    status, printed, _ = called(capsys, folder, "--out", out, "--documents", 7, "--title", "T", "--json")
+    summary = json.loads(printed)
+    assert status == 0
+    assert summary["n_texts"] == 7
+    assert summary["n_bytes"] == out.stat().st_size
+    left_out = summary["n_with_events"] - 7
+    said = f"{left_out} texts are left out; <code>--documents {summary['n_with_events']}</code>"
+    assert said in " ".join(out.read_text("utf-8").split())
+    _, printed, _ = called(capsys, folder, "--out", out, "--documents", 7, "--overwrite")
+    assert f"{left_out} texts left out; --documents {summary['n_with_events']} includes them all." in printed
+
+
+def test_bad_usage_and_bad_input_have_their_status(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert called(capsys, tmp_path / "none")[0] == 3
+    (folder / "run.json").unlink()
+    status, _, err = called(capsys, folder)
+    assert (status, err.count("\n")) == (3, 1)
+    assert not (folder / "report.html").exists()
+    status, _, err = called(capsys, folder, "--out", tmp_path / "page.txt")
+    assert status == 2
+    assert "--out must end in .html or .htm" in err
+    assert "must name a file" in called(capsys, folder, "--out", "")[2]
+    (tmp_path / "a.html").mkdir()
+    assert "must be a file, got a folder" in called(capsys, folder, "--out", tmp_path / "a.html")[2]
+    assert called(capsys, folder, "--documents", "-1")[0] in (2, 3)
+
+
+def test_an_output_that_cannot_be_written_is_an_error_and_leaves_no_file(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"report\.html: output must be writable, got: "):
+        write_report(run, tmp_path / "file" / "report.html")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "events.pages._charts", raising=False)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(
+        ParameterError, match=r"got no altair \(python -m pip install 'altair.* 'vl-convert-python.*'\)$"
+    ):
+        rendered_page(read_report(run))
+
+
+def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
+    corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
+    options = EventsOptions(n_samples=20, threads=1)
+    run_events(corpus, tmp_path / "run", options, pictures=False)
+    write_report(tmp_path / "run")
+    run_events(corpus, tmp_path / "run", options, pictures=False, overwrite=True)
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:
+    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
+    corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
+    run_events(corpus, tmp_path / "run", EventsOptions(n_samples=20, threads=1), pictures=False)
+    summary = write_report(tmp_path / "run")
+    assert (summary.n_actors, summary.n_with_events) == (0, 0)
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "No document has an event." in page
+    assert "vegaEmbed = " not in page  # no chart, so no chart library

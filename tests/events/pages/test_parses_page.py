@@ -1,0 +1,113 @@
+"""The page of a run over documents with several parses, in a browser: alternatives at the trigger."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from chromium import accessibility_faults, choose_scheme, missing, resize, until
+from references import events as er
+from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
+
+from events.jobs.count_events import EventsOptions, run_events
+from events.pages import write_report
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+REASON = missing()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+# Iraqis attacked a town, or a town attacked Iraqis; the third parse has no event.
+PARSES = (
+    (6, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root town/NOUN>2:obj yesterday/NOUN>2:obl:tmod ./PUNCT>2:punct"),
+    (3, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root town/NOUN>2:obj yesterday/NOUN>3:nmod ./PUNCT>2:punct"),
+    (1, "Iraqis/PROPN>2:obj attacked=attack/VERB>0:root town/NOUN>2:nsubj yesterday/NOUN>2:obl:tmod ./PUNCT>2:punct"),
+)
+HOSTILE = "<script>alert(1)</script>"
+
+
+def mixture() -> dict[str, Any]:
+    """A document with these parses, whose town has a name that a page must not run."""
+    made = [(weight, er.json_document("several parses", "1999-01-05", [sentence])) for weight, sentence in PARSES]
+    parses = []
+    for weight, each in made:
+        tokens = dict(each["tokens"])
+        del tokens["text"]
+        own = {name: each[name] for name in ("mentions", "antecedents", "scores")}
+        parses.append({"weight": weight, "tokens": tokens, **own})
+    words = ["Iraqis", "attacked", HOSTILE, "yesterday", "."]
+    return {
+        "version": 2,
+        "doc_id": "several parses",
+        "date": "1999-01-05",
+        "tokens": {"text": words},
+        "parses": parses,
+    }
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parses")
+    one_parse = er.json_document("one parse", "1999-02-05", [PARSES[0][1]])
+    news = er.write_lines(folder / "news.jsonl", [mixture(), one_parse])
+    run_events(news, folder / "run", EventsOptions(n_samples=1000, threads=1), pictures=False)
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Path:
+    return Path(write_report(run, run.with_name("page.html")).out)
+
+
+def rows(browser: WebDriver) -> list[list[str]]:
+    return [
+        [str(cell.get_attribute("textContent")) for cell in row.find_elements("css selector", "td")]
+        for row in all_of(browser, "table.parses tbody tr")
+    ]
+
+
+def test_the_alternatives_at_the_trigger_are_those_of_the_evidence(browser: WebDriver, run: Path) -> None:
+    choose_actor(browser, "IRQ")
+    open_document(browser, "several parses")
+    evidence = pd.read_parquet(run / "evidence.parquet").set_index("doc_id").loc["several parses"]
+    alternatives = json.loads(evidence["places"])["alternatives"]
+    assert rows(browser) == [
+        [f"{share:.3f}", f"{probability:.3f}", f"attacked {words}"] for _, words, share, probability in alternatives
+    ]
+    # The weights are 6, 3 and 1; in the third parse the Iraqis are no agent.
+    shares = [float(share) for share, _, _ in rows(browser)]
+    assert shares == pytest.approx([0.6, 0.3, 0.1], abs=0.01)
+    assert [probability for _, probability, _ in rows(browser)] == ["1.000", "1.000", "0.000"]
+    assert "nsubj Iraqis" in rows(browser)[0][2]
+    assert f"nsubj {HOSTILE}" in rows(browser)[2][2]
+    assert one(browser, "table.parses").is_displayed()
+    assert text(browser, "table.parses caption") == "Alternative parses at the trigger: what depends on it"
+    assert f"P(Iraq) = {evidence['probability']:.3f}" in text(browser, "#reader-facts")
+
+
+def test_a_document_with_one_parse_shows_no_alternatives(browser: WebDriver) -> None:
+    choose_actor(browser, "IRQ")
+    open_document(browser, "one parse")
+    assert not one(browser, "table.parses").is_displayed()
+
+
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_automated_checks_of_accessibility_pass(browser: WebDriver, scheme: str, width: int) -> None:
+    choose_scheme(browser, scheme)
+    resize(browser, width, 900)
+    try:
+        until(browser, DRAWN)
+        open_document(browser, "several parses")
+        assert one(browser, "table.parses").is_displayed()
+        assert accessibility_faults(browser) == []
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        choose_scheme(browser, "")
+        resize(browser, 1280, 900)

@@ -1,0 +1,141 @@
+"""A damaged or edited folder of a run: one line and status 3, never an error of a library."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import refused
+
+from corefsample import CorefsampleError
+from events.pages import write_report
+
+NAMES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
+
+
+@pytest.fixture
+def copy(run: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for name in NAMES:
+        shutil.copy(run / name, folder / name)
+    return folder
+
+
+def nested(depth: int) -> Any:
+    content: Any = 1
+    for _ in range(depth):
+        content = {"a": content}
+    return content
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ("arguments", "n_samples", None, "arguments.n_samples must be as a run writes it, got None"),
+        ("arguments", "level", "high", "arguments.level must be as a run writes it, got 'high'"),
+        ("arguments", "level", 2.0, "arguments.level must be as a run writes it, got 2.0"),
+        ("arguments", "period", "fortnight", "must be"),
+        ("summary", "periods", ["1999Q1"], "summary.periods must be as a run writes it, got ['1999Q1']"),
+        ("summary", "n_documents", -1, "summary.n_documents must be as a run writes it, got -1"),
+        ("rule", "name", {"a": 1}, "rule.name must be as a run writes it, got {'a': 1}"),
+        ("names", "XXX", nested(900), "record must be nested at most 20 deep, got more"),
+        ("names", "XXX", "\ud800", "record must be readable JSON"),
+    ],
+)
+def test_a_tampered_record(
+    capsys: pytest.CaptureFixture[str], copy: Path, section: str, key: str, value: object, message: str
+) -> None:
+    record = json.loads((copy / "run.json").read_text())
+    record[section][key] = value
+    (copy / "run.json").write_text(json.dumps(record))
+    status, line = refused(capsys, "report", copy)
+    assert status == 3
+    assert message in line
+
+
+def test_a_record_nested_too_deep_to_be_read(capsys: pytest.CaptureFixture[str], copy: Path) -> None:
+    (copy / "run.json").write_text("[" * 100_000)
+    status, line = refused(capsys, "report", copy)
+    assert (status, "record must be readable JSON" in line) == (3, True)
+
+
+def infinite(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(mean=np.inf)
+
+
+def missing(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(country=pd.Series([None, *frame["country"][1:]], frame.index, object))
+
+
+def text(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(mean=frame["mean"].astype(str))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (infinite, "counts.parquet: column mean must be finite, got another number"),
+        (missing, "counts.parquet: column country must have no missing value, got 1"),
+        (text, "counts.parquet: column mean must be double, got"),
+    ],
+)
+def test_tampered_counts(
+    capsys: pytest.CaptureFixture[str], copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
+) -> None:
+    path = copy / "counts.parquet"
+    change(pd.read_parquet(path)).to_parquet(path, index=False)
+    status, line = refused(capsys, "report", copy)
+    assert status == 3
+    assert message in line
+
+
+@pytest.mark.parametrize("about", [b"{", b'{"index_columns": 5}', b"\xff", b'{"index_columns": ["x"], "columns": []}'])
+def test_damaged_metadata_for_pandas_changes_nothing(run: Path, copy: Path, tmp_path: Path, about: bytes) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
+    for name in ("counts.parquet", "evidence.parquet"):
+        pq.write_table(pq.read_table(copy / name).replace_schema_metadata({b"pandas": about}), copy / name)
+    write_report(run, tmp_path / "a.html", title="Same")
+    write_report(copy, tmp_path / "b.html", title="Same")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_bytes_in_a_file_are_an_error_of_ours_or_make_a_page(copy: Path, tmp_path: Path, name: str) -> None:
+    generator = random.Random(name)
+    whole = (copy / name).read_bytes()
+    for trial in range(40):
+        content = bytearray(whole)
+        for _ in range(generator.choice([1, 1, 3, 20])):
+            # Half of the changes are in the footer, which describes the columns.
+            start = 0 if trial % 2 else max(0, len(content) - 3000)
+            content[generator.randrange(start, len(content))] = generator.randrange(256)
+        (copy / name).write_bytes(content)
+        try:
+            write_report(copy, tmp_path / "page.html", overwrite=True)
+        except CorefsampleError as error:
+            n_lines = len(str(error).splitlines())
+        else:
+            n_lines = 1
+        assert n_lines == 1
+
+
+def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(capsys: pytest.CaptureFixture[str], copy: Path) -> None:
+    for name, command in (("counts.parquet", "report"), ("documents.parquet", "events")):
+        path = copy / name
+        table = pq.read_table(path)
+        # A column more, whose name is then overwritten with bytes that are no UTF-8.
+        pq.write_table(table.append_column("QQQQQQQQ", pa.array([1] * len(table))), path)
+        path.write_bytes(path.read_bytes().replace(b"QQQQQQQQ", b"\xff" * 8))
+        arguments = (copy,) if command == "report" else (path, "--out", copy / "out")
+        status, line = refused(capsys, command, *arguments)
+        assert (status, f"{path}: file must be Parquet, got: " in line) == (3, True)
