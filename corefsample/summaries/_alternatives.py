@@ -13,8 +13,8 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.summaries import _core_kernels as kernels
 from corefsample.summaries._credible_balls import DISTANCES, Distance
-from corefsample.summaries._losses import distances_of_samples
-from corefsample.summaries._posterior import Samples, SampleTables, clustering_samples
+from corefsample.summaries._losses import losses_of_sums
+from corefsample.summaries._posterior import Samples, cell_sums, clustering_samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,12 +195,8 @@ def representatives(
     distinct, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
     order = np.argsort(first)
     distinct, first, weights = distinct[order], first[order], counts[order] / rows.shape[0]
-    tables = SampleTables(type(drawn)(np.ascontiguousarray(distinct), 0, ""))
+    distances = _distances(distinct, distance)
     n_distinct = distinct.shape[0]
-    a, b = np.triu_indices(n_distinct, 1)
-    distances = np.zeros((n_distinct, n_distinct))
-    distances[a, b] = distances_of_samples(tables, a, b, distance)
-    distances += distances.T
     medoids = _first_medoids(distances, weights, min(n, n_distinct))
     kernels.improve_medoids(distances, weights, medoids)
     nearest = np.argmin(distances[medoids], axis=0)
@@ -210,6 +206,15 @@ def representatives(
     ranks = np.argsort(-shares, kind="stable")
     chosen = medoids[ranks]
     return Representatives(distinct[chosen], first[chosen], shares[ranks], mean_distances[ranks], distance)
+
+
+def _distances(rows: Ints32, distance: Distance) -> Floats:
+    own = cell_sums(rows, rows)
+    distances = np.zeros((rows.shape[0], rows.shape[0]))
+    for s in range(rows.shape[0] if rows.shape[1] else 0):
+        sums = cell_sums(rows[s : s + 1], rows[:s]), own[:, s : s + 1], own[:, :s]
+        distances[s, :s] = distances[:s, s] = losses_of_sums(*sums, rows.shape[1], distance)
+    return distances
 
 
 def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:

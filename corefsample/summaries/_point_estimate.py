@@ -10,16 +10,15 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound, mean_loss
+from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-from corefsample.summaries._search import improved
+from corefsample.summaries._search import SWEPT, improved, swept
 from corefsample.summaries._starts import starts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Estimates under these losses are starts for CoNLL, too.
-_HELPERS: tuple[Loss, ...] = ("vi", "b3")
+_HELPER_COSTS = (1.0, 1.4)  # split costs of estimates from which the search under other losses starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,28 +148,31 @@ def point_estimate(
 def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts: int = 3) -> PointEstimate:
     """Point estimate under checked options."""
     candidates = starts(source)
-    if loss == "conll":
-        for helper in _HELPERS:
-            candidates.setdefault(f"estimate under {helper}", estimate_of(source, helper, 1.0, n_starts).labels)
-    initial = {name: mean_loss(source, labels, loss, split_cost) for name, labels in candidates.items()}
-    best: tuple[float, Ints32, str] | None = None
+    if loss not in SWEPT:
+        helper: Loss = "binder" if source.samples is None else "vi"
+        for cost in _HELPER_COSTS:
+            name = f"estimate under {helper} with a split cost of {cost:g}"
+            candidates.setdefault(name, estimate_of(source, helper, cost, n_starts).labels)
+    initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
+    best: tuple[float, str, Ints32] | None = None
     tried = []
     for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
-        labels = improved(source, candidates[name], loss, split_cost)
-        value = mean_loss(source, labels, loss, split_cost)
+        labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
+        value = loss_under(source, labels, loss, split_cost).value
         tried.append(Start(name, initial[name], value))
         if best is None or value < best[0] - 1e-12:
-            best = value, labels, name
+            best = value, name, labels
     assert best is not None  # there is always the start of singletons
-    final = loss_under(source, best[1], loss, split_cost)
+    labels = improved(source, best[2], loss, split_cost)
+    final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
-        labels=best[1].copy(),
+        labels=labels.copy(),
         loss=loss,
         split_cost=split_cost,
         expected_loss=final.value,
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
-        start=best[2],
+        start=best[1],
         starts=tuple(tried),
         n_samples=final.n_samples,
     )
