@@ -18,7 +18,7 @@ from corefsample.summaries._starts import starts
 if TYPE_CHECKING:
     import pandas as pd
 
-_HELPER_COSTS = (1.0, 1.4)  # split costs of estimates from which the search under other losses starts
+_HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +150,12 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
     candidates = starts(source)
     if loss not in SWEPT:
         helper: Loss = "binder" if source.samples is None else "vi"
-        for cost in _HELPER_COSTS:
-            name = f"estimate under {helper} with a split cost of {cost:g}"
-            candidates.setdefault(name, estimate_of(source, helper, cost, n_starts).labels)
-    initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
-    best: tuple[float, str, Ints32] | None = None
-    tried = []
-    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
-        labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
-        value = loss_under(source, labels, loss, split_cost).value
-        tried.append(Start(name, initial[name], value))
-        if best is None or value < best[0] - 1e-12:
-            best = value, name, labels
-    assert best is not None  # there is always the start of singletons
-    labels = improved(source, best[2], loss, split_cost)
+        names = [f"estimate under {helper} with a split cost of {cost:g}" for cost in _HELPER_COSTS]
+        costs = zip(names, _HELPER_COSTS, strict=True)
+        candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
+    labels, start, tried = _best(source, candidates, loss, split_cost, n_starts)
+    if loss != "binder":  # for which trials gain nothing after the sweeps
+        labels = improved(source, labels, loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
         labels=labels.copy(),
@@ -172,7 +164,21 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         expected_loss=final.value,
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
-        start=best[1],
+        start=start,
         starts=tuple(tried),
         n_samples=final.n_samples,
     )
+
+
+def _best(
+    source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
+) -> tuple[Ints32, str, list[Start]]:
+    """Best of the starts with the least loss, after sweeps where the loss has them; its name; and what was tried."""
+    initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
+    tried, found = [], {}
+    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
+        labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
+        tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
+        found[name] = labels
+    start = min(tried, key=lambda each: round(each.final, 12)).name
+    return found[start], start, tried

@@ -14,7 +14,7 @@ from corefsample.summaries._posterior import Posterior, log_steps
 
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
-_MOST_TRIALS = 200
+_MOST_TRIALS = 100
 _LEAST_GAIN = 1e-12
 
 
