@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FIRST_WIDTH = 64
-_ROUNDING = 1e-9  # of sums of logarithms
+_MOST_EXCHANGES = 100
+_ROUNDING = 1e-9  # of sums of logarithms, and of distances
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,8 +198,7 @@ def representatives(
     distinct, first, weights = distinct[order], first[order], counts[order] / rows.shape[0]
     distances = _distances(distinct, distance)
     n_distinct = distinct.shape[0]
-    medoids = _first_medoids(distances, weights, min(n, n_distinct))
-    kernels.improve_medoids(distances, weights, medoids)
+    medoids = _exchanged(distances, weights, _first_medoids(distances, weights, min(n, n_distinct)))
     nearest = np.argmin(distances[medoids], axis=0)
     shares: Floats = np.bincount(nearest, weights, medoids.shape[0]).astype(np.float64)
     sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
@@ -227,3 +227,16 @@ def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:
         chosen.append(int(np.argmin(totals)))
         nearest = np.minimum(nearest, distances[chosen[-1]])
     return np.array(chosen, np.int64)
+
+
+def _exchanged(distances: Floats, weights: Floats, medoids: Ints) -> Ints:
+    """Exchange medoids for other points while that lowers the weighted sum of distances to the nearest medoid."""
+    for _ in range(_MOST_EXCHANGES):
+        others = [np.delete(medoids, place) for place in range(medoids.shape[0])]
+        nearest = [distances[rest].min(axis=0, initial=np.inf) for rest in others]
+        totals = np.array([np.minimum(distances, each) @ weights for each in nearest])  # (medoid that leaves, point)
+        place, point = np.unravel_index(np.argmin(totals), totals.shape)
+        if totals[place, point] >= distances[medoids].min(axis=0) @ weights - _ROUNDING:
+            break
+        medoids[place] = point
+    return medoids

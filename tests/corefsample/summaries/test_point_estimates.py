@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference, summaries
@@ -200,22 +202,34 @@ def test_a_table_has_one_row_per_mention() -> None:
     assert len(table) == 5
 
 
-def test_bad_input_is_named() -> None:
-    samples = random_samples(0, 4, 3)
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with pytest.raises(ParameterError, match="must be one of binder"):
-        point_estimate(samples, loss="rand")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=r"split_cost must lie in \[0, 2\], got 3"):
-        point_estimate(samples, loss="vi", split_cost=3.0)
-    with pytest.raises(ParameterError, match="must be 1 for b3"):
-        point_estimate(samples, loss="b3", split_cost=0.5)
-    with pytest.raises(ParameterError, match="same document, with 2 mentions, got 4"):
-        point_estimate(distribution, samples=samples)
-    with pytest.raises(ParameterError, match="at least 1, got 0"):
-        point_estimate(samples[:0])
-    with pytest.raises(ParameterError, match="one label for each mention"):
-        expected_loss(samples, [0, 0, 0])
-    with pytest.raises(ParameterError, match="must not be given if the posterior is samples"):
-        point_estimate(samples, samples=samples)
-    with pytest.raises(ParameterError, match="whole numbers of shape"):
-        point_estimate(samples.astype(float))
+SAMPLES = random_samples(0, 4, 3)
+TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("loss", lambda: point_estimate(SAMPLES, loss="rand")),  # type: ignore[arg-type]
+        ("samples.n_samples", lambda: expected_loss(SAMPLES[:1], SAMPLES[0], loss="conll")),
+        ("posterior.n_samples", lambda: point_estimate(SAMPLES[:0])),
+        ("labels", lambda: expected_loss(SAMPLES, [0, 0, 0])),
+    ],
+)
+def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
+    with error(ParameterError, parameter):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        (r"split_cost must lie in \[0, 2\], got 3", lambda: point_estimate(SAMPLES, split_cost=3.0)),
+        ("split_cost must be 1 for b3", lambda: point_estimate(SAMPLES, loss="b3", split_cost=0.5)),
+        ("same document, with 2 mentions, got 4", lambda: point_estimate(TWO, samples=SAMPLES)),
+        ("must not be given if the posterior is samples", lambda: point_estimate(SAMPLES, samples=SAMPLES)),
+        ("whole numbers of shape", lambda: point_estimate(SAMPLES.astype(float))),
+    ],
+)
+def test_errors_say_what_is_wrong(message: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call()
