@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3
 WEIGHTED: tuple[Loss, ...] = ("binder", "vi", "vi-bound")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
 METRIC_LOSSES: tuple[Loss, ...] = ("nvi", "vi", "binder")  # distances for which the triangle inequality holds
-SCORES = ("muc", "b3", "lea", "conll")
+Score = Literal["muc", "b3", "lea", "conll"]
+SCORES: tuple[Score, ...] = ("muc", "b3", "lea", "conll")
 _ROUNDING = 1e-10  # of entropies and numbers of pairs
 
 
@@ -132,7 +133,7 @@ def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: fl
     together = labels[:, None] == labels
     if loss == "binder":
         costs = np.where(together, merge_cost * (1.0 - marginals), split_cost * marginals)
-        return float(costs.sum()) / n**2
+        return float(costs.sum() / n**2)
     within = np.where(together, marginals, 0.0).sum(axis=1)
     return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
 
@@ -147,7 +148,7 @@ def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: 
             _checks.whole("samples.n_samples", drawn.n_samples, 2)
         # A posterior of scores needs two samples.
         scored = drawn if drawn.n_samples > 1 else ClusteringSamples(np.repeat(drawn.labels, 2, axis=0), 0, "")
-        return 1.0 - metric_posterior(labels, scored, metric=loss).values[: drawn.n_samples]
+        return 1.0 - metric_posterior(labels, scored, metric=cast("Score", loss)).values[: drawn.n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
@@ -172,7 +173,8 @@ def losses_of_sums(common: Floats, own: Floats, truth: Floats, n: int, loss: Los
 
 
 def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
-    return np.divide(numerator, denominator, out=np.full(denominator.shape, otherwise), where=denominator > _ROUNDING)
+    ratio: Floats = np.full(denominator.shape, otherwise)
+    return np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING)
 
 
 def lower_bound(source: Posterior, loss: Loss, split_cost: float) -> float | None:

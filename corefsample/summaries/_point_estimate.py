@@ -28,9 +28,9 @@ class Start:
     Attributes
     ----------
     name
-        "map", "average linkage at t", "sample s" or "singletons".
+        "map", "average linkage at t", "sample s", "singletons" or "estimate under vi with a split cost of c".
     initial, final
-        Expected loss of it, and of what the search made of it.
+        Expected loss of it, and of what sweeps made of it under "binder" and "vi".
     """
 
     name: str
@@ -105,10 +105,11 @@ def point_estimate(
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
 
-    The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared; from the best
-    of them, each mention moves to where the loss is least until no move lowers it, then clusters are merged and split,
-    and so on until nothing does. The result is a local optimum; `PointEstimate.lower_bound` says how far it can be from
-    the smallest loss. For "conll", the estimates under "vi" and "b3" are starts too.
+    The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared. Under "binder"
+    and "vi", each mention of the best of them moves to where the loss is least until no move lowers it; under other
+    losses, estimates under "vi" with several split costs are compared, too. Then merges of clusters and moves of
+    mentions are tried, and kept where they lower the loss (not under "binder", where they gain nothing).
+    `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
 
     Parameters
     ----------
