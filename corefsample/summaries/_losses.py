@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +148,7 @@ def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: 
             _checks.whole("samples.n_samples", drawn.n_samples, 2)
         # A posterior of scores needs two samples.
         scored = drawn if drawn.n_samples > 1 else ClusteringSamples(np.repeat(drawn.labels, 2, axis=0), 0, "")
-        return 1.0 - metric_posterior(labels, scored, metric=cast("Score", loss)).values[: drawn.n_samples]
+        return 1.0 - metric_posterior(labels, scored, metric=loss).values[: drawn.n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
