@@ -62,7 +62,7 @@ print(f"{doc_id}: {document.n_mentions} mentions, {len(set(document.gold))} anno
 # Each row is a single clustering: the likeliest antecedents, and the clusterings with the smallest expected loss under
 # several losses. Expected loss and scores against gold are different things: the estimate under `conll` has the highest
 # CoNLL that the posterior expects, and gold is one clustering. One article is little evidence; the study in
-# docs/summaries.md has 237.
+# docs/summaries.md has 79.
 
 # %%
 estimates = {"map": map_clustering(distribution)}

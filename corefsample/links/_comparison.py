@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,14 +40,6 @@ class ScorerLinks:
     n_without_gold: int
 
 
-@dataclass(slots=True)
-class _Collected:
-    builder: TableBuilder = field(default_factory=TableBuilder)
-    losses: dict[str, float] = field(default_factory=dict)
-    digests: dict[str, bytes] = field(default_factory=dict)
-    n_without_gold: int = 0
-
-
 def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> ScorerLinks:
     """Sum the link pairs of a scorer's documents, one document at a time.
 
@@ -58,16 +50,18 @@ def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotate
     unannotated
         How to treat mentions without an annotated entity: see `gold_codes`.
     """
-    found = _Collected()
+    builder, n_without_gold = TableBuilder(), 0
+    losses: dict[str, float] = {}
+    digests: dict[str, bytes] = {}
     for document in documents:
         if document.gold is None:
-            found.n_without_gold += 1
+            n_without_gold += 1
             continue
         pairs = link_pairs(document, unannotated=unannotated)
-        found.builder.add(pairs.q, pairs.y, block=pairs.doc_id)
-        found.losses[pairs.doc_id] = float(log_losses(pairs.q, pairs.y).sum())
-        found.digests[pairs.doc_id] = _digest(document, gold_codes(document, unannotated))
-    return ScorerLinks(found.builder.table(), found.losses, found.digests, found.n_without_gold)
+        builder.add(pairs.q, pairs.y, block=pairs.doc_id)
+        losses[pairs.doc_id] = float(log_losses(pairs.q, pairs.y).sum())
+        digests[pairs.doc_id] = _digest(document, gold_codes(document, unannotated))
+    return ScorerLinks(builder.table(), losses, digests, n_without_gold)
 
 
 def _digest(document: ScoredDocument, entities: Ints) -> bytes:

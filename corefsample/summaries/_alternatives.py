@@ -13,14 +13,15 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution, require_distribution
 from corefsample.summaries import _core_kernels as kernels
 from corefsample.summaries._credible_balls import DISTANCES, Distance
-from corefsample.summaries._losses import distances_of_samples
-from corefsample.summaries._posterior import Samples, SampleTables, clustering_samples
+from corefsample.summaries._losses import losses_of_sums
+from corefsample.summaries._posterior import Samples, cell_sums, clustering_samples
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _FIRST_WIDTH = 64
-_ROUNDING = 1e-9  # of sums of logarithms
+_MOST_EXCHANGES = 100
+_ROUNDING = 1e-9  # of sums of logarithms, and of distances
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,14 +196,9 @@ def representatives(
     distinct, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
     order = np.argsort(first)
     distinct, first, weights = distinct[order], first[order], counts[order] / rows.shape[0]
-    tables = SampleTables(type(drawn)(np.ascontiguousarray(distinct), 0, ""))
+    distances = _distances(distinct, distance)
     n_distinct = distinct.shape[0]
-    a, b = np.triu_indices(n_distinct, 1)
-    distances = np.zeros((n_distinct, n_distinct))
-    distances[a, b] = distances_of_samples(tables, a, b, distance)
-    distances += distances.T
-    medoids = _first_medoids(distances, weights, min(n, n_distinct))
-    kernels.improve_medoids(distances, weights, medoids)
+    medoids = _exchanged(distances, weights, _first_medoids(distances, weights, min(n, n_distinct)))
     nearest = np.argmin(distances[medoids], axis=0)
     shares: Floats = np.bincount(nearest, weights, medoids.shape[0]).astype(np.float64)
     sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
@@ -210,6 +206,15 @@ def representatives(
     ranks = np.argsort(-shares, kind="stable")
     chosen = medoids[ranks]
     return Representatives(distinct[chosen], first[chosen], shares[ranks], mean_distances[ranks], distance)
+
+
+def _distances(rows: Ints32, distance: Distance) -> Floats:
+    own = cell_sums(rows, rows)
+    distances = np.zeros((rows.shape[0], rows.shape[0]))
+    for s in range(rows.shape[0] if rows.shape[1] else 0):
+        sums = cell_sums(rows[s : s + 1], rows[:s]), own[:, s : s + 1], own[:, :s]
+        distances[s, :s] = distances[:s, s] = losses_of_sums(*sums, rows.shape[1], distance)
+    return distances
 
 
 def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:
@@ -222,3 +227,16 @@ def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:
         chosen.append(int(np.argmin(totals)))
         nearest = np.minimum(nearest, distances[chosen[-1]])
     return np.array(chosen, np.int64)
+
+
+def _exchanged(distances: Floats, weights: Floats, medoids: Ints) -> Ints:
+    """Exchange medoids for other points while that lowers the weighted sum of distances to the nearest medoid."""
+    for _ in range(_MOST_EXCHANGES):
+        others = [np.delete(medoids, place) for place in range(medoids.shape[0])]
+        nearest = [distances[rest].min(axis=0, initial=np.inf) for rest in others]
+        totals = np.array([np.minimum(distances, each) @ weights for each in nearest])  # (medoid that leaves, point)
+        place, point = np.unravel_index(np.argmin(totals), totals.shape)
+        if totals[place, point] >= distances[medoids].min(axis=0) @ weights - _ROUNDING:
+            break
+        medoids[place] = point
+    return medoids

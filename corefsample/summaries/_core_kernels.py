@@ -1,4 +1,4 @@
-"""Compiled loops of confident cores, of the most probable clusterings and of medoids.
+"""Compiled loops of confident cores and of the most probable clusterings.
 
 Legend of dimensions and names
     i, j : mention      n : number of mentions      s : sample      k, r : cluster, named by its first mention
@@ -157,40 +157,3 @@ def widest_paths(
             labels[b, i] = choice[ranks[b]]
         n_paths = kept
     return n_paths, lost
-
-
-# --- medoids -----------------------------------------------------------------------------------------------
-
-
-@kernel
-def improve_medoids(distances: Floats, weights: Floats, medoids: Ints) -> None:
-    """Exchange medoids for other points while that lowers the weighted sum of distances to the nearest medoid."""
-    n, n_medoids = distances.shape[0], medoids.shape[0]
-    nearest, second, place = np.empty(n), np.empty(n), np.empty(n, np.int64)
-    change = np.empty(n_medoids)
-    for _ in range(100):
-        for p in range(n):
-            nearest[p], second[p], place[p] = np.inf, np.inf, 0
-            for m in range(n_medoids):
-                d = distances[p, medoids[m]]
-                if d < nearest[p]:
-                    second[p] = nearest[p]
-                    nearest[p], place[p] = d, m
-                elif d < second[p]:
-                    second[p] = d
-        best_point, best_place, most = -1, -1, -1e-10
-        for candidate in range(n):
-            shared = 0.0  # gain whichever medoid leaves
-            change[:] = 0.0
-            for p in range(n):
-                d = distances[p, candidate]
-                if d < nearest[p]:
-                    shared += weights[p] * (d - nearest[p])
-                else:
-                    change[place[p]] += weights[p] * (min(second[p], d) - nearest[p])
-            for m in range(n_medoids):
-                if shared + change[m] < most:
-                    best_point, best_place, most = candidate, m, shared + change[m]
-        if best_point < 0:
-            return
-        medoids[best_place] = best_point

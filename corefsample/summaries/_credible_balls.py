@@ -126,7 +126,7 @@ def credible_ball(
     source = Posterior(None, clustering_samples("samples", samples))
     labels = canonical_labels(centre, name="centre", n_mentions=source.n_mentions)
     distances = losses_by_sample(source, labels, distance, 1.0)
-    rows = source.tables.arrays.rows
+    rows = source.rows
     n_samples = rows.shape[0]
     # The 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding.
     needed = max(int(np.ceil(level * n_samples - _TIE)), 1)

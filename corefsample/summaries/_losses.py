@@ -9,20 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, canonical_labels
+from corefsample._arrays import Floats, Ints32
+from corefsample.coreference import AntecedentDistribution, ClusteringSamples, canonical_labels
 from corefsample.errors import ParameterError
 from corefsample.metrics import metric_posterior
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._posterior import OwnSums, Posterior, Samples, SampleTables, grouped, posterior_from
+from corefsample.summaries._posterior import Posterior, Samples, cell_sums, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll")
 WEIGHTED: tuple[Loss, ...] = ("binder", "vi", "vi-bound")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
 METRIC_LOSSES: tuple[Loss, ...] = ("nvi", "vi", "binder")  # distances for which the triangle inequality holds
-SCORES: tuple[Loss, ...] = ("b3", "lea")  # their numerators are not sums over all cells alike
-_NO_ENTROPY = 1e-10
+Score = Literal["muc", "b3", "lea", "conll"]
+SCORES: tuple[Score, ...] = ("muc", "b3", "lea", "conll")
+_ROUNDING = 1e-10  # of entropies and numbers of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,102 +126,55 @@ def loss_under(source: Posterior, labels: Ints32, loss: Loss, split_cost: float)
     return ExpectedLoss(float(values.mean()), mc_se, n)
 
 
-def mean_loss(source: Posterior, labels: Ints32, loss: Loss, split_cost: float) -> float:
-    """Value of the expected loss, as `loss_under`; faster for VI, whose terms are known by cluster."""
-    if loss != "vi":
-        return loss_under(source, labels, loss, split_cost).value
-    tables, n = source.tables, labels.shape[0]
-    if n == 0:
-        return 0.0
-    clustering = grouped(labels)
-    parts = np.split(clustering.members, clustering.indptr[1:-1])
-    joint = np.log(n) - sum(tables.mean_joint(part) for part in parts) / n
-    entropy = np.log(n) - own_sums_of(clustering.sizes).entropy / n
-    of_samples = np.log(n) - np.mean(tables.own_sums().entropy) / n
-    return float(split_cost * (joint - of_samples) + (2.0 - split_cost) * (joint - entropy))
-
-
 def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: float) -> float:
     """Binder loss, or the lower bound of VI without its constant term."""
     n = max(labels.shape[0], 1)
     merge_cost = 2.0 - split_cost
-    if loss == "binder":
-        apart, joined = kernels.marginal_costs(marginals, labels)
-        return float((split_cost * apart + merge_cost * joined) / n**2)
     together = labels[:, None] == labels
+    if loss == "binder":
+        costs = np.where(together, merge_cost * (1.0 - marginals), split_cost * marginals)
+        return float(costs.sum() / n**2)
     within = np.where(together, marginals, 0.0).sum(axis=1)
     return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
 
 
 def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: float) -> Floats:
     """Loss of a clustering where a sample is the truth: float64 (n_samples,)."""
-    if loss == "conll":
-        _checks.whole("samples.n_samples", source.drawn.n_samples, 2)
-        return 1.0 - metric_posterior(labels, source.drawn, metric="conll").values
-    if loss == "vi-bound":
-        raise ParameterError("must be a loss of single samples, got 'vi-bound'", parameter="loss")
-    clustering = grouped(labels)
-    sums = source.tables.cell_sums(clustering, scores=loss in SCORES)
-    own, truth = own_sums_of(clustering.sizes), source.tables.own_sums()
-    return losses_of_sums(sums, own, truth, labels.shape[0], loss, split_cost)
+    if labels.shape[0] == 0:
+        return np.zeros(source.drawn.n_samples)
+    if loss in SCORES:
+        drawn = source.drawn
+        if loss == "conll":
+            _checks.whole("samples.n_samples", drawn.n_samples, 2)
+        # A posterior of scores needs two samples.
+        scored = drawn if drawn.n_samples > 1 else ClusteringSamples(np.repeat(drawn.labels, 2, axis=0), 0, "")
+        return 1.0 - metric_posterior(labels, scored, metric=loss).values[: drawn.n_samples]
+    row = labels[None]
+    sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
+    return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
 
 
-def own_sums_of(sizes: Ints) -> OwnSums:
-    """Sums over the clusters of a clustering, from their sizes."""
-    return OwnSums(float(np.log(sizes) @ sizes), float((sizes * (sizes - 1) // 2).sum()), float(sizes.shape[0]))
-
-
-def distances_of_samples(tables: SampleTables, first: Ints, second: Ints, loss: Loss) -> Floats:
-    """Loss of samples `first` where samples `second` are the truth, with equal costs: float64 (n_pairs,)."""
-    own, truth = tables.own_sums(first), tables.own_sums(second)
-    return losses_of_sums(tables.pair_sums(first, second), own, truth, tables.n_mentions, loss, 1.0)
-
-
-def losses_of_sums(sums: Floats, own: OwnSums, truth: OwnSums, n: int, loss: Loss, split_cost: float) -> Floats:
-    """Losses by sample from sums over cells, and over the clusters of the clustering itself and of the samples."""
-    if n == 0:
-        return np.zeros(sums.shape[1])
+def losses_of_sums(common: Floats, own: Floats, truth: Floats, n: int, loss: Loss, split_cost: float = 1.0) -> Floats:
+    """Losses other than scores, from sums over cells, over the clustering's own clusters, and over each sample's."""
     losses: Floats
     if loss in ("vi", "nvi"):
-        joint = np.maximum(np.log(n) - sums[kernels.JOINT] / n, 0.0)
-        entropy = np.log(n) - own.entropy / n
-        of_sample = np.log(n) - truth.entropy / n
-        if loss == "vi":
-            # H(clustering | sample) = joint - of_sample: what the sample does not know is what was split.
-            split, merged = np.maximum(joint - of_sample, 0.0), np.maximum(joint - entropy, 0.0)
-            losses = split_cost * split + (2.0 - split_cost) * merged
-            return losses
-        distance = np.maximum(2.0 * joint - entropy - of_sample, 0.0)
-        losses = np.divide(distance, joint, out=np.zeros_like(joint), where=joint > _NO_ENTROPY)
-        return losses
-    pairs = own.pairs
+        joint, entropy, of_sample = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, own, truth))
+        # H(clustering | sample) = joint - of_sample: what the sample does not know is what was split.
+        split, merged = np.maximum(joint - of_sample, 0.0), np.maximum(joint - entropy, 0.0)
+        losses = split_cost * split + (2.0 - split_cost) * merged
+        return losses if loss == "vi" else _ratio(losses, joint, 0.0)
+    pairs, of_both, of_sample = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
     if loss == "binder":
-        common = sums[kernels.PAIRS]
-        wrong = split_cost * (truth.pairs - common) + (2.0 - split_cost) * (pairs - common)
-        losses = 2.0 * wrong / n**2
+        losses = 2.0 * (split_cost * (of_sample - of_both) + (2.0 - split_cost) * (pairs - of_both)) / n**2
         return losses
-    if loss == "ari":
-        expected = pairs * truth.pairs / max(n * (n - 1) / 2, 1.0)
-        most = (pairs + truth.pairs) / 2.0 - expected
-        found = sums[kernels.PAIRS] - expected
-        # Both clusterings have all pairs, or both have none: they are the same.
-        losses = 1.0 - np.divide(found, most, out=np.ones_like(most), where=most > _NO_ENTROPY)
-        return losses
-    return 1.0 - _f1(sums, own, truth, n, loss)
+    expected = pairs * of_sample / max(n * (n - 1) / 2, 1.0)
+    # Where the denominator is 0, both clusterings have all pairs, or both have none: they are the same.
+    return 1.0 - _ratio(of_both - expected, (pairs + of_sample) / 2.0 - expected, 1.0)
 
 
-def _f1(sums: Floats, own: OwnSums, truth: OwnSums, n: int, loss: Loss) -> Floats:
-    f1: Floats
-    if loss == "muc":
-        found = n - sums[kernels.CELLS]
-        wanted = (n - truth.n_clusters) + (n - own.n_clusters)
-        f1 = np.divide(2.0 * found, wanted, out=np.zeros_like(wanted), where=wanted > 0.0)
-        return f1
-    parts = {"b3": (kernels.B3_RECALL, kernels.B3_PRECISION), "lea": (kernels.LEA_RECALL, kernels.LEA_PRECISION)}
-    recall, precision = (sums[part] / n for part in parts[loss])
-    total = recall + precision
-    f1 = np.divide(2.0 * recall * precision, total, out=np.zeros_like(total), where=total > 0.0)
-    return f1
+def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
+    ratio: Floats = np.full(denominator.shape, otherwise)
+    return np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING)
 
 
 def lower_bound(source: Posterior, loss: Loss, split_cost: float) -> float | None:
@@ -236,7 +190,10 @@ def lower_bound(source: Posterior, loss: Loss, split_cost: float) -> float | Non
         return float(costs.sum()) / max(n, 1) ** 2
     if loss not in METRIC_LOSSES or source.samples is None:
         return None
-    n_samples = source.drawn.n_samples
-    first = np.arange(n_samples // 2)
-    distances = distances_of_samples(source.tables, first, first + n_samples // 2, loss)
-    return min(split_cost, 2.0 - split_cost) * float(distances.sum()) / n_samples
+    if n == 0:
+        return 0.0
+    half = source.drawn.n_samples // 2
+    first, second = slice(half), slice(half, 2 * half)
+    sums = cell_sums(source.rows[first], source.rows[second]), source.own_sums[:, first], source.own_sums[:, second]
+    distances = losses_of_sums(*sums, n, loss)
+    return min(split_cost, 2.0 - split_cost) * float(distances.sum()) / source.drawn.n_samples

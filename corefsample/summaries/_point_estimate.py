@@ -10,16 +10,15 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound, mean_loss
+from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-from corefsample.summaries._search import improved
+from corefsample.summaries._search import SWEPT, improved, swept
 from corefsample.summaries._starts import starts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Estimates under these losses are starts for CoNLL, too.
-_HELPERS: tuple[Loss, ...] = ("vi", "b3")
+_HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,9 @@ class Start:
     Attributes
     ----------
     name
-        "map", "average linkage at t", "sample s" or "singletons".
+        "map", "average linkage at t", "sample s", "singletons" or "estimate under vi with a split cost of c".
     initial, final
-        Expected loss of it, and of what the search made of it.
+        Expected loss of it, and of what sweeps made of it under "binder" and "vi".
     """
 
     name: str
@@ -106,10 +105,11 @@ def point_estimate(
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
 
-    The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared; from the best
-    of them, each mention moves to where the loss is least until no move lowers it, then clusters are merged and split,
-    and so on until nothing does. The result is a local optimum; `PointEstimate.lower_bound` says how far it can be from
-    the smallest loss. For "conll", the estimates under "vi" and "b3" are starts too.
+    The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared. Under "binder"
+    and "vi", each mention of the best of them moves to where the loss is least until no move lowers it; under other
+    losses, estimates under "vi" with several split costs are compared, too. Then merges of clusters and moves of
+    mentions are tried, and kept where they lower the loss (not under "binder", where they gain nothing).
+    `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
 
     Parameters
     ----------
@@ -149,28 +149,37 @@ def point_estimate(
 def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts: int = 3) -> PointEstimate:
     """Point estimate under checked options."""
     candidates = starts(source)
-    if loss == "conll":
-        for helper in _HELPERS:
-            candidates.setdefault(f"estimate under {helper}", estimate_of(source, helper, 1.0, n_starts).labels)
-    initial = {name: mean_loss(source, labels, loss, split_cost) for name, labels in candidates.items()}
-    best: tuple[float, Ints32, str] | None = None
-    tried = []
-    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
-        labels = improved(source, candidates[name], loss, split_cost)
-        value = mean_loss(source, labels, loss, split_cost)
-        tried.append(Start(name, initial[name], value))
-        if best is None or value < best[0] - 1e-12:
-            best = value, labels, name
-    assert best is not None  # there is always the start of singletons
-    final = loss_under(source, best[1], loss, split_cost)
+    if loss not in SWEPT:
+        helper: Loss = "binder" if source.samples is None else "vi"
+        names = [f"estimate under {helper} with a split cost of {cost:g}" for cost in _HELPER_COSTS]
+        costs = zip(names, _HELPER_COSTS, strict=True)
+        candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
+    labels, start, tried = _best(source, candidates, loss, split_cost, n_starts)
+    if loss != "binder":  # for which trials gain nothing after the sweeps
+        labels = improved(source, labels, loss, split_cost)
+    final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
-        labels=best[1].copy(),
+        labels=labels.copy(),
         loss=loss,
         split_cost=split_cost,
         expected_loss=final.value,
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
-        start=best[2],
+        start=start,
         starts=tuple(tried),
         n_samples=final.n_samples,
     )
+
+
+def _best(
+    source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
+) -> tuple[Ints32, str, list[Start]]:
+    """Best of the starts with the least loss, after sweeps where the loss has them; its name; and what was tried."""
+    initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
+    tried, found = [], {}
+    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
+        labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
+        tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
+        found[name] = labels
+    start = min(tried, key=lambda each: round(each.final, 12)).name
+    return found[start], start, tried

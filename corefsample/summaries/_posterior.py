@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats, Ints32
 from corefsample.coreference import (
     AntecedentDistribution,
     ClusteringSamples,
@@ -24,97 +23,6 @@ from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 
 Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
-    """Mentions of each cluster of one clustering: members[indptr[k]:indptr[k + 1]], clusters by first mention."""
-
-    members: Ints
-    indptr: Ints
-
-    @property
-    def sizes(self) -> Ints:
-        """Mentions of each cluster."""
-        return np.diff(self.indptr)
-
-
-def grouped(labels: npt.NDArray[np.integer]) -> Grouped:
-    """Group the mentions of a clustering by their label."""
-    counts = np.unique(labels, return_counts=True)[1]
-    return Grouped(np.argsort(labels, kind="stable"), np.append(0, np.cumsum(counts)).astype(np.int64))
-
-
-def x_log_x(n_mentions: int) -> Floats:
-    """Values of c * log(c) for c up to n_mentions + 1."""
-    numbers = np.arange(n_mentions + 2, dtype=np.float64)
-    return numbers * np.log(np.maximum(numbers, 1.0))
-
-
-class OwnSums(NamedTuple):
-    """Sums over the clusters of a clustering, or arrays of such sums: size * log(size), pairs, number."""
-
-    entropy: Floats | float
-    pairs: Floats | float
-    n_clusters: Floats | float
-
-
-class SampleTables:
-    """Samples in the form that the kernels take.
-
-    Attributes
-    ----------
-    arrays
-        See `_kernels`; int32, and float64 for sums.
-    x_log_x
-        float64 (n_mentions + 2,).
-    """
-
-    def __init__(self, samples: ClusteringSamples) -> None:
-        n, n_samples = samples.n_mentions, samples.n_samples
-        columns, begins, rooms = (np.empty((n, n_samples), np.int32) for _ in range(3))
-        rows, orders = np.array(samples.labels, np.int32, order="C"), np.empty((n_samples, n), np.int32)
-        own = np.empty((kernels.N_SAMPLE_SUMS, n_samples))
-        self.arrays = kernels.Sampled(rows, columns, orders, begins, rooms, own)
-        self.x_log_x = x_log_x(n)
-        kernels.group_samples(self.arrays, self.x_log_x)
-        self._joint: dict[bytes, float] = {}
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return int(self.arrays.rows.shape[0])
-
-    @property
-    def n_mentions(self) -> int:
-        """Number of mentions."""
-        return int(self.arrays.rows.shape[1])
-
-    def cell_sums(self, clustering: Grouped, *, scores: bool = True) -> Floats:
-        """Sums over the cells of some clusters with each sample: see `sum_over_cells`."""
-        sums = np.empty((kernels.N_SUMS, self.n_samples))
-        kernels.sum_over_cells(clustering.members, clustering.indptr, self.arrays, self.x_log_x, scores, sums)
-        return sums
-
-    def mean_joint(self, members: Ints) -> float:
-        """Mean over the samples of the sum of c log c over the cells of one cluster, computed once per cluster."""
-        if members.shape[0] == 1:
-            return 0.0
-        name = members.tobytes()
-        if name not in self._joint:
-            self._joint[name] = kernels.joint_sum(members, self.arrays.columns, self.x_log_x) / self.n_samples
-        return self._joint[name]
-
-    def own_sums(self, samples: Ints | slice = slice(None)) -> OwnSums:
-        """Sums over the clusters of samples."""
-        own = self.arrays.own[:, samples]
-        return OwnSums(own[kernels.ENTROPY], own[kernels.CLUSTER_PAIRS], own[kernels.CLUSTERS])
-
-    def pair_sums(self, first: Ints, second: Ints) -> Floats:
-        """Sums over the cells of pairs of samples, for losses of pairs and VI: float64 (N_PAIR_SUMS, n_pairs)."""
-        sums = np.empty((kernels.N_PAIR_SUMS, first.shape[0]))
-        kernels.pair_sums(self.arrays.rows, self.arrays.orders, first, second, self.x_log_x, sums)
-        return sums
 
 
 class Posterior:
@@ -145,18 +53,48 @@ class Posterior:
         return self.samples
 
     @cached_property
-    def tables(self) -> SampleTables:
-        """The samples as arrays for the kernels."""
-        return SampleTables(self.drawn)
+    def rows(self) -> Ints32:
+        """First mention of each mention's cluster in each sample: int32 (n_samples, n_mentions)."""
+        return np.ascontiguousarray(self.drawn.labels)
+
+    @cached_property
+    def columns(self) -> Ints32:
+        """The same, transposed."""
+        return np.ascontiguousarray(self.drawn.labels.T)
+
+    @cached_property
+    def own_sums(self) -> Floats:
+        """Sums over the clusters of each sample: see `cell_sums`."""
+        return cell_sums(self.rows, self.rows)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of the samples in which two mentions corefer."""
+        shares = np.empty((self.n_mentions, self.n_mentions))
+        kernels.share_together(self.columns, shares)
+        return shares
 
     @cached_property
     def marginals(self) -> Floats:
         """P(two mentions corefer): exact with a distribution, otherwise shares of the samples."""
-        if self.antecedents is not None:
-            return link_marginals(self.antecedents)
-        shares = np.empty((self.n_mentions, self.n_mentions))
-        kernels.share_together(self.tables.arrays, shares)
-        return shares
+        return self.shares if self.antecedents is None else link_marginals(self.antecedents)
+
+
+def log_steps(n_mentions: int) -> Floats:
+    """How much c * log(c) grows where c becomes c + 1, for c up to n_mentions."""
+    numbers = np.arange(n_mentions + 2, dtype=np.float64)
+    return np.diff(numbers * np.log(np.maximum(numbers, 1.0)))
+
+
+def cell_sums(first: Ints32, second: Ints32) -> Floats:
+    """Sums over the cells of clusterings in pairs, or of one with all others: float64 (2, n_pairs).
+
+    Of c * log(c) for each cell's size c, and of the pairs of mentions within cells; see `_kernels`. A clustering with
+    itself has its clusters as cells.
+    """
+    sums = np.empty((2, second.shape[0]))
+    kernels.cell_sums(first, second, log_steps(second.shape[1]), sums)
+    return sums
 
 
 def posterior_from(

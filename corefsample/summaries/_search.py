@@ -1,118 +1,72 @@
-"""Search for a clustering of small expected loss: sweeps over mentions, then merges and splits of clusters."""
+"""Search for a clustering of small expected loss: a compiled sweep for Binder and VI, then trials for every loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Ints32
 from corefsample.coreference import canonical_labels
-from corefsample.summaries import _marginal_search_kernels as marginal
-from corefsample.summaries import _matching_kernels as matchings
-from corefsample.summaries import _score_search_kernels as scores
-from corefsample.summaries import _vi_search_kernels as vi
-from corefsample.summaries._losses import Loss, mean_loss
-from corefsample.summaries._posterior import Grouped, Posterior, x_log_x
-from corefsample.summaries._proposals import merged_and_split
+from corefsample.summaries import _kernels as kernels
+from corefsample.summaries._losses import Loss, loss_under
+from corefsample.summaries._posterior import Posterior, log_steps
 
-_CODES: dict[Loss, int] = {
-    "nvi": scores.NVI,
-    "ari": scores.ARI,
-    "muc": scores.MUC,
-    "b3": scores.B3,
-    "lea": scores.LEA,
-    "conll": scores.CONLL,
-}
+SWEPT: tuple[Loss, ...] = ("binder", "vi")
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
-_MOST_ROUNDS = 20  # of sweeps, then merges and splits
+_MOST_TRIALS = 100
 _LEAST_GAIN = 1e-12
 
-Sweep = Callable[[Ints, Ints], int]
 
-
-def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
-    """Improve a clustering until no move of one mention and no merge or split that is tried lowers its loss.
-
-    "conll" is searched with matchings that bound CEAFe from below, and each round is kept only if the loss itself is
-    lower.
-    """
-    labels = start.astype(np.int64)
-    n = labels.shape[0]
-    if n < 2:
-        return start
-    sweep = _sweep_of(source, loss, split_cost)
-    best, least = start, mean_loss(source, start, loss, split_cost) if loss == "conll" else np.inf
-    for _ in range(_MOST_ROUNDS):
-        _sweep(sweep, labels, np.bincount(labels, minlength=n))
-        changed = (
-            None if loss == "binder" else merged_and_split(source, labels, loss, split_cost)
-        )  # its sweep does both
-        if loss == "conll":
-            current = canonical_labels(labels if changed is None else changed)
-            value = mean_loss(source, current, loss, split_cost)
-            if not value < least - _LEAST_GAIN:
-                return best
-            best, least = current, value
-        if changed is None:
+def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+    """Move single mentions until no move lowers the loss, which is Binder or VI."""
+    n, merge_cost = start.shape[0], 2.0 - split_cost
+    labels, sizes = start.astype(np.int64), np.bincount(start, minlength=n)
+    if loss == "binder":
+        weights = split_cost * source.marginals - merge_cost * (1.0 - source.marginals)
+        arrays = weights, np.empty((n, 0), np.int32), 0.0
+    else:
+        arrays = source.shares, source.columns, merge_cost
+    for _ in range(_MOST_SWEEPS if n > 1 else 0):
+        if kernels.sweep(*arrays, log_steps(n), labels, sizes) == 0:
             break
-        labels = changed
     return canonical_labels(labels)
 
 
-def _sweep(sweep: Sweep, labels: Ints, sizes: Ints) -> None:
-    for _ in range(_MOST_SWEEPS):
-        if sweep(labels, sizes) == 0:
-            return
+def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+    """Try merges of clusters and moves of mentions, which are kept where they lower the loss."""
+    labels, before, left = start, None, _MOST_TRIALS
+    least = loss_under(source, labels, loss, split_cost).value
+    while before is not labels and left > 0:
+        before = labels
+        for members, target in _proposals(source, labels, left):
+            left -= 1
+            joined = labels.copy()
+            joined[members] = labels.shape[0] if target is None else labels[target]
+            joined = canonical_labels(joined)
+            value = loss_under(source, joined, loss, split_cost).value
+            if value < least - _LEAST_GAIN:
+                labels, least = joined, value
+    return labels
 
 
-def _sweep_of(source: Posterior, loss: Loss, split_cost: float) -> Sweep:
-    """Return the kernel that moves each mention once, in place, with its arrays."""
-    merge_cost = 2.0 - split_cost
-    if loss == "binder":
-        return _binder_sweep(binder_weights(source, split_cost))
-    if loss == "vi-bound":
-        logs, marginals = x_log_x(source.n_mentions), source.marginals
-        return lambda labels, sizes: marginal.vi_bound_sweep(marginals, merge_cost, logs, labels, sizes)
-    tables = source.tables
-    if loss == "vi":
-        linked = source.marginals > 0.0
-        stamps, seen = np.ones(source.n_mentions, np.int64), np.zeros(source.n_mentions, np.int64)
-        arrays = tables.arrays, tables.x_log_x, linked, stamps, seen
-        return lambda labels, sizes: vi.vi_sweep(merge_cost, *arrays, labels, sizes)
-    return _sample_sweep(source, loss)
+def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[Bools, int | None]]:
+    """Mentions that could join the cluster of another mention, or form one of their own (None).
 
-
-def _binder_sweep(weights: Floats) -> Sweep:
-    def sweep(labels: Ints, sizes: Ints) -> int:
-        moved = marginal.binder_sweep(weights, labels, sizes)
-        if moved == 0:
-            moved = marginal.binder_merges(weights, labels, sizes) + marginal.binder_splits(weights, labels, sizes)
-        return moved
-
-    return sweep
-
-
-def _sample_sweep(source: Posterior, loss: Loss) -> Sweep:
-    tables = source.tables
-    squares = np.empty((source.n_mentions, tables.n_samples), np.int64)
-    matching = matchings.Matching.of(source.n_mentions if loss == "conll" else 0, tables.n_samples)
-
-    def sweep(labels: Ints, sizes: Ints) -> int:
-        # The sums are made anew for each sweep, so that rounding errors do not add up.
-        clustering = Grouped(np.argsort(labels, kind="stable"), np.append(0, np.cumsum(sizes)))
-        sums = tables.cell_sums(clustering)
-        scores.squared_cells(clustering.members, clustering.indptr, tables.arrays.columns, squares)
-        if loss == "conll":
-            matchings.match_greedily(labels, sizes, tables.arrays, matching)
-        totals = scores.Totals(sums, squares, matching)
-        return scores.sample_sweep(_CODES[loss], tables.arrays, tables.x_log_x, totals, labels, sizes)
-
-    return sweep
-
-
-def binder_weights(source: Posterior, split_cost: float) -> Floats:
-    """What the Binder loss gains where two mentions are together instead of apart, without its scale."""
-    weights = split_cost * source.marginals - (2.0 - split_cost) * (1.0 - source.marginals)
-    np.fill_diagonal(weights, 0.0)
-    return weights
+    First whole clusters join others, those with the largest mean link marginal first. Then single mentions do, or they
+    leave their cluster, those with the smallest mean link marginal first.
+    """
+    firsts, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    n_clusters, several = firsts.shape[0], sizes[clusters] > 1
+    belongs = labels[:, None] == firsts
+    links = source.marginals @ belongs / sizes
+    likely = np.full((n_clusters + labels.shape[0], n_clusters + 1), -1.0)  # clusters, mentions; clusters, alone
+    earlier = np.tri(n_clusters, k=-1, dtype=bool)
+    likely[:n_clusters, :-1] = np.where(earlier, 1.0 + belongs.T @ links / sizes[:, None], -1.0)
+    likely[n_clusters:, :-1] = np.where(belongs | ~several[:, None], -1.0, links)
+    with_others = ((links * sizes)[belongs] - 1.0) / np.maximum(sizes[clusters] - 1, 1)
+    likely[n_clusters:, -1] = np.where(several, 1.0 - with_others, -1.0)
+    order = np.argsort(-likely, axis=None, kind="stable")[: min(most, np.count_nonzero(likely >= 0.0))]
+    for row, column in zip(*np.unravel_index(order, likely.shape), strict=True):
+        members = belongs[:, row] if row < n_clusters else np.arange(labels.shape[0]) == row - n_clusters
+        yield members, int(firsts[column]) if column < n_clusters else None

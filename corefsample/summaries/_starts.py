@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corefsample._arrays import Floats, Ints32
-from corefsample.coreference import map_clustering
-from corefsample.summaries import _kernels as kernels
+from corefsample.coreference import canonical_labels, map_clustering
 from corefsample.summaries._posterior import Posterior
 
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
@@ -46,12 +45,7 @@ def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:
     n = marginals.shape[0]
     if n < 2:
         return [np.zeros(n, np.int32)] * len(cuts)
-    from scipy.cluster.hierarchy import linkage
+    from scipy.cluster.hierarchy import fcluster, linkage
 
-    distances = np.clip(1.0 - marginals[np.triu_indices(n, 1)], 0.0, 1.0)
-    tree = linkage(distances, "average")
-    clusterings = [np.empty(n, np.int32) for _ in cuts]
-    merges, heights = tree[:, :2].astype(np.int64), np.ascontiguousarray(tree[:, 2])
-    for cut, labels in zip(cuts, clusterings, strict=True):
-        kernels.cut_tree(merges, heights, 1.0 - cut, labels)
-    return clusterings
+    tree = linkage(np.clip(1.0 - marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
+    return [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]

@@ -24,7 +24,6 @@ from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.spacy_bridge import _transition_kernels as transitions
 from corefsample.summaries import _kernels as estimates
-from corefsample.summaries import _marginal_search_kernels as searches
 from corefsample.syntax import _mention_kernels as mentions
 from corefsample.syntax import _role_kernels as roles
 from corefsample.syntax._mention_kernels import ParsedText
@@ -178,17 +177,10 @@ def compile_transitions() -> None:
 
 
 def compile_estimates() -> None:
-    """Compile the first of the clusterings among which the best ones of a report's documents are."""
-    marginals, labels = np.eye(1), np.zeros(1, np.int32)
+    """Compile the search for the best clusterings of a report's documents."""
     coreference.link_marginals(fixed(bounds()), fixed(empty(np.int32)), fixed(empty(np.float64)), empty(np.float64, 0))
-    estimates.marginal_costs(marginals, labels)
-    estimates.cut_tree(empty(np.int64, 4), empty(np.float64), 0.0, labels)
-
-
-def compile_searches() -> None:
-    """Compile the search for better clusterings."""
-    for search in (searches.binder_sweep, searches.binder_merges, searches.binder_splits):
-        search(np.eye(1), np.zeros(1, np.int64), np.ones(1, np.int64))
+    slots = np.zeros(1, np.int64), np.ones(1, np.int64)
+    estimates.sweep(np.eye(1), np.empty((1, 0), np.int32), 0.0, np.zeros(2), *slots)
 
 
 class Group(NamedTuple):
@@ -221,10 +213,7 @@ GROUPS = {
         compile_samples, 0.8, (coreference.sample_labels, coreference.map_labels, coreference.poisson_binomial)
     ),
     "sets": Group(compile_sets, 1.9, (coreference.sample_sets,)),
-    "estimates": Group(
-        compile_estimates, 2.0, (coreference.link_marginals, estimates.marginal_costs, estimates.cut_tree)
-    ),
-    "searches": Group(compile_searches, 2.2, (searches.binder_sweep, searches.binder_merges, searches.binder_splits)),
+    "estimates": Group(compile_estimates, 2.0, (coreference.link_marginals, estimates.sweep)),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
     "scores again": Group(compile_scores_again, 4.0, (reuse.fill_known, reuse.fill_changed, reuse.score_again)),
 }
@@ -236,5 +225,5 @@ COMMANDS = {
     "score with sampled parses": ("transitions", "scores again"),
     "events": ("tables", "samples", "documents", "probabilities", "parse checks", "events"),
     "events with uncertain scores": ("sets",),
-    "report": ("estimates", "searches"),
+    "report": ("estimates",),
 }

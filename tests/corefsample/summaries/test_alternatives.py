@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference, summaries
@@ -256,26 +258,35 @@ def test_large_sets_are_estimated_by_samples() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def test_bad_input_is_named() -> None:
-    samples = sample_clusterings(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]), n_samples=5)
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with pytest.raises(ParameterError, match="centre must have one label for each mention"):
-        credible_ball(samples, [0, 0, 0])
-    with pytest.raises(ParameterError, match=r"level must lie in \(0, 1\)"):
-        credible_ball(samples, [0, 0], level=1.0)
-    with pytest.raises(ParameterError, match=r"threshold must lie in \(0, 1\], got 1.5"):
-        confident_core(samples, threshold=1.5)
-    with pytest.raises(ParameterError, match=r"thresholds\[1\] must lie in \[0, 1\], got -1"):
-        threshold_curve(samples, thresholds=[0.5, -1])
-    with pytest.raises(ParameterError, match="must be one of pairs"):
-        threshold_curve(samples, metrics=["rand"])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match="a list of at least one"):
-        threshold_curve(samples, thresholds=[])
-    with pytest.raises(ParameterError, match="mentions must have at least one mention"):
-        cluster_probability(distribution, [])
-    with pytest.raises(ParameterError, match="from 0 to below 2, got 2"):
-        cluster_probability(distribution, [0, 2])
-    with pytest.raises(ParameterError, match="each mention once, got 1 twice"):
-        cluster_probability(distribution, [1, 1])
-    with pytest.raises(ParameterError, match="at least 1, got 0"):
-        most_probable_clusterings(distribution, 0)
+EVEN = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+SAMPLES = sample_clusterings(EVEN, n_samples=5)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("centre", lambda: credible_ball(SAMPLES, [0, 0, 0])),
+        ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
+        ("threshold", lambda: confident_core(SAMPLES, threshold=1.5)),
+        ("thresholds[1]", lambda: threshold_curve(SAMPLES, thresholds=[0.5, -1])),
+        ("metrics[0]", lambda: threshold_curve(SAMPLES, metrics=["rand"])),  # type: ignore[list-item]
+        ("n", lambda: most_probable_clusterings(EVEN, 0)),
+    ],
+)
+def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
+    with error(ParameterError, parameter):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("thresholds must be a list of at least one", lambda: threshold_curve(SAMPLES, thresholds=[])),
+        ("mentions must have at least one mention, got none", lambda: cluster_probability(EVEN, [])),
+        ("mentions must be from 0 to below 2, got 2", lambda: cluster_probability(EVEN, [0, 2])),
+        ("mentions must have each mention once, got 1 twice", lambda: cluster_probability(EVEN, [1, 1])),
+    ],
+)
+def test_errors_say_what_is_wrong(message: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ParameterError, match=message):
+        call()
