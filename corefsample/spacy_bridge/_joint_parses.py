@@ -36,15 +36,15 @@ def document_of_parses(
     """
     from corefsample.documents import Parse, ScoredDocument
 
-    weights, alternatives = [0], [own]
+    weights, documents = [0], [own]
     for n_samples, document in drawn:
         same = _same_parse(own, document)
         weights[0] += n_samples if same else 0
         weights += [] if same else [n_samples]
-        alternatives += [] if same else [document]
+        documents += [] if same else [document]
     parses = [
         Parse(weight if drawn else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
-        for weight, each in zip(weights, alternatives, strict=True)
+        for weight, each in zip(weights, documents, strict=True)
     ]
     return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
 

@@ -1,4 +1,4 @@
-"""The component with n_parses: a Doc that holds alternative parses, each with its own posterior."""
+"""The component with n_parses: a Doc that holds several parses, each with its own posterior."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_parses_survive_serialisation(nlp: Any, doc: Any) -> None:
     assert shares[0] == shares[1]
 
 
-def test_alternatives_of_a_sentence_are_drawn_with_their_shares(doc: Any) -> None:
+def test_parses_of_a_sentence_are_drawn_with_their_shares(doc: Any) -> None:
     from corefsample.spacy_bridge.displacy import parses_markup
 
     shares: dict[tuple[Any, ...], float] = {}
