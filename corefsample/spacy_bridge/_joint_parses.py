@@ -6,8 +6,6 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from corefsample._arrays import Floats
 
 if TYPE_CHECKING:
@@ -52,8 +50,4 @@ def document_of_parses(
 def _same_parse(one: ScoredDocument, other: ScoredDocument) -> bool:
     """Whether two documents of the same words have equal tokens in all columns."""
     a, b = one.tokens, other.tokens
-    if a is None or b is None:
-        return False
-    strings = all(list(getattr(a, name)) == list(getattr(b, name)) for name in ("lemma", "upos", "dep"))
-    numbers = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("head", "sent"))
-    return strings and numbers and dict(a.extra) == dict(b.extra)
+    return a is not None and b is not None and a.to_frame().equals(b.to_frame())
