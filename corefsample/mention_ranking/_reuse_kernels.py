@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.mention_ranking._kernels import RowScratch, keep_row, new_score, summed
@@ -24,14 +22,8 @@ from corefsample.mention_ranking.features._hash_kernels import U32, U64, Hashed,
 from corefsample.mention_ranking.features._pair_kernels import Encoded, compare
 
 N_PAIR_ATOMS = len(PairAtom)
-N_PAIR_ATOMS = len(PairAtom)
 WORD = 64
 ONE = U64(1)
-# The lowest bit of a word times a de Bruijn sequence of order 6 has its own highest six bits: Leiserson, Prokop &
-# Randall (1998), "Using de Bruijn sequences to index a 1 in a computer word".
-DE_BRUIJN = U64(0x03F79D71B4CB0A89)
-PLACES = np.zeros(64, np.int64)
-PLACES[[((0x03F79D71B4CB0A89 << bit) % 2**64) >> 58 for bit in range(64)]] = np.arange(64)
 
 
 class Known(NamedTuple):
@@ -126,13 +118,10 @@ def _changed_score(
     mask = U32(weights.shape[0] - 1)
     found = changed.weights
     for t in range(n_templates):
-        found[t] = known[t]
-    for w in range(changed.of_pair.shape[0]):
-        bits = changed.of_pair[w]
-        while bits:
-            t = w * WORD + PLACES[((bits & (~bits + ONE)) * DE_BRUIJN) >> U64(58)]
+        if changed.of_pair[t // WORD] >> U64(t % WORD) & ONE:
             found[t] = weights[pair_bucket(mention, candidate, atoms, pair, mask, t)]
-            bits &= bits - ONE
+        else:
+            found[t] = known[t]
     return summed(found, changed.places, atoms)
 
 

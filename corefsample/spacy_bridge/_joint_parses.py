@@ -6,8 +6,6 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from corefsample._arrays import Floats
 
 if TYPE_CHECKING:
@@ -36,15 +34,15 @@ def document_of_parses(
     """
     from corefsample.documents import Parse, ScoredDocument
 
-    weights, alternatives = [0], [own]
+    weights, documents = [0], [own]
     for n_samples, document in drawn:
         same = _same_parse(own, document)
         weights[0] += n_samples if same else 0
         weights += [] if same else [n_samples]
-        alternatives += [] if same else [document]
+        documents += [] if same else [document]
     parses = [
         Parse(weight if drawn else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
-        for weight, each in zip(weights, alternatives, strict=True)
+        for weight, each in zip(weights, documents, strict=True)
     ]
     return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
 
@@ -52,8 +50,4 @@ def document_of_parses(
 def _same_parse(one: ScoredDocument, other: ScoredDocument) -> bool:
     """Whether two documents of the same words have equal tokens in all columns."""
     a, b = one.tokens, other.tokens
-    if a is None or b is None:
-        return False
-    strings = all(list(getattr(a, name)) == list(getattr(b, name)) for name in ("lemma", "upos", "dep"))
-    numbers = all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ("head", "sent"))
-    return strings and numbers and dict(a.extra) == dict(b.extra)
+    return a is not None and b is not None and a.to_frame().equals(b.to_frame())

@@ -20,6 +20,7 @@ __all__ = ["ParseSampler", "Sentences", "parse_samples"]
 
 Sentences = Literal["keep", "sample"]
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
+_ARCS: list[int | str] = ["HEAD", "DEP"]
 
 
 def parse_samples(
@@ -114,7 +115,7 @@ class ParseSampler:
         n_samples = _checks.n_samples(n_samples, 1)
         key = document_key(seed, doc.text if doc_id is None else doc_id)
         start = self._unparsed(doc)
-        return self._drawn([start], n_samples, [key], [None])[0]
+        return self._completed(start, self._states([start], n_samples, [key])[0])
 
     def parsed_texts(
         self, texts: Sequence[str], n_samples: int, *, seed: int = 0, doc_ids: Sequence[str] | None = None
@@ -135,21 +136,21 @@ class ParseSampler:
         Returns
         -------
         list of (Doc, list of Doc)
-            Of each text the pipeline's own parse, and what `parse_samples` returns for it.
+            Of each text the pipeline's own parse, and what `parse_samples` returns for it. A sample that is the
+            pipeline's own parse is the same Doc.
         """
         n_samples = _checks.n_samples(n_samples, 1)
         keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
         before, parser, later = self._parser.before, self._parser.name, self._parser.later
         starts = list(self._nlp.pipe(texts, disable=[parser, *later]))
         parsed = list(self._nlp.pipe([doc.copy() for doc in starts], disable=[*before, *later]))
-        labels = [doc.to_array("DEP") for doc in parsed]
         for start, doc in zip(starts, parsed, strict=True):
             if self._keeps and len(start):
                 begins: Any = doc.to_array(["SENT_START"])
                 start.from_array(["SENT_START"], begins)
-        own = list(self._nlp.pipe(parsed, disable=[*before, parser]))
-        drawn = self._drawn(starts, n_samples, keys, list(zip(own, labels, strict=True)))
-        return list(zip(own, drawn, strict=True))
+        states = self._states(starts, n_samples, keys)
+        completed = [self._completed(*each) for each in zip(starts, states, parsed, strict=True)]
+        return [(own, samples) for own, *samples in completed]
 
     def _unparsed(self, doc: Doc) -> Doc:
         """A Doc of the same words after the components before the parser; with the sentences to keep."""
@@ -175,31 +176,28 @@ class ParseSampler:
             doc = component(doc)
         return doc
 
-    def _drawn(
-        self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int], own: Sequence[tuple[Doc, Any] | None]
-    ) -> list[list[Doc]]:
-        """Draw parses of Docs that the parser has not seen.
-
-        `own` is the pipeline's own parse of each, and its labels before the later components.
-        """
+    def _states(self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
+        """Final states of the samples of each Doc; None for an empty one."""
+        states: list[list[Any]] = [[None] * n_samples for _ in starts]
         filled = [number for number, start in enumerate(starts) if len(start)]
-        every = [[] if len(start) else [self._nlp(start)] * n_samples for start in starts]
-        if filled:
-            some = [starts[number] for number in filled]
-            states = self._parser.final_states(some, n_samples, self._temperature, [keys[number] for number in filled])
-            for number, of_doc in zip(filled, states, strict=True):
-                every[number] = self._completed(starts[number], of_doc, own[number])
-        return every
+        some = [starts[number] for number in filled]
+        drawn = self._parser.final_states(some, n_samples, self._temperature, [keys[number] for number in filled])
+        for number, of_doc in zip(filled, drawn, strict=True):
+            states[number] = of_doc
+        return states
 
-    def _completed(self, start: Doc, states: Sequence[Any], own: tuple[Doc, Any] | None) -> list[Doc]:
-        """The Docs of final states, after all components; equal parses are the same Doc."""
+    def _completed(self, start: Doc, states: Sequence[Any], parsed: Doc | None = None) -> list[Doc]:
+        """The Docs of a parse and of final states, after all components; equal parses are the same Doc."""
         template = self._later.template(start)
-        distinct: dict[tuple[Any, ...], Doc] = {}
+        distinct: dict[bytes, Doc] = {}
         order = []
-        for state in states:
-            arcs = tuple(sorted((arc["child"], arc["head"], arc["label"]) for arc in state.arcs))
-            if arcs not in distinct:
-                distinct[arcs] = self._parser.annotate(template.copy(), state)
-            order.append(arcs)
-        completed = dict(zip(distinct, self._later.completed(template, list(distinct.values()), own), strict=True))
+        for state in states if parsed is None else [parsed, *states]:
+            doc = template.copy()
+            if state is parsed and parsed is not None:
+                doc.from_array(_ARCS, parsed.to_array(_ARCS))
+            elif state is not None:
+                self._parser.annotate(doc, state)
+            order.append(doc.to_array(_ARCS).tobytes())
+            distinct.setdefault(order[-1], doc)
+        completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
         return [completed[arcs] for arcs in order]

@@ -166,7 +166,7 @@ class DocPosterior:
         """
         return span_antecedents(self.distribution, self.number(mention), self.mentions)
 
-    # --- alternative parses --------------------------------------------------------------------------------
+    # --- drawn parses --------------------------------------------------------------------------------------
 
     @property
     def parses(self) -> tuple[tuple[float, DocPosterior], ...]:
@@ -174,7 +174,7 @@ class DocPosterior:
 
         Empty unless the component has `n_parses`. The words are the same in all; mentions and entities are not.
         """
-        drawn = self._content.alternatives(self.doc)
+        drawn = self._content.drawn_parses(self.doc)
         total = sum(n_samples for n_samples, _ in drawn)
         return tuple((n_samples / total, posterior_of(doc)) for n_samples, doc in drawn)
 
@@ -206,7 +206,7 @@ class DocPosterior:
         `scored_document`.
         """
         own = self.scored_document(doc_id=doc_id)
-        drawn = [(n, posterior_of(doc).scored_document()) for n, doc in self._content.alternatives(self.doc)]
+        drawn = [(n, posterior_of(doc).scored_document()) for n, doc in self._content.drawn_parses(self.doc)]
         return document_of_parses(own, drawn, date=date, metadata={**self._recalibrations, **(metadata or {})})
 
     @property

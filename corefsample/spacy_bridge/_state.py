@@ -57,7 +57,7 @@ class Content:
     estimates
         Labels of the point estimates computed so far, by loss.
     parses
-        Alternative parses, each with its number of samples, once they were read.
+        Drawn parses, each with its number of samples, once they were read.
     """
 
     state: dict[str, Any]
@@ -102,7 +102,7 @@ class Content:
         labels.flags.writeable = False
         return labels
 
-    def alternatives(self, doc: Doc) -> list[tuple[int, Doc]]:
+    def drawn_parses(self, doc: Doc) -> list[tuple[int, Doc]]:
         """The different parses that were drawn of the Doc, each with its number of samples; read once."""
         from spacy.tokens import Doc as NewDoc
 

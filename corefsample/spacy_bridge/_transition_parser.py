@@ -57,7 +57,7 @@ class TransitionParser:
         Parameters
         ----------
         docs
-            At least one, with at least one token each. No transition is valid that contradicts their sentences.
+            With at least one token each. No transition is valid that contradicts their sentences.
         n_samples, temperature
             As of `parse_samples`.
         keys
@@ -68,7 +68,7 @@ class TransitionParser:
         list of lists
             For each Doc, one final state per sample.
         """
-        if self._reader is None:
+        if self._reader is None and docs:
             self._reader = self._parser.model.predict([min(docs, key=len)])
             self._upper = _last_layer(self._reader, self._parser.moves)
         inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def word_offsets(doc: Doc) -> Ints32:
         The place in the Doc of each token of `tokens_of_doc`.
     """
     # Token.is_space is False for all tokens of a vocabulary without a language.
-    offsets = np.array([token.i for token in doc if not token.text.isspace()], np.int32)
+    offsets = np.array([t for t, text in enumerate(attribute_texts(doc, "ORTH")) if not text.isspace()], np.int32)
     offsets.flags.writeable = False
     return offsets
 
@@ -49,37 +49,41 @@ def require_parsed(doc: Doc) -> None:
             raise ParameterError(
                 f"must have {annotation}, got none", parameter="doc", hint=f"the pipeline needs {component}"
             )
-    for token in doc:
-        if not token.dep and not token.text.isspace():
+    for token in np.flatnonzero(doc.to_array("DEP") == 0).tolist():
+        text = doc[token].text
+        if not text.isspace():
             raise ParameterError(
-                f"must have a dependency label for each word, got none for {shown(token.text)}", parameter="doc"
+                f"must have a dependency label for each word, got none for {shown(text)}", parameter="doc"
             )
 
 
-def word_tree(doc: Doc) -> tuple[Ints32, list[str]]:
-    """Head (-1: a root) and label of each word, with the tokens of whitespace taken out of the tree."""
-    word_of_token = {int(token): word for word, token in enumerate(word_offsets(doc))}
-    heads = np.full(len(word_of_token), -1, np.int32)
-    labels = []
-    new_roots: dict[int, int] = {}  # token of whitespace that is a root -> the first word below it
-    for token_offset, word in word_of_token.items():
-        token, above = doc[token_offset], doc[token_offset].head
-        while above.text.isspace() and above.head.i != above.i:
-            above = above.head
-        label = token.dep_
-        if above.text.isspace():
-            root = new_roots.setdefault(above.i, word)
-            heads[word] = -1 if root == word else root
-            label = (above.dep_ or "ROOT") if root == word else label
-        elif above.i != token.i:
-            heads[word] = word_of_token[above.i]
-        labels.append(label)
-    return heads, labels
+def word_tree(doc: Doc, offsets: Ints32) -> tuple[Ints32, list[str]]:
+    """Head (-1: a root) and label of each word, as of `word_offsets`, without the tokens of whitespace in the tree."""
+    labels = attribute_texts(doc, "DEP")
+    own = np.arange(len(doc))
+    heads = own + doc.to_array("HEAD").view(np.int64)
+    number = np.full(len(doc), -1, np.int32)
+    number[offsets] = np.arange(len(offsets))
+    is_space = number < 0
+    above = np.where(is_space, heads, own)  # of whitespace the nearest word above, or its own root
+    while (above != above[above]).any():
+        above = above[above]
+    above = np.where(heads == own, own, above[heads])[offsets]
+    tree = np.where(above == offsets, -1, number[above]).astype(np.int32)
+    words = [labels[token] for token in offsets.tolist()]
+    for root in set(above[is_space[above]].tolist()):  # the first word below takes its place
+        below = np.flatnonzero(above == root)
+        tree[below] = below[0]
+        tree[below[0]], words[below[0]] = -1, labels[root] or "ROOT"
+    return tree, words
 
 
-def is_spaced(doc: Doc, token: int) -> bool:
-    """Whether whitespace follows a token."""
-    return bool(doc[token].whitespace_) or (token + 1 < len(doc) and doc[token + 1].text.isspace())
+def attribute_texts(doc: Doc, name: str) -> list[str]:
+    """Texts of an attribute of all tokens, by their numbers in the store of strings."""
+    numbers: list[int] = doc.to_array(name).tolist()
+    strings: Any = doc.vocab.strings
+    texts: dict[int, str] = {number: strings[number] for number in set(numbers)}
+    return list(map(texts.__getitem__, numbers))
 
 
 def depths(heads: Ints32) -> list[int]:

@@ -209,7 +209,7 @@ def side_by_side_markup(
 
 
 def parses_markup(doc: Doc, sentence: int = 0, *, most: int = 3, compact: bool = True, page: bool = False) -> str:
-    """Draw the alternative parses of one sentence, each with its share of the drawn parses.
+    """Draw the parses of one sentence, each with its share of the drawn parses.
 
     Parses of the Doc that agree on the sentence are one.
 
@@ -220,7 +220,7 @@ def parses_markup(doc: Doc, sentence: int = 0, *, most: int = 3, compact: bool =
     sentence
         Number of the sentence, from 0.
     most
-        Number of alternatives to draw, the most frequent first.
+        Number of parses to draw, the most frequent first.
     compact, page
         displaCy's square arrows; whether to make a complete page.
 
@@ -238,12 +238,12 @@ def parses_markup(doc: Doc, sentence: int = 0, *, most: int = 3, compact: bool =
 
     part = _part(doc, (sentence, sentence + 1))
     _checks.whole("most", most, 1)
-    alternatives = posterior_of(doc).parses
-    if not alternatives:
+    parses = posterior_of(doc).parses
+    if not parses:
         raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
     shares: Counter[tuple[tuple[int, str], ...]] = Counter()
     spans: dict[tuple[tuple[int, str], ...], Span] = {}
-    for share, posterior in alternatives:
+    for share, posterior in parses:
         span = posterior.doc[part.start : part.end]
         arcs = tuple((token.head.i, token.dep_) for token in span)
         shares[arcs] += share  # type: ignore[assignment]

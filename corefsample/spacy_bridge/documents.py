@@ -26,7 +26,7 @@ from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument, Tokens, span_head
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._words import depths, is_spaced, require_parsed, word_offsets, word_tree
+from corefsample.spacy_bridge._words import attribute_texts, depths, require_parsed, word_offsets, word_tree
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -74,21 +74,31 @@ def tokens_of_doc(doc: Doc) -> Tokens:
         If `doc` is not a Doc, lacks one of these, or has a word without a dependency label.
     """
     require_parsed(doc)
-    words = [token for token in doc if not token.text.isspace()]
-    heads, labels = word_tree(doc)
-    sentence = np.cumsum([bool(token.is_sent_start) for token in doc], dtype=np.int64)
-    _, sent = np.unique(sentence[[word.i for word in words]], return_inverse=True) if words else (None, [])
+    offsets = word_offsets(doc)
+    tree, labels = word_tree(doc, offsets)
+    sentence = np.cumsum(doc.to_array("SENT_START") == 1)[offsets]
+    sent = np.cumsum(np.diff(sentence, prepend=sentence[:1]) > 0, dtype=np.int32)  # without gaps
+    of_word = offsets.tolist()
+    spaced = doc.to_array("SPACY") == 1
+    is_space = np.ones(len(doc), np.bool_)
+    is_space[offsets] = False
+    spaced[:-1] |= is_space[1:]
+
+    def column(name: str, missing: str = "") -> list[str]:
+        texts = attribute_texts(doc, name)
+        return [texts[token] or missing for token in of_word]
+
     return Tokens(
-        text=[word.text for word in words],
-        lemma=[word.lemma_ for word in words],
-        upos=[word.pos_ for word in words],
+        text=column("ORTH"),
+        lemma=column("LEMMA"),
+        upos=column("POS"),
         dep=labels,
-        head=heads,
-        sent=np.asarray(sent, np.int32),
+        head=tree,
+        sent=sent,
         extra={
-            "xpos": [word.tag_ or "_" for word in words],
-            "feats": [str(word.morph) or "_" for word in words],
-            "space_after": [is_spaced(doc, word.i) for word in words],
+            "xpos": column("TAG", "_"),
+            "feats": column("MORPH", "_"),
+            "space_after": spaced[offsets].tolist(),
         },
     )
 
@@ -109,7 +119,8 @@ def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints32:
     ParameterError
         If a span has no word.
     """
-    heads, offsets = word_tree(doc)[0], word_offsets(doc)
+    offsets = word_offsets(doc)
+    heads, _ = word_tree(doc, offsets)
     depth, above = depths(heads), heads.tolist()
     mentions = np.zeros((len(spans), 3), np.int32)
     for i, span in enumerate(spans):

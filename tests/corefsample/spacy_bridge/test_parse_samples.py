@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -266,20 +267,26 @@ def test_an_empty_doc_has_empty_parses(nlp: Language) -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def test_bad_parameters_raise_one_line(small: Language) -> None:
-    doc = small.make_doc("they saw us")
+def test_a_pipeline_without_a_transition_parser_is_named() -> None:
+    blank = spacy.blank("en")
     with pytest.raises(ParameterError, match=r"nlp must have a transition parser .* got the components none"):
-        parse_samples(spacy.blank("en"), doc, 1)
-    with pytest.raises(ParameterError, match="doc must be a spaCy Doc, got str"):
-        parse_samples(small, "they saw us", 1)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="temperature must be above 0, got 0"):
-        parse_samples(small, doc, 1, temperature=0)
-    with pytest.raises(ParameterError, match="temperature must be a finite number, got nan"):
-        parse_samples(small, doc, 1, temperature=math.nan)
-    with pytest.raises(ParameterError, match="sentences must be one of keep, sample, got 'all'"):
-        parse_samples(small, doc, 1, sentences="all")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="n_samples must be a whole number of at least 1, got 0"):
-        parse_samples(small, doc, 0)
+        parse_samples(blank, blank.make_doc("they saw us"), 1)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "options"),
+    [
+        ("doc", {"doc": "they saw us"}),
+        ("temperature", {"temperature": 0}),
+        ("temperature", {"temperature": math.nan}),
+        ("sentences", {"sentences": "all"}),
+        ("n_samples", {"n_samples": 0}),
+    ],
+)
+def test_bad_parameters_are_named(small: Language, parameter: str, options: dict[str, Any]) -> None:
+    arguments = {"doc": small.make_doc("they saw us"), "n_samples": 1, **options}
+    with error(ParameterError, parameter):
+        parse_samples(small, **arguments)
 
 
 def test_the_temperature_of_a_known_pipeline_is_the_default(nlp: Language) -> None:
