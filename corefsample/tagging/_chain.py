@@ -16,7 +16,6 @@ from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from corefsample.tagging import _logs, _search_kernels
-from corefsample.tagging._best import BestSequences
 from corefsample.tagging._passes import (
     Messages,
     PassArrays,
@@ -30,6 +29,39 @@ from corefsample.tagging._scores import sentence_arrays, valid_scores
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestSequences:
+    """The likeliest tag sequences of a chain, best first.
+
+    Attributes
+    ----------
+    tags
+        int32 (k, n), read-only.
+    log_probs
+        float64 (k,), read-only, never rising: natural log of each sequence's probability.
+    """
+
+    tags: Ints32
+    log_probs: Floats
+
+    def __post_init__(self) -> None:
+        self.tags.flags.writeable = self.log_probs.flags.writeable = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
+        import pandas as pd
+
+        k, n = self.tags.shape
+        return pd.DataFrame(
+            {
+                "rank": np.repeat(np.arange(k), n),
+                "log_prob": np.repeat(self.log_probs, n),
+                "position": np.tile(np.arange(n), k),
+                "tag": self.tags.ravel(),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

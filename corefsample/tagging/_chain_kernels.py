@@ -298,19 +298,7 @@ def both_passes(
         chains = order[start : start + GROUP]
         forward_group(chains, indptr, emissions, lower, probs.shape[1], forward, scales, places, x)
         backward_group(
-            chains,
-            indptr,
-            emissions,
-            transposed,
-            forward,
-            scales,
-            backward,
-            probs,
-            apart,
-            places,
-            weights,
-            totals,
-            x,
+            chains, indptr, emissions, transposed, forward, scales, backward, probs, apart, places, weights, totals, x
         )
 
 
