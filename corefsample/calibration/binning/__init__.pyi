@@ -1,5 +1,10 @@
+from ._binning import FEWEST_BINS as FEWEST_BINS
+from ._binning import BinRule as BinRule
 from ._binning import bin_pairs as bin_pairs
+from ._binning import bin_rule as bin_rule
+from ._binning import bins_of_cells as bins_of_cells
 from ._binning import block_bin_pairs as block_bin_pairs
+from ._binning import default_bin_size as default_bin_size
 from ._binning import level_cells as level_cells
 from ._binning import sorted_pairs as sorted_pairs
 from ._binning import sums_by_block as sums_by_block
@@ -7,11 +12,6 @@ from ._bins import STRATEGIES as STRATEGIES
 from ._bins import BlockBins as BlockBins
 from ._bins import ReliabilityBins as ReliabilityBins
 from ._bins import Strategy as Strategy
-from ._cells import FEWEST_BINS as FEWEST_BINS
-from ._cells import BinRule as BinRule
-from ._cells import bin_rule as bin_rule
-from ._cells import bins_of_cells as bins_of_cells
-from ._cells import default_bin_size as default_bin_size
 from ._kernels import Labels as Labels
 from ._norms import NORMS as NORMS
 from ._norms import Norm as Norm

@@ -33,10 +33,6 @@ def _labels(name: str, values: npt.ArrayLike) -> Labels:
         raise ParameterError(f"must be labels 0 or 1 in one dimension, got {found}", parameter=name)
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array).view(np.uint8)
-    if array.dtype in (np.uint8, np.int64):
-        return np.ascontiguousarray(array)
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        return np.ascontiguousarray(np.minimum(array, 2), np.int64)
     return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
 
 

@@ -365,16 +365,3 @@ def test_bad_ids_of_blocks_raise(ids: Any, message: str) -> None:
         block_bin_pairs([0.1, 0.2], [0, 1], ids)
     with pytest.raises(ParameterError, match=message):
         block_bin_pairs([0.1, 0.2], [0, 1], ids, n_samples=10)
-
-
-# --- the sort ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=8), max_size=5), st.integers(1, 20))
-def test_each_stretch_is_sorted_on_its_own(stretches: list[list[int]], times: int) -> None:
-    stretches = [stretch * times for stretch in stretches]  # below and above the length that is sorted by insertion
-    words = np.array([word for stretch in stretches for word in stretch], np.uint64)
-    indptr = np.cumsum([0, *(len(stretch) for stretch in stretches)], dtype=np.int64)
-    kernels.sort_stretches(words, indptr, np.empty_like(words))
-    assert words.tolist() == [word for stretch in stretches for word in sorted(stretch)]
