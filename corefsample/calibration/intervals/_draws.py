@@ -30,13 +30,13 @@ NORMAL_FROM = 50.0
 WHOLE_FROM = 50.0
 
 
-def _chunks(n_draws: int, width: int, size: int) -> Iterator[slice]:
+def _chunks(n_resamples: int, width: int, size: int) -> Iterator[slice]:
     step = max(1, size // max(width, 1))
-    return (slice(first, min(first + step, n_draws)) for first in range(0, n_draws, step))
+    return (slice(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step))
 
 
 def errors_of_gaps(gaps: Floats, weights: Floats, norm: Norm) -> Floats:
-    """Error of each row of gaps (n_draws, n_bins), which it overwrites; weights (n_bins,)."""
+    """Error of each row of gaps (n_resamples, n_bins), which it overwrites; weights (n_bins,)."""
     if norm in ("rms", "mse"):
         np.multiply(gaps, gaps, out=gaps)
     else:
@@ -50,7 +50,7 @@ def _joined(first: Floats, second: Floats, norm: Norm) -> Floats:
 
 
 def simulated(
-    n: Floats, mean_q: Floats, mean_y: Floats, norm: Norm, n_draws: int, rng: np.random.Generator
+    n: Floats, mean_q: Floats, mean_y: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Errors of Algorithm 2, each bin's share of positives drawn around its estimate and clipped to [0, 1]; and noise.
 
@@ -61,8 +61,8 @@ def simulated(
     moves = scale > 0.0  # bins with one label only have no spread, so they need no draws
     constant = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
     share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
-    errors, noise = np.empty(n_draws), np.empty(n_draws)
-    for rows in _chunks(n_draws, share.size, CHUNK):
+    errors, noise = np.empty(n_resamples), np.empty(n_resamples)
+    for rows in _chunks(n_resamples, share.size, CHUNK):
         gaps = rng.standard_normal((rows.stop - rows.start, share.size))
         gaps *= spread
         drawn = gaps + share
@@ -73,12 +73,12 @@ def simulated(
     return _joined(errors, constant, norm), noise
 
 
-def multiplicities(n_blocks: int, n_draws: int, width: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+def multiplicities(n_blocks: int, n_resamples: int, width: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
     """Resamples of blocks with replacement, in chunks of rows of at most `width` numbers each.
 
     Yields the rows of each chunk, and how often each block is drawn: (n_rows, n_blocks).
     """
-    for rows in _chunks(n_draws, width, PRODUCT_CHUNK):
+    for rows in _chunks(n_resamples, width, PRODUCT_CHUNK):
         count = rows.stop - rows.start
         picked = rng.integers(0, n_blocks, (count, n_blocks))
         picked += n_blocks * np.arange(count)[:, None]
@@ -87,7 +87,7 @@ def multiplicities(n_blocks: int, n_draws: int, width: int, rng: np.random.Gener
 
 
 def bootstrapped(
-    n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator
+    n: Floats, residual: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Errors of blocks drawn with replacement, n and residual (sum of q - y) being (n_blocks, n_bins); and noise.
 
@@ -97,8 +97,8 @@ def bootstrapped(
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
     beside = np.hstack((n, residual))
-    errors, noise = np.empty(n_draws), np.empty(n_draws)
-    for rows, times in multiplicities(n_blocks, n_draws, max(n_blocks, n_bins), rng):
+    errors, noise = np.empty(n_resamples), np.empty(n_resamples)
+    for rows, times in multiplicities(n_blocks, n_resamples, max(n_blocks, n_bins), rng):
         count = rows.stop - rows.start
         sums = times @ beside
         for part in _chunks(count, n_bins, CHUNK):
@@ -109,7 +109,7 @@ def bootstrapped(
 
 
 def errors_of_sums(n: Floats, residual: Floats, norm: Norm) -> Floats:
-    """Error of each row of sums (n_draws, n_bins), overwriting the residuals; a bin may be empty."""
+    """Error of each row of sums (n_resamples, n_bins), overwriting the residuals; a bin may be empty."""
     n_pairs, divisor = n.sum(axis=1), np.maximum(n, 1.0)  # an empty bin has a residual of 0
     if norm == "max":
         np.divide(residual, divisor, out=residual)
@@ -121,7 +121,7 @@ def errors_of_sums(n: Floats, residual: Floats, norm: Norm) -> Floats:
     return np.asarray(residual.sum(axis=1) / n_pairs)
 
 
-def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.random.Generator) -> Floats:
+def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Errors after the residuals (n_blocks, n_bins) of randomly chosen blocks change their sign, all bins together.
 
     A squared error is a quadratic form of the signs. Where there are fewer blocks than bins, its matrix of blocks takes
@@ -132,8 +132,8 @@ def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.
     weights, mean_residual = total / total.sum(), residual / total
     is_form = norm in ("rms", "mse") and n_blocks < n_bins
     form = (mean_residual * weights) @ mean_residual.T if is_form else mean_residual
-    errors = np.empty(n_draws)
-    for rows in _chunks(n_draws, max(n_blocks, n_bins), PRODUCT_CHUNK):
+    errors = np.empty(n_resamples)
+    for rows in _chunks(n_resamples, max(n_blocks, n_bins), PRODUCT_CHUNK):
         signs = rng.integers(0, 2, (rows.stop - rows.start, n_blocks)).astype(np.float64)
         signs *= 2.0
         signs -= 1.0
@@ -147,13 +147,13 @@ def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_draws: int, rng: np.
 # --- labels under perfect calibration ----------------------------------------------------------------------
 
 
-def calibrated(n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_draws: int, rng: np.random.Generator) -> Floats:
+def calibrated(n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Errors of labels that are Bernoulli(q): a bin's sum of labels has mean sum_q and variance sum_q - sum_q2."""
     weights = n / n.sum()
     variance = np.maximum(sum_q - sum_q2, 0.0)
     normal = variance >= NORMAL_FROM
-    errors = np.empty(n_draws)
-    for rows in _chunks(n_draws, int(normal.sum()), CHUNK):
+    errors = np.empty(n_resamples)
+    for rows in _chunks(n_resamples, int(normal.sum()), CHUNK):
         gaps = rng.standard_normal((rows.stop - rows.start, int(normal.sum())))
         gaps *= (np.sqrt(variance) / n)[normal]
         errors[rows] = errors_of_gaps(gaps, weights[normal], norm)
@@ -161,16 +161,16 @@ def calibrated(n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_draws: in
     flipped = sum_q > n / 2.0
     mean = np.where(flipped, n - sum_q, sum_q)
     few = np.flatnonzero(~normal & (variance > 0.0) & (mean > 0.0))
-    for part in np.array_split(few, max(1, -(-few.size * n_draws // (4 * CHUNK)))):
-        sums = matched_sums(mean[part], variance[part], n_draws, rng)
+    for part in np.array_split(few, max(1, -(-few.size * n_resamples // (4 * CHUNK)))):
+        sums = matched_sums(mean[part], variance[part], n_resamples, rng)
         sums -= mean[part, None]
         sums /= n[part, None]
         errors = _joined(errors, errors_of_gaps(sums.T, weights[part], norm), norm)
     return errors
 
 
-def matched_sums(mean: Floats, variance: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Draw whole numbers, (n_bins, n_draws), with a given mean and a variance below it, as sums of few labels have.
+def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw whole numbers, (n_bins, n_resamples), with a given mean and a variance below it, as sums of few labels have.
 
     A binomial distribution of mean mu and variance v has t = mu^2 / (mu - v) trials. Where t is not a whole number, the
     distributions with the whole numbers on either side are mixed, which keeps the mean and makes the variance exact.
@@ -186,12 +186,12 @@ def matched_sums(mean: Floats, variance: Floats, n_draws: int, rng: np.random.Ge
     lower_variance = lower_trials * lower_prob * (1.0 - lower_prob)
     gain = mean * (1.0 - upper_prob) - lower_variance
     share = np.where(gain > 0.0, np.clip((variance - lower_variance) / np.where(gain > 0.0, gain, 1.0), 0.0, 1.0), 0.0)
-    shape = (mean.size, n_draws)
+    shape = (mean.size, n_resamples)
     sums = rng.binomial(lower_trials.astype(np.int64)[:, None], lower_prob[:, None], shape) + base[:, None]
     mixed = np.flatnonzero((share > 0.0) & (trials < WHOLE_FROM))
     upper = rng.binomial(
-        (trials[mixed] + 1.0).astype(np.int64)[:, None], upper_prob[mixed, None], (mixed.size, n_draws)
+        (trials[mixed] + 1.0).astype(np.int64)[:, None], upper_prob[mixed, None], (mixed.size, n_resamples)
     )
-    chosen = rng.random((mixed.size, n_draws)) < share[mixed, None]
+    chosen = rng.random((mixed.size, n_resamples)) < share[mixed, None]
     sums[mixed] = np.where(chosen, upper, sums[mixed])
     return np.asarray(sums, np.float64)

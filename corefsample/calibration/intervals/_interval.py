@@ -21,9 +21,9 @@ class ErrorDraws(NamedTuple):
     estimate
         The error itself.
     errors
-        float64 (n_draws,): errors drawn around it.
+        float64 (n_resamples,): errors drawn around it.
     noise
-        float64 (n_draws,): errors that chance alone produces.
+        float64 (n_resamples,): errors that chance alone produces.
     """
 
     estimate: float
@@ -48,7 +48,7 @@ class Interval:
     mean, sd
         Mean and standard deviation of the errors drawn. The mean lies above the estimate, as the estimate lies above
         the truth: each draw adds noise to an error that noise has already inflated.
-    n_draws
+    n_resamples
         Number of errors drawn.
     """
 
@@ -59,7 +59,7 @@ class Interval:
     norm: Norm
     mean: float
     sd: float
-    n_draws: int
+    n_resamples: int
 
 
 def interval_of_draws(draws: ErrorDraws, method: str, level: float, norm: Norm) -> Interval:

@@ -243,8 +243,8 @@ def _sizes(bins: ReliabilityBins) -> tuple[int, int]:
 
 
 def _draws(level: float, n_resamples: int, seed: int) -> dict[str, Any]:
-    n_draws = _checks.whole("n_resamples", n_resamples, 2)
-    return {"level": checked_level(level), "n_draws": n_draws, "seed": _checks.seed(seed)}
+    n_resamples = _checks.whole("n_resamples", n_resamples, 2)
+    return {"level": checked_level(level), "n_resamples": n_resamples, "seed": _checks.seed(seed)}
 
 
 def _measured(

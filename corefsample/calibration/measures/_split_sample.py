@@ -93,7 +93,7 @@ def split_sample_error(
     norm: Norm = "rms",
     documents: npt.ArrayLike | None = None,
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
 ) -> SplitSampleError:
     """Calibration error where each prediction is a share of samples, naive and corrected.
@@ -128,7 +128,7 @@ def split_sample_error(
         through the samples that they share. By default pairs are assumed to be independent.
     level
         Of the intervals, in (0, 1).
-    n_draws
+    n_resamples
         Of the bootstrap by document, and of the test.
     seed
         Of the generators, in [0, 2^64).
@@ -167,7 +167,7 @@ def split_sample_error(
     whole = summed(first + second, first + second, 2 * half)
     one, other = summed(first, second, half), summed(second, first, half)
     both = _side_by_side(one, other)
-    draws: dict[str, Any] = {"norm": norm, "n_draws": n_draws, "seed": seed}
+    draws: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
     return SplitSampleError(
         _rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm),
         _rooted(_debiased_square(both), norm),

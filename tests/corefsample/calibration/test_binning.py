@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from references import calibration_bins as references
 
 from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size
-from corefsample.calibration.binning import _kernels as kernels
 from corefsample.calibration.measures import binned_error
 from corefsample.errors import ParameterError
 

@@ -135,7 +135,7 @@ FEW = {"n_resamples": 200, "bin_size": 200}
 def test_the_simulated_interval_is_the_default_without_documents() -> None:
     q, y = made_pairs(1)
     error = calibration_error(q, y, level=0.9, seed=3, **FEW)  # type: ignore[arg-type]
-    expected = simulated_interval(error.bins, level=0.9, seed=3, n_draws=200)
+    expected = simulated_interval(error.bins, level=0.9, seed=3, n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, "simulated normal")
     assert error.estimate == binned_error(error.bins)
     assert error.level == 0.9
@@ -145,7 +145,7 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
     q, y = made_pairs(2)
     documents = np.arange(len(q)) // 100
     error = calibration_error(q, y, documents=documents, seed=5, norm="mse", **FEW)  # type: ignore[arg-type]
-    expected = bootstrap_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_draws=200)
+    expected = bootstrap_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, expected.method)
     assert str(error.interval).startswith("bootstrap")
 
