@@ -13,10 +13,11 @@ from ._bins import BlockBins as BlockBins
 from ._bins import ReliabilityBins as ReliabilityBins
 from ._bins import Strategy as Strategy
 from ._kernels import Labels as Labels
-from ._norms import NORMS as NORMS
-from ._norms import Norm as Norm
-from ._norms import checked_norm as checked_norm
-from ._norms import error_of_gaps as error_of_gaps
+from ._options import NORMS as NORMS
+from ._options import Norm as Norm
+from ._options import checked_level as checked_level
+from ._options import checked_norm as checked_norm
+from ._options import generator as generator
 from ._pairs import Pairs as Pairs
 from ._pairs import checked_pairs as checked_pairs
 from ._pairs import isotonic_blocks as isotonic_blocks
@@ -27,7 +28,6 @@ from ._pairs import sample_weights as sample_weights
 from ._results import Result as Result
 from ._validation import checked_n_samples as checked_n_samples
 from ._validation import coded as coded
-from ._validation import generator as generator
 from ._validation import in_order as in_order
 from ._validation import pair_arrays as pair_arrays
 from ._validation import require_all as require_all

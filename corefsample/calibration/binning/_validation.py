@@ -82,11 +82,6 @@ def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
     require_all("q", q, near, f"be a whole multiple of 1/n_samples (1/{n_samples})")
 
 
-def generator(seed: int) -> np.random.Generator:
-    """Return the generator (Philox) of a seed, or raise."""
-    return np.random.Generator(np.random.Philox(_checks.seed(seed)))
-
-
 def checked_n_samples(value: object) -> int:
     """Return `n_samples`, or raise."""
     number = _checks.n_samples(value, 1)

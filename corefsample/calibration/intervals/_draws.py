@@ -12,11 +12,15 @@ Draws are made in chunks to bound memory; the size of the chunks cannot change t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from corefsample._arrays import Floats
-from corefsample.calibration.binning import Norm
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints
+from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins
+from corefsample.errors import ParameterError
 
 # Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.
 CHUNK = 2**16
@@ -28,6 +32,24 @@ PRODUCT_CHUNK = 2**20
 NORMAL_FROM = 50.0
 # From this number of trials on, rounding it changes the variance of a matched binomial distribution by less than 1%.
 WHOLE_FROM = 50.0
+
+
+class ErrorDraws(NamedTuple):
+    """A binned error and random draws of it, on the additive scale: mean squares for norm "rms".
+
+    Attributes
+    ----------
+    estimate
+        The error itself.
+    errors
+        float64 (n_resamples,): errors drawn around it.
+    noise
+        float64 (n_resamples,): errors that chance alone produces.
+    """
+
+    estimate: float
+    errors: Floats
+    noise: Floats
 
 
 def _chunks(n_resamples: int, width: int, size: int) -> Iterator[slice]:
@@ -44,18 +66,37 @@ def errors_of_gaps(gaps: Floats, weights: Floats, norm: Norm) -> Floats:
     return np.asarray(gaps.max(axis=1, initial=0.0) if norm == "max" else gaps @ weights)
 
 
+def rooted(errors: npt.ArrayLike, norm: Norm) -> Floats:
+    """Bring errors from their additive scale to that of the norm."""
+    return np.sqrt(errors) if norm == "rms" else np.asarray(errors)
+
+
+def error_of_gaps(gaps: Floats, n: Ints, norm: Norm, noise: Floats | float = 0.0) -> float:
+    """Error of bins of `n` pairs from their gaps, mean prediction less share of positives, (n_bins,) each.
+
+    `noise` is the sampling variance of each gap, which is subtracted from its square.
+    """
+    weights = n / n.sum()
+    error = float(errors_of_gaps(np.array(gaps)[None], weights, norm)[0] - np.sum(weights * noise))
+    return float(rooted(max(error, 0.0), norm)) if norm == "rms" else error
+
+
+def error_of_sums(n: npt.ArrayLike, residual: Floats, norm: Norm) -> float:
+    """Binned error, on its additive scale, from pairs and residuals (sum of q - y) by bin."""
+    return float(errors_of_sums(np.array(n, np.float64)[None], np.array(residual)[None], norm)[0])
+
+
 def _joined(first: Floats, second: Floats, norm: Norm) -> Floats:
     """Error of two sets of bins, from the errors of each."""
     return np.maximum(first, second) if norm == "max" else first + second
 
 
-def simulated(
-    n: Floats, mean_q: Floats, mean_y: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def simulated(bins: ReliabilityBins, norm: Norm, n_resamples: int, rng: np.random.Generator) -> ErrorDraws:
     """Errors of Algorithm 2, each bin's share of positives drawn around its estimate and clipped to [0, 1]; and noise.
 
     The noise of a draw is the error of the drawn shares minus the estimated ones: the effect of chance alone.
     """
+    n, mean_q, mean_y = bins.n.astype(np.float64), bins.mean_q, bins.mean_y
     weights = n / n.sum()
     scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
     moves = scale > 0.0  # bins with one label only have no spread, so they need no draws
@@ -70,10 +111,12 @@ def simulated(
         np.clip(drawn, 0.0, 1.0, out=drawn)
         drawn -= prediction
         errors[rows] = errors_of_gaps(drawn, weight, norm)
-    return _joined(errors, constant, norm), noise
+    return ErrorDraws(error_of_sums(n, bins.sum_q - bins.sum_y, norm), _joined(errors, constant, norm), noise)
 
 
-def multiplicities(n_blocks: int, n_resamples: int, width: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+def multiplicities(
+    n_blocks: int, n_resamples: int, width: int, rng: np.random.Generator
+) -> Iterator[tuple[slice, Floats]]:
     """Resamples of blocks with replacement, in chunks of rows of at most `width` numbers each.
 
     Yields the rows of each chunk, and how often each block is drawn: (n_rows, n_blocks).
@@ -86,14 +129,14 @@ def multiplicities(n_blocks: int, n_resamples: int, width: int, rng: np.random.G
         yield rows, times.astype(np.float64)
 
 
-def bootstrapped(
-    n: Floats, residual: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Errors of blocks drawn with replacement, n and residual (sum of q - y) being (n_blocks, n_bins); and noise.
+def bootstrapped(blocks: BlockBins, norm: Norm, n_resamples: int, rng: np.random.Generator) -> ErrorDraws:
+    """Errors of blocks drawn with replacement, those without a pair left out; and noise.
 
     The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product. The noise of a
     draw is the error of its bins' mean residuals minus those of all blocks: the effect of chance alone.
     """
+    filled = blocks.n.any(axis=1)
+    n, residual = blocks.n[filled], blocks.sum_q[filled] - blocks.sum_y[filled]
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
     beside = np.hstack((n, residual))
@@ -105,7 +148,8 @@ def bootstrapped(
             drawn_n, drawn = sums[part, :n_bins], sums[part, n_bins:]
             noise[rows][part] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
             errors[rows][part] = errors_of_sums(drawn_n, drawn, norm)
-    return errors, noise
+    estimate = error_of_sums(blocks.n.sum(axis=0), (blocks.sum_q - blocks.sum_y).sum(axis=0), norm)
+    return ErrorDraws(estimate, errors, noise)
 
 
 def errors_of_sums(n: Floats, residual: Floats, norm: Norm) -> Floats:
@@ -147,7 +191,9 @@ def sign_flipped(n: Floats, residual: Floats, norm: Norm, n_resamples: int, rng:
 # --- labels under perfect calibration ----------------------------------------------------------------------
 
 
-def calibrated(n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator) -> Floats:
+def calibrated(
+    n: Floats, sum_q: Floats, sum_q2: Floats, norm: Norm, n_resamples: int, rng: np.random.Generator
+) -> Floats:
     """Errors of labels that are Bernoulli(q): a bin's sum of labels has mean sum_q and variance sum_q - sum_q2."""
     weights = n / n.sum()
     variance = np.maximum(sum_q - sum_q2, 0.0)
@@ -195,3 +241,23 @@ def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.rando
     chosen = rng.random((mixed.size, n_resamples)) < share[mixed, None]
     sums[mixed] = np.where(chosen, upper, sums[mixed])
     return np.asarray(sums, np.float64)
+
+
+# --- checks of sums ----------------------------------------------------------------------------------------
+
+
+def require_bins(bins: object) -> ReliabilityBins:
+    """Return sums by bin, or raise."""
+    if not isinstance(bins, ReliabilityBins):
+        raise ParameterError(f"must be ReliabilityBins, got {_checks.shown(bins)}", parameter="bins")
+    return bins
+
+
+def require_blocks(blocks: object) -> BlockBins:
+    """Return sums by block and bin, or raise if fewer than 2 blocks have pairs."""
+    if not isinstance(blocks, BlockBins):
+        raise ParameterError(f"must be BlockBins, got {_checks.shown(blocks)}", parameter="blocks")
+    n_filled = int(blocks.n.any(axis=1).sum())
+    if n_filled < 2:
+        raise ParameterError(f"must be at least 2 with pairs, got {n_filled}", parameter="blocks")
+    return blocks

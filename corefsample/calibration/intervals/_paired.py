@@ -14,6 +14,7 @@ from corefsample.calibration.binning import (
     BlockBins,
     Norm,
     block_bin_pairs,
+    checked_level,
     checked_norm,
     coded,
     default_bin_size,
@@ -22,7 +23,7 @@ from corefsample.calibration.binning import (
     require_pairs,
 )
 from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._options import checked_level, require_blocks, rooted
+from corefsample.calibration.intervals._draws import require_blocks, rooted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

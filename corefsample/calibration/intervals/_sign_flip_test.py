@@ -9,7 +9,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins, checked_norm, generator
 from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._options import error_of_sums, require_bins, require_blocks, rooted
+from corefsample.calibration.intervals._draws import error_of_sums, require_bins, require_blocks, rooted
 
 
 @dataclass(frozen=True, slots=True)

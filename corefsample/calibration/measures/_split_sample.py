@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from corefsample.calibration.binning import (
     require_length,
     sums_by_block,
 )
-from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, error_of_sums
+from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, error_of_sums, rooted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -167,10 +166,11 @@ def split_sample_error(
     whole = summed(first + second, first + second, 2 * half)
     one, other = summed(first, second, half), summed(second, first, half)
     both = _side_by_side(one, other)
+    square = _debiased_square(both)
     draws: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
     return SplitSampleError(
-        _rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm),
-        _rooted(_debiased_square(both), norm),
+        float(rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm)),
+        float(rooted(max(square, 0.0), norm)) if norm == "rms" else square,
         bootstrap_interval(whole, level=level, **draws),
         bootstrap_interval(both, level=level, **draws),
         calibration_test(both, **draws).p_value,
@@ -240,7 +240,3 @@ def _debiased_square(blocks: BlockBins) -> float:
     # The variation of a bin in one block only is unknown; nothing is subtracted there.
     noise = scatter * present / np.maximum(present - 1, 1)
     return float(np.sum((total**2 - noise) / n) / n.sum())
-
-
-def _rooted(square: float, norm: Norm) -> float:
-    return math.sqrt(max(square, 0.0)) if norm == "rms" else square

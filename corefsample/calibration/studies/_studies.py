@@ -12,10 +12,11 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration.binning import BlockBins, Norm, bin_pairs, block_bin_pairs, error_of_gaps
+from corefsample.calibration.binning import BlockBins, Norm, bin_pairs, block_bin_pairs
 from corefsample.calibration.intervals import (
     bootstrap_draws,
     calibration_test,
+    error_of_gaps,
     error_of_sums,
     interval_of_draws,
     simulated_draws,

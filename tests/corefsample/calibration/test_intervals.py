@@ -146,7 +146,12 @@ def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
     ends = max(0.0, mean - 1.959963984540054 * sd), mean + 1.959963984540054 * sd
     assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-12)
     assert (interval.mean, interval.sd) == pytest.approx((mean, sd), rel=1e-12)
-    assert (interval.method, interval.norm, interval.level, interval.n_resamples) == ("simulated normal", "rms", 0.95, 400)
+    assert (interval.method, interval.norm, interval.level, interval.n_resamples) == (
+        "simulated normal",
+        "rms",
+        0.95,
+        400,
+    )
 
 
 def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() -> None:
@@ -618,7 +623,9 @@ def test_miscalibrated_pairs_are_detected() -> None:
 @pytest.mark.parametrize("of_blocks", [False, True])
 def test_rms_and_mse_give_the_same_p_value(of_blocks: bool) -> None:
     blocks, _ = synthetic_blocks(1000, 100, seed=3)
-    rms, mse = (calibration_test(blocks if of_blocks else blocks.bins, norm=norm, n_resamples=300) for norm in NORMS[:2])
+    rms, mse = (
+        calibration_test(blocks if of_blocks else blocks.bins, norm=norm, n_resamples=300) for norm in NORMS[:2]
+    )
     assert rms.p_value == mse.p_value
     assert rms.statistic**2 == pytest.approx(mse.statistic)
 
@@ -650,7 +657,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 DRAWING = [name for name in FUNCTIONS if name != "bin_intervals"]
 LEVELLED = ["simulated_interval", "bootstrap_interval", "bin_intervals"]
 BAD = [
-    *itertools.product(DRAWING, [{"norm": "l2"}, {"n_resamples": 1}, {"n_resamples": 2.5}, {"seed": -1}, {"seed": 2**64}]),
+    *itertools.product(
+        DRAWING, [{"norm": "l2"}, {"n_resamples": 1}, {"n_resamples": 2.5}, {"seed": -1}, {"seed": 2**64}]
+    ),
     *itertools.product(LEVELLED, [{"level": 0}, {"level": 1.0}, {"level": 95}, {"level": math.nan}]),
     *itertools.product(LEVELLED, [{"method": "exact"}]),
 ]

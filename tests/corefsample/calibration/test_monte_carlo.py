@@ -142,7 +142,9 @@ def test_the_test_keeps_its_size_whether_or_not_documents_share_their_samples(sh
         for _ in range(2):  # a sample of a document says yes to all pairs with q above one number, where it is shared
             below = rng.random((10, 40))[:, pairs.documents] if shared else rng.random((10, pairs.q.size))
             hits.append((below < pairs.q).sum(axis=0))
-        error = split_sample_error(*hits, pairs.y, documents=pairs.documents, n_samples=20, bin_size=150, n_resamples=100)
+        error = split_sample_error(
+            *hits, pairs.y, documents=pairs.documents, n_samples=20, bin_size=150, n_resamples=100
+        )
         rejected += error.p_value <= 0.05
     assert scipy.stats.binom.ppf(1e-6, n_sets, 0.03) <= rejected <= scipy.stats.binom.isf(1e-6, n_sets, 0.06)
 
