@@ -193,9 +193,9 @@ def calibration_error(
     """
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     measure = _Measure.of(norm, debiased, interval, documents is not None, level, n_resamples, seed)
-    if documents is not None:
-        require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
     if measure.kind != "bootstrap":
+        if documents is not None:
+            require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
         return measure.of_sums(bin_pairs(q, y, **options))
     if documents is None:
         raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
@@ -260,8 +260,8 @@ class _Measure(NamedTuple):
         seed: int,
     ) -> Self:
         """Check options."""
-        norm = checked_norm(norm, squared_for="to be debiased" if debiased else None)
         kind = resolved_interval(interval, has_documents)
+        norm = checked_norm(norm, squared_for="to be debiased" if debiased else None)
         draws = _checks.whole("n_resamples", n_resamples, 2)
         return cls(norm, debiased, kind, checked_level(level), draws, generator(seed))
 
