@@ -191,20 +191,6 @@ def test_results_are_read_only() -> None:
         bins.n[0] = 3
 
 
-def test_many_pairs_are_sorted_rightly() -> None:
-    """Enough pairs for every pass of the sort, against NumPy's."""
-    rng = np.random.default_rng(0)
-    q, y = rng.beta(0.1, 1.0, 50_000), rng.random(50_000) < 0.3
-    order = np.lexsort((y, q))
-    bins = bin_pairs(q, y, bin_size=500)
-    begins = np.arange(0, 50_000, 500)
-    assert bins.n.tolist() == [500] * 100
-    np.testing.assert_array_equal(bins.q_min, q[order][begins])
-    np.testing.assert_array_equal(bins.sum_y, np.add.reduceat(y[order].astype(float), begins))
-    np.testing.assert_allclose(bins.sum_q, np.add.reduceat(q[order], begins), rtol=1e-12)
-    np.testing.assert_allclose(bins.sum_qy, np.add.reduceat((q * y)[order], begins), rtol=1e-12)
-
-
 # --- levels ------------------------------------------------------------------------------------------------
 
 
@@ -282,12 +268,6 @@ def test_blocks_of_levels_contain_the_sums_of_their_own_pairs(
     k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
     require_same_blocks(block_bin_pairs(k, y, blocks, n_samples=20, **rule), k / 20, y, blocks.tolist())
     require_same_blocks(block_bin_pairs(k / 20, y, blocks, n_samples=20, **rule), k / 20, y, blocks.tolist())
-
-
-def test_long_blocks_are_sorted_too() -> None:
-    rng = np.random.default_rng(1)
-    q, y, blocks = rng.random(3000), rng.random(3000) < 0.5, rng.integers(0, 4, 3000)
-    require_same_blocks(block_bin_pairs(q, y, blocks, bin_size=200), q, y, blocks.tolist())
 
 
 def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
