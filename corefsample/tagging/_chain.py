@@ -254,7 +254,9 @@ class LinearChain:
 
     def map(self) -> Ints32:
         """Return the likeliest tag sequence, int32 (n,); of several, the first in lexicographic order of tags."""
-        return self._best(1)[0][0]
+        tags, _ = self._best(1)
+        likeliest: Ints32 = tags[0]
+        return likeliest
 
     def k_best(self, k: int) -> BestSequences:
         """Return the k likeliest tag sequences with their exact log probabilities.
