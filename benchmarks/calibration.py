@@ -73,7 +73,7 @@ def calibration_rows(runs: int) -> Iterator[Row]:
 
 
 def draws(blocks: BlockBins) -> tuple[ErrorDraws, ErrorDraws]:
-    return simulated_draws(blocks.bins, n_draws=N_DRAWS), bootstrap_draws(blocks, n_draws=N_DRAWS)
+    return simulated_draws(blocks.bins, n_resamples=N_DRAWS), bootstrap_draws(blocks, n_resamples=N_DRAWS)
 
 
 # --- peers -------------------------------------------------------------------------------------------------

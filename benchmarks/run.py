@@ -141,8 +141,8 @@ def real_file(runs: int) -> Iterator[Row]:
 
     def calibration() -> None:
         blocks = link_tables(documents).by_distance.block_bins(bin_size=5000)
-        bootstrap_interval(blocks, n_draws=10_000)
-        simulated_interval(blocks.bins, n_draws=10_000)
+        bootstrap_interval(blocks, n_resamples=10_000)
+        simulated_interval(blocks.bins, n_resamples=10_000)
 
     yield within(
         "GUM: marginals, pairs, tables by document, both intervals",

@@ -173,7 +173,7 @@ def run_coverage(effort: Effort, folder: Path | None) -> None:
         for truth in TRUTHS.values()
         for dependence in DEPENDENCE.values()
     ]
-    options = {"n_replications": effort.coverage, "n_draws": effort.draws}
+    options = {"n_replications": effort.coverage, "n_resamples": effort.draws}
     main = named(coverage_study(designs, **options))
     key = ["pairs", "q", "truth", "bin_size"]
     index = [*key, "true_error", "mean_estimate"]
@@ -270,7 +270,7 @@ def coverage_figure(table: pd.DataFrame) -> Figure:
 def run_noise(effort: Effort, folder: Path | None) -> None:
     truths = [{}, {"shift": 0.005}, {"shift": 0.02}, {"shift": 0.1}, {"temperature": 2.0}, {"temperature": 0.5}]
     designs = [replace(shape, **truth) for shape in SHAPES.values() for truth in truths]
-    table = named(noise_study(designs, n_replications=effort.noise, n_draws=effort.draws))
+    table = named(noise_study(designs, n_replications=effort.noise, n_resamples=effort.draws))
     columns = ["q", "truth", "n_samples", "true_error", "binned_error", "naive", "corrected", "corrected_sd"]
     markdown("Naive and split-sample error, 100,000 pairs in bins of 1,000", table[columns], 4)
     columns = ["q", "truth", "n_samples", "naive_rejected", "rejected", "coverage"]

@@ -207,7 +207,7 @@ def tag_study(hmm: Measured, crf: Measured, which: str, output: Output) -> None:
 
 @dataclass(frozen=True)
 class ByEvent:
-    """Errors of both models by event: (n_events, 2), and of resamples of documents, (n_events, 2, n_draws)."""
+    """Errors of both models by event: (n_events, 2), and of resamples of documents, (n_events, 2, n_resamples)."""
 
     events: list[str | tuple[str, str]]
     blocks: list[tuple[BlockBins, BlockBins]]
@@ -239,7 +239,7 @@ def top_table(found: ByEvent, n: int) -> pd.DataFrame:
     """Errors of the first events, with intervals."""
     rows = []
     for event, (one, other), pair in zip(found.events[:n], found.blocks, found.estimates, strict=False):
-        ends = [bootstrap_interval(each, n_draws=2_000) for each in (one, other)]
+        ends = [bootstrap_interval(each, n_resamples=2_000) for each in (one, other)]
         rows.append(
             {
                 "event": event if isinstance(event, str) else " ".join(event),

@@ -106,7 +106,7 @@ def compare_links(
         ScorerSums(each.table.block_bins(bin_size=size), np.array([each.losses[name] for name in each.table.blocks]))
         for each in (first, second)
     ]
-    return compare_blocks(*sums, norm=norm, level=level, n_draws=n_resamples, seed=seed)
+    return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def _require_same(first: dict[str, bytes], second: dict[str, bytes]) -> None:

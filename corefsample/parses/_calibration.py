@@ -163,7 +163,7 @@ def calibrate_parses(
             continue
         blocks = block_bin_pairs(q[kept], y[kept], document[kept], n_bins=N_BINS, strategy="uniform")
         several = blocks.n_blocks > 1
-        interval = bootstrap_interval(blocks, level=level, n_draws=n_resamples, seed=seed) if several else None
+        interval = bootstrap_interval(blocks, level=level, n_resamples=n_resamples, seed=seed) if several else None
         n_gold, n_found = sum(each.n_gold for _, each in pairs), sum(each.n_found for _, each in pairs)
         results.append(
             PropertyCalibration(

@@ -1,4 +1,4 @@
-from ._best import BestSequences as BestSequences
+from ._chain import BestSequences as BestSequences
 from ._chain import LinearChain as LinearChain
 from ._classifiers import LogisticRegression as LogisticRegression
 from ._classifiers import NaiveBayes as NaiveBayes

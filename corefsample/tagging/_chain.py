@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise as neighbours
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -14,22 +15,53 @@ from corefsample._arrays import Floats, Ints32
 from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from corefsample.tagging import _information_kernels, _log_kernels, _search_kernels
-from corefsample.tagging._best import BestSequences
-from corefsample.tagging._messages import (
+from corefsample.tagging import _logs, _search_kernels
+from corefsample.tagging._passes import (
     Messages,
-    NoSequenceError,
-    messages_of_chain,
-    messages_of_chains,
+    PassArrays,
+    Transitions,
+    blocks,
+    messages_by_logs,
+    passes,
+    passes_of_rows,
 )
-from corefsample.tagging._passes import transitions_of
-from corefsample.tagging._scores import batches, joined_scores, sentence_arrays, valid_scores
+from corefsample.tagging._scores import sentence_arrays, valid_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLOCK_CELLS = 2**18  # of the pair marginals that are computed together by default
-_BATCH_TOKENS = 1024  # whose arrays stay in the processor's cache
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestSequences:
+    """The likeliest tag sequences of a chain, best first.
+
+    Attributes
+    ----------
+    tags
+        int32 (k, n), read-only.
+    log_probs
+        float64 (k,), read-only, never rising: natural log of each sequence's probability.
+    """
+
+    tags: Ints32
+    log_probs: Floats
+
+    def __post_init__(self) -> None:
+        self.tags.flags.writeable = self.log_probs.flags.writeable = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
+        import pandas as pd
+
+        k, n = self.tags.shape
+        return pd.DataFrame(
+            {
+                "rank": np.repeat(np.arange(k), n),
+                "log_prob": np.repeat(self.log_probs, n),
+                "position": np.tile(np.arange(n), k),
+                "tag": self.tags.ravel(),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +144,11 @@ class LinearChain:
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
         rows.flags.writeable = matrices.flags.writeable = False
         if matrices.ndim == 3 and n > 1:
-            messages = messages_of_chain(rows, matrices)
-        else:
-            shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
-            (messages,) = messages_of_chains(np.array([0, n]), rows, shared)
-        return cls(rows, matrices, messages)
+            return cls(rows, matrices, messages_by_logs(rows, matrices))
+        shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
+        transitions = Transitions.of(shared)
+        batch = passes_of_rows(np.array([0, n]), rows, shared, transitions, PassArrays.empty(n, n_tags))
+        return cls(rows, matrices, batch.by_logs.get(0) or Messages(batch.probs, batch.arrays, transitions))
 
     @classmethod
     def from_batch(cls, unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Self]:
@@ -138,21 +170,14 @@ class LinearChain:
             As for `from_scores`.
         """
         matrix = valid_scores("pairwise", pairwise, (2,))
-        arrays = sentence_arrays(unaries, matrix)
-        transitions = transitions_of(matrix[None])
+        sentences = sentence_arrays(unaries, matrix)
         matrix.flags.writeable = False
+        transitions = Transitions.of(matrix)
         chains: list[Self] = []
-        for start, stop in batches([len(each) for each in arrays], _BATCH_TOKENS):
-            bounds = np.cumsum([0, *(len(each) for each in arrays[start:stop])])
-            rows = np.empty((bounds[-1], len(matrix)))
-            joined_scores(arrays, start, stop, rows)
-            rows.flags.writeable = False
-            try:
-                messages = messages_of_chains(bounds, rows, matrix, transitions)
-            except NoSequenceError as error:
-                raise error.of_sentence(start) from None
-            ends = bounds.tolist()
-            chains += [cls(rows[a:b], matrix, each) for a, b, each in zip(ends, ends[1:], messages, strict=False)]
+        for bounds, rows, arrays, probs, by_logs in passes(sentences, matrix, transitions, again=False):
+            for c, (a, b) in enumerate(neighbours(bounds)):
+                messages = by_logs.get(c) or Messages(probs[a:b], arrays.rows(a, b), transitions)
+                chains.append(cls(rows[a:b], matrix, messages))
         return chains
 
     # --- exact figures -----------------------------------------------------------------------------------
@@ -189,13 +214,12 @@ class LinearChain:
         first, probs
             probs[p] is the float64 (n_tags, n_tags) matrix of tokens first + p and first + p + 1.
         """
-        default = max(_BLOCK_CELLS // self.n_tags**2, 1)
-        size = default if block_size is None else _checks.whole("block_size", block_size, 1)
+        size = None if block_size is None else _checks.whole("block_size", block_size, 1)
         return self._pair_blocks(size)
 
-    def _pair_blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
-        for first in range(0, self.n - 1, size):
-            probs = np.empty((min(size, self.n - 1 - first), self.n_tags, self.n_tags))
+    def _pair_blocks(self, size: int | None = None) -> Iterator[tuple[int, Floats]]:
+        for first, stop in blocks(self.n - 1, self.n_tags, size):
+            probs = np.empty((stop - first, self.n_tags, self.n_tags))
             self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
             yield first, probs
 
@@ -230,9 +254,9 @@ class LinearChain:
 
     def map(self) -> Ints32:
         """Return the likeliest tag sequence, int32 (n,); of several, the first in lexicographic order of tags."""
-        tags = np.empty(self.n, np.int32)
-        _search_kernels.best_tags(self.unary, _stack(self.pairwise), tags)
-        return tags
+        tags, _ = self._best(1)
+        likeliest: Ints32 = tags[0]
+        return likeliest
 
     def k_best(self, k: int) -> BestSequences:
         """Return the k likeliest tag sequences with their exact log probabilities.
@@ -255,14 +279,23 @@ class LinearChain:
         k = _checks.whole("k", k, 1)
         _checks.at_most("k", k, (2**31 - 1) // self.n_tags)
         require_memory(4 * k * self.n * (self.n_tags + 1), parameter="k", what="a table of the best ends")
+        tags, scores = self._best(k)
+        return BestSequences(tags, np.minimum(scores - self.log_partition, 0.0))
+
+    def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
         found = _search_kernels.best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
-        return BestSequences(tags[:found], np.minimum(scores[:found] - self.log_partition, 0.0))
+        return tags[:found], scores[:found]
 
     def entropy(self) -> float:
         """Entropy of the distribution of sequences, in nats: exact, by the chain rule, without cancellation."""
-        return _information_kernels.entropy(*self._conditionals(), self._messages.probs)
+        total = 0.0
+        with np.errstate(invalid="ignore"):  # what is impossible adds nothing
+            for shares, logs in self._conditionals():
+                possible = (shares > 0.0) & (logs > -np.inf)
+                total -= float(np.sum(shares * np.exp(logs) * logs, where=possible))
+        return max(total, 0.0)
 
     def kl_divergence(self, other: LinearChain) -> float:
         """Kullback-Leibler divergence of `other` from this chain, in nats: exact, by the chain rule.
@@ -278,15 +311,25 @@ class LinearChain:
         if not isinstance(other, LinearChain) or other.unary.shape != self.unary.shape:
             rule = f"must be a LinearChain of {self.n} tokens and {self.n_tags} tags"
             raise ParameterError(f"{rule}, got {_checks.shown(other)}", parameter="other")
-        conditionals = self._conditionals()
-        return _information_kernels.divergence(*conditionals, self._messages.probs, *other._conditionals())
+        total = 0.0
+        with np.errstate(invalid="ignore"):  # what is impossible adds nothing
+            for (shares, logs), (_, others) in zip(self._conditionals(), other._conditionals(), strict=True):
+                probs = np.exp(logs)
+                possible = (shares > 0.0) & (probs > 0.0)
+                total += float(np.sum(shares * (probs * (logs - others)), where=possible))
+        return max(total, 0.0)
 
-    def _conditionals(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Scores, and the weights of ends as logarithms, which hold any ratio."""
-        backward, scales = np.empty(self.unary.shape), np.empty(self.n)
+    def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:
+        """Of the first token, then of blocks of places: P(a tag), and the log of P(the next tag | that tag)."""
         pairwise = _stack(self.pairwise)
-        _log_kernels.log_backward_pass(self.unary, pairwise, backward, scales)
-        return self.unary, pairwise, backward, scales
+        backward, scales = _logs.log_backward(self.unary, pairwise)
+        ends = self.unary + backward
+        yield np.ones((1, 1, 1)), ends[None, None, 0] - _logs.log_sums(ends[0], 0)
+        for first, stop in blocks(self.n - 1, self.n_tags):
+            matrices = pairwise if len(pairwise) == 1 else pairwise[first:stop]
+            starts = backward[first:stop] + scales[first:stop, None]
+            logs = matrices + ends[first + 1 : stop + 1, None] - starts[:, :, None]
+            yield self._messages.probs[first:stop, :, None], np.where(np.isnan(logs), -np.inf, logs)
 
     # --- samples -----------------------------------------------------------------------------------------
 

@@ -3,17 +3,21 @@
 Legend of dimensions and names
     i    : position of a token               n : number of tokens
     s, t : tag, and the tag that follows it  n_tags : number of tags
-    m    : matrices of transitions, one for all places (1) or one for each place between two tokens (n - 1)
+    c, k : chain, and its place among those in lockstep; chain c has the rows indptr[c] to indptr[c + 1]
     w    : padded number of tags, a multiple of LANES, so that loops have no remainder. Padding has weight 0.
     emissions[i, t]      exp(unary score - shift of row i)
-    transitions[j, s, t] exp(pairwise score - shift of matrix j)
+    transitions[s, t]    exp(pairwise score - shift of the matrix)
     forward[i, t]        proportional to the weight of all beginnings that end in tag t at i, unary score of i included
     backward[i, t]       proportional to the weight of all ends that follow tag t at i
 
 Underflow. All weights are 0 or in [FLOOR, 1], so that a product of three cannot underflow and a sum is 0 only if no
 sequence is allowed. What lies below FLOOR is rounded down to 0 in the forward pass and up to FLOOR in the backward
-pass, so the forward pass bounds every weight from below and the backward pass from above. `backward_pass` measures the
-distance of the two bounds; where it is more than rounding, the caller works with logarithms instead (_log_kernels.py).
+pass, so the forward pass bounds every weight from below and the backward pass from above. `both_passes` measures the
+distance of the two bounds; where it is more than rounding, the caller works with logarithms instead (_logs.py).
+
+Lockstep. Four chains advance position by position together, so that a row of the matrix is read once for four tokens,
+and so that the processor can work on one chain while it waits for another. What is computed for a chain does not depend
+on its neighbours.
 """
 
 from __future__ import annotations
@@ -22,10 +26,11 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, Ints
 from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, kernel_without_nan, sums_inner_kernel
 
 LANES = 8
+GROUP = 4  # chains in lockstep
 LOG_FLOOR = -230.0
 FLOOR = math.exp(LOG_FLOOR)
 ABOVE_FLOOR = 1.000001 * FLOOR  # of the exponentials, only the clipped ones lie below
@@ -186,113 +191,115 @@ def weight_of_all(forward, backward):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def split_transitions(transitions: Floats, lower: Floats, transposed: Floats) -> int:
-    """Fill `lower` with the weights above FLOOR, and `transposed` with all, row and column exchanged; count the rest.
+def split_transitions(weights: Floats, lower: Floats, transposed: Floats) -> None:
+    """Fill `lower` (w, w) with the weights (n_tags, w) above FLOOR, and `transposed` (w, w) with all, transposed."""
+    n_tags, w = weights.shape
+    for s in range(w):
+        for t in range(w):
+            x = weights[s, t] if s < n_tags else 0.0
+            lower[s, t] = x if x > ABOVE_FLOOR else 0.0
+            transposed[t, s] = x
 
-    `transitions` are (m, n_tags, w), the others (m, w, w). The rest are the weights that were clipped.
-    """
-    n_clipped = 0
-    m, n_tags, w = transitions.shape
-    for j in range(m):
-        for s in range(n_tags):
-            row, target = transitions[j, s], lower[j, s]
+
+@fused_inner_kernel
+def sums_of_group(rows, places, n_active, matrix, n_tags, out):  # type: ignore[no-untyped-def]
+    """out[k] = the product of row places[k] and the matrix, for the first `n_active` places."""
+    if n_active <= 2:
+        for k in range(n_active):
+            weighted_rows(rows[places[k]], matrix, out[k])
+        return
+    d = places[3] if n_active > 3 else places[0]  # a chain that has ended takes any row
+    weighted_rows_of_four(rows, places[0], places[1], places[2], d, matrix, n_tags, out)
+
+
+@fused_inner_kernel
+def forward_group(chains, indptr, emissions, lower, n_tags, forward, scales, places, x):  # type: ignore[no-untyped-def]
+    """Fill rows of `forward` and `scales` of these chains, the longest first; a row without weight is 0."""
+    n_active = chains.shape[0]
+    for i in range(indptr[chains[0] + 1] - indptr[chains[0]]):
+        while indptr[chains[n_active - 1] + 1] - indptr[chains[n_active - 1]] <= i:
+            n_active -= 1
+        for k in range(n_active):
+            places[k] = indptr[chains[k]] + i - 1
+        if i == 0:
+            for k in range(n_active):
+                for t in range(x.shape[1]):
+                    x[k, t] = 1.0
+        else:
+            sums_of_group(forward, places, n_active, lower, n_tags, x)
+        for k in range(n_active):
+            row = places[k] + 1
+            scales[row] = scaled_forward(x[k], emissions[row], forward[row])
+
+
+@fused_inner_kernel
+def backward_group(  # type: ignore[no-untyped-def]
+    chains, indptr, emissions, transposed, forward, scales, backward, probs, apart, places, weights, totals, x
+):
+    """Fill rows of `backward` and `probs` of these chains, and how far the bounds of their passes are apart."""
+    w, n_tags = x.shape[1], probs.shape[1]
+    n_active = chains.shape[0]
+    for k in range(n_active):
+        last = indptr[chains[k] + 1] - 1
+        for t in range(w):
+            backward[last, t] = 1.0
+        totals[k] = weight_of_all(forward[last], backward[last])
+        fill_marginals(forward[last], backward[last], totals[k], probs[last])
+        apart[chains[k]] = 0.0 if totals[k] > 0.0 else np.inf
+        places[k] = k
+    for back in range(1, indptr[chains[0] + 1] - indptr[chains[0]]):  # positions before the last
+        while indptr[chains[n_active - 1] + 1] - indptr[chains[n_active - 1]] <= back:
+            n_active -= 1
+        for k in range(n_active):
+            after = indptr[chains[k] + 1] - back
+            row, emission, weight = backward[after], emissions[after], weights[k]
             for t in range(w):
-                above = row[t] > ABOVE_FLOOR
-                target[t] = row[t] if above else 0.0
-                n_clipped += int((row[t] > 0.0) & (not above))
-        for s in range(n_tags):
-            row, target = transitions[j], transposed[j, s]
-            for t in range(n_tags):
-                target[t] = row[t, s]
-            for t in range(n_tags, w):
-                target[t] = 0.0
-        for s in range(n_tags, w):
-            for t in range(w):
-                lower[j, s, t] = 0.0
-                transposed[j, s, t] = 0.0
-    return n_clipped
+                weight[t] = emission[t] * row[t]
+        sums_of_group(weights, places, n_active, transposed, n_tags, x)
+        for k in range(n_active):
+            i = indptr[chains[k] + 1] - back - 1
+            largest = scaled_backward(x[k], backward[i])
+            total = weight_of_all(forward[i], backward[i])
+            if largest > 0.0 and totals[k] > 0.0:
+                apart[chains[k]] += (total / totals[k]) * (largest / scales[i + 1]) - 1.0
+            else:
+                apart[chains[k]] = np.inf
+            totals[k] = total
+            fill_marginals(forward[i], backward[i], total, probs[i])
 
 
 @fused_kernel
-def forward_pass(emissions: Floats, lower: Floats, place: int, stop: int, forward: Floats, scales: Floats) -> int:
-    """Fill rows of `forward` and `scales` behind the places from `place` to `stop` - 1, and the first row for place 0.
-
-    Place p is between the tokens p and p + 1. `lower` (m, w, w) has a matrix of transitions for each of these
-    places or one for all. Rows are scaled to a maximum of 1; scales[i] is the maximum before. Return the first position
-    without weight, or -1.
-    """
-    w = forward.shape[1]
-    shared = lower.shape[0] == 1
-    x = np.ones(w)
-    for i in range(place + int(place > 0), stop + 1):
-        if i > 0:
-            weighted_rows(forward[i - 1], lower[0 if shared else i - 1 - place], x)
-        scales[i] = scaled_forward(x, emissions[i], forward[i])
-        if scales[i] == 0.0:
-            return i
-    return -1
-
-
-@fused_kernel
-def backward_pass(
+def both_passes(
+    indptr: Ints,
+    order: Ints,
     emissions: Floats,
+    lower: Floats,
     transposed: Floats,
-    place: int,
-    stop: int,
     forward: Floats,
     scales: Floats,
     backward: Floats,
     probs: Floats,
-) -> float:
-    """Fill rows of `backward` before the same places as `forward_pass`, the last row for the last place, and `probs`.
+    apart: Floats,
+) -> None:
+    """Fill the rows of `forward`, `scales`, `backward` and `probs`, and how far the bounds of each chain are apart.
 
-    `transposed` (m, w, w) has the matrices with the tag that follows first. probs[i, t] is the probability that the
-    tag of token i is t. Return how far the bounds of the two passes are apart, relative to the
-    weight of all sequences: the sum over places of the relative change of sum over t of forward[i, t] * backward[i, t],
-    which is 0 in exact arithmetic. The error of every marginal is below it. Infinity means that it cannot be measured.
+    `lower` (w, w) has the weights of transitions, `transposed` (w, w) all with the tag that follows first; `order` has
+    the chains from the longest to the shortest. Rows are scaled to a maximum of 1; scales[i] is the maximum of a row of
+    `forward` before.
+
+    apart[c] is relative to the weight of all sequences: the sum over places of the relative change of sum over t of
+    forward[i, t] * backward[i, t], which is 0 in exact arithmetic. The error of every marginal is below it. Infinity
+    means that it cannot be measured. A chain of infinite or large apart[c] has no valid rows.
     """
-    n, w = forward.shape
-    shared = transposed.shape[0] == 1
-    weights, x = np.empty(w), np.empty(w)
-    if stop == n - 1:
-        for t in range(w):
-            backward[stop, t] = 1.0
-    total = weight_of_all(forward[stop], backward[stop])
-    if stop == n - 1:
-        fill_marginals(forward[stop], backward[stop], total, probs[stop])
-    apart = 0.0
-    for i in range(stop - 1, place - 1, -1):
-        emission, after = emissions[i + 1], backward[i + 1]
-        for t in range(w):
-            weights[t] = emission[t] * after[t]
-        weighted_rows(weights, transposed[0 if shared else i - place], x)
-        largest = scaled_backward(x, backward[i])
-        before = weight_of_all(forward[i], backward[i])
-        if largest == 0.0 or total == 0.0:
-            return np.inf
-        apart += (before / total) * (largest / scales[i + 1]) - 1.0
-        total = before
-        fill_marginals(forward[i], backward[i], total, probs[i])
-    return apart
-
-
-@kernel
-def log_weight(forward: Floats, scales: Floats, shifts: Floats, pair_shifts: Floats) -> float:
-    """Log of the weight of all sequences, by a compensated sum (Neumaier 1974)."""
-    n, w = forward.shape
-    total, lost = 0.0, 0.0
-    for i in range(n):
-        pair_shift = 0.0
-        if i > 0:
-            pair_shift = pair_shifts[i - 1 if pair_shifts.shape[0] > 1 else 0]
-        for x in (shifts[i], pair_shift, math.log(scales[i])):
-            y = total + x
-            lost += (total - y) + x if abs(total) >= abs(x) else (x - y) + total
-            total = y
-    end = 0.0
-    for t in range(w):
-        end += forward[n - 1, t]
-    return total + (lost + math.log(end))
+    w = forward.shape[1]
+    places, totals = np.empty(GROUP, np.int64), np.empty(GROUP)
+    weights, x = np.zeros((GROUP, w)), np.zeros((GROUP, w))
+    for start in range(0, order.shape[0], GROUP):
+        chains = order[start : start + GROUP]
+        forward_group(chains, indptr, emissions, lower, probs.shape[1], forward, scales, places, x)
+        backward_group(
+            chains, indptr, emissions, transposed, forward, scales, backward, probs, apart, places, weights, totals, x
+        )
 
 
 @fused_kernel
@@ -305,12 +312,11 @@ def pair_marginals(
     scales: Floats,
     probs: Floats,
 ) -> None:
-    """probs[p, s, t] = P(tag of token place + p is s, that of the next is t); a matrix for each of them, or one."""
+    """probs[p, s, t] = P(tag of token place + p is s, that of the next is t)."""
     n_places, n_tags, _ = probs.shape
     weights = np.empty(forward.shape[1])
     for p in range(n_places):
         i = place + p
-        matrix = transitions[p if transitions.shape[0] > 1 else 0]
         before, after, emission = forward[i], backward[i + 1], emissions[i + 1]
         # The sum of all products below is that of the next token, before its row was scaled.
         scale = 1.0 / (weight_of_all(forward[i + 1], after) * scales[i + 1])
@@ -318,6 +324,6 @@ def pair_marginals(
             weights[t] = emission[t] * after[t]
         for s in range(n_tags):
             x = before[s] * scale
-            row, target = matrix[s], probs[p, s]
+            row, target = transitions[s], probs[p, s]
             for t in range(n_tags):
                 target[t] = x * (row[t] * weights[t])

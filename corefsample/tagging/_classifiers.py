@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._sentences import Item, LabelledText, checked_sentences, checked_words, tagset
+from corefsample.tagging._trained import TrainedModel, require_shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,29 +38,24 @@ class TextWeights:
     tags: tuple[str, ...]
     words: tuple[str, ...]
     intercepts: Floats
-    weights: Floats
+    weights: Floats = field(metadata={"columns": "tags"})
 
     def __post_init__(self) -> None:
         n_tags = len(self.tags)
-        for name, shape in (("intercepts", (n_tags,)), ("weights", (len(self.words), n_tags))):
-            if getattr(self, name).shape != shape:
-                raise ParameterError(f"must have shape {shape}, got {getattr(self, name).shape}", parameter=name)
-            if not np.isfinite(getattr(self, name)).all():
-                raise ParameterError("must be finite", parameter=name)
+        require_shape("intercepts", self.intercepts, (n_tags,))
+        require_shape("weights", self.weights, (len(self.words), n_tags))
 
 
-class TextClassifier(ABC):
+class TextClassifier(TrainedModel[TextWeights]):
     """Base of classifiers of texts by the words that they contain; how often a word occurs does not matter.
 
     Words that occur in fewer than `min_count` texts of training are ignored.
     """
 
+    _content_type = TextWeights
     min_count: int
 
-    def __init__(self) -> None:
-        self._weights: TextWeights | None = None
-
-    def fit(self, texts: Iterable[LabelledText]) -> Any:
+    def fit(self, texts: Iterable[LabelledText]) -> Self:
         """Train on the texts, and return the model.
 
         Raises
@@ -84,23 +80,16 @@ class TextClassifier(ABC):
     def _linear(self, matrix: Any, labels: Ints, n_tags: int) -> tuple[Floats, Floats]:
         """Intercepts (K,) and weights (V, K) of a model fitted to a sparse 0/1 matrix (n_texts, V)."""
 
-    def _with(self, weights: TextWeights) -> TextClassifier:
-        self._weights = weights
+    def _with(self, weights: TextWeights) -> Self:
+        self._content = weights
         self._word_code = {word: code for code, word in enumerate(weights.words)}
-        self._transitions = np.zeros((0, len(weights.tags), len(weights.tags)))  # a text has no neighbours
+        self._transitions = np.zeros((len(weights.tags), len(weights.tags)))  # a text has no neighbours
         return self
 
     @property
     def weights(self) -> TextWeights:
         """Weights of words; raises before `fit`."""
-        if self._weights is None:
-            raise ParameterError(f"{type(self).__name__} must be fitted before it is used")
-        return self._weights
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The labels, in the order of a chain's tags; raises before `fit`."""
-        return self.weights.tags
+        return self._fitted()
 
     def posterior(self, words: Sequence[str]) -> LinearChain:
         """Distribution of the label of a text, as a chain of one position.
@@ -143,12 +132,8 @@ class NaiveBayes(TextClassifier):
     """
 
     def __init__(self, *, pseudocount: float = 1.0, min_count: int = 1) -> None:
-        super().__init__()
         self.pseudocount = _checks.above_zero("pseudocount", pseudocount)
         self.min_count = _checks.whole("min_count", min_count, 1)
-
-    def __repr__(self) -> str:
-        return f"NaiveBayes(pseudocount={self.pseudocount!r}, min_count={self.min_count!r})"
 
     def _linear(self, matrix: Any, labels: Ints, n_tags: int) -> tuple[Floats, Floats]:
         library = require_extra("sklearn.naive_bayes", "scikit-learn", "tagging")
@@ -181,14 +166,9 @@ class LogisticRegression(TextClassifier):
     """
 
     def __init__(self, *, l2: float = 1.0, min_count: int = 1, max_iterations: int = 1_000) -> None:
-        super().__init__()
         self.l2 = _checks.above_zero("l2", l2)
         self.min_count = _checks.whole("min_count", min_count, 1)
         self.max_iterations = _checks.whole("max_iterations", max_iterations, 1)
-
-    def __repr__(self) -> str:
-        own = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("l2", "min_count", "max_iterations"))
-        return f"LogisticRegression({own})"
 
     def _linear(self, matrix: Any, labels: Ints, n_tags: int) -> tuple[Floats, Floats]:
         library = require_extra("sklearn.linear_model", "scikit-learn", "tagging")

@@ -5,70 +5,24 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._crfsuite_file import CrfWeights, read_crfsuite
+from corefsample.tagging._crfsuite_file import LinearWeights, read_crfsuite
 from corefsample.tagging._features import FEATURES
 from corefsample.tagging._sentences import TaggedSentence, checked_sentences, checked_words, tagset
-from corefsample.tagging._sparse_rows import require_rows
+from corefsample.tagging._trained import TrainedModel
 
 Features = Literal["basic", "advanced"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearWeights:
-    """Weights of attributes and of transitions; K tags, A attributes.
-
-    Attributes
-    ----------
-    tags
-        In ascending order.
-    attributes
-        Texts, (A,).
-    indptr, codes, weights
-        int64 (A + 1,), int64 (n,), float64 (n,): tags of each attribute that have a weight, and the weights.
-    transitions
-        float64 (K, K): weight of each pair of neighbours, row before column.
-    """
-
-    tags: tuple[str, ...]
-    attributes: tuple[str, ...]
-    indptr: Ints
-    codes: Ints
-    weights: Floats
-    transitions: Floats
-
-    def __post_init__(self) -> None:
-        n_tags = len(self.tags)
-        if self.transitions.shape != (n_tags, n_tags):
-            found = self.transitions.shape
-            raise ParameterError(f"must have shape {(n_tags, n_tags)}, got {found}", parameter="transitions")
-        self.transitions.flags.writeable = False  # so that chains share it
-        require_rows(self.indptr, self.codes, self.weights.shape[0], len(self.attributes), n_tags, "codes")
-        for name in ("weights", "transitions"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise ParameterError("must be finite", parameter=name)
-
-    @classmethod
-    def of_crfsuite(cls, found: CrfWeights) -> LinearWeights:
-        """Weights of a CRFsuite model, with the tags in ascending order."""
-        order = sorted(range(len(found.tags)), key=found.tags.__getitem__)
-        place = np.argsort(order)
-        indptr = np.searchsorted(found.source, np.arange(len(found.attributes) + 1))
-        tags = tuple(found.tags[code] for code in order)
-        transitions = found.transitions[np.ix_(order, order)]
-        return cls(tags, found.attributes, indptr, place[found.target], found.weight, transitions)
-
-
-class ConditionalRandomField:
+class ConditionalRandomField(TrainedModel[LinearWeights]):
     """Linear-chain conditional random field, trained by CRFsuite's L-BFGS.
 
     The score of a tag sequence is the sum of the weights of its transitions, and of the attributes of each word with
@@ -97,6 +51,8 @@ class ConditionalRandomField:
     CRFsuite.
     """
 
+    _content_type = LinearWeights
+
     def __init__(
         self,
         *,
@@ -109,13 +65,8 @@ class ConditionalRandomField:
         self.l2 = _checks.at_least_zero("l2", l2)
         self.max_iterations = None if max_iterations is None else _checks.whole("max_iterations", max_iterations, 1)
         self.min_count = _checks.whole("min_count", min_count, 0)
-        self._weights: LinearWeights | None = None
 
-    def __repr__(self) -> str:
-        own = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("features", "l2", "max_iterations", "min_count"))
-        return f"ConditionalRandomField({own})"
-
-    def fit(self, sentences: Iterable[TaggedSentence]) -> ConditionalRandomField:
+    def fit(self, sentences: Iterable[TaggedSentence]) -> Self:
         """Train on the sentences, and return the model; the same sentences give the same model.
 
         Raises
@@ -125,12 +76,11 @@ class ConditionalRandomField:
             missing.
         """
         given = checked_sentences(sentences, TaggedSentence)
-        content = self._trained(given)
-        found = read_crfsuite(content)
+        found = read_crfsuite(self._trained(given))
         missing = set(tagset(given)) - set(found.tags)
         if missing:
             raise ParameterError(f"must keep every tag, got none of {min(missing)!r} trained", parameter="sentences")
-        return self._with(LinearWeights.of_crfsuite(found))
+        return self._with(found)
 
     def _trained(self, sentences: Sequence[TaggedSentence]) -> bytes:
         """Content of the CRFsuite model file."""
@@ -147,22 +97,15 @@ class ConditionalRandomField:
             with open(path, "rb") as stream:
                 return stream.read()
 
-    def _with(self, weights: LinearWeights) -> ConditionalRandomField:
-        self._weights = weights
+    def _with(self, weights: LinearWeights) -> Self:
+        self._content = weights
         self._attribute_code = {text: code for code, text in enumerate(weights.attributes)}
         return self
 
     @property
     def weights(self) -> LinearWeights:
         """Weights of attributes and transitions; raises before `fit`."""
-        if self._weights is None:
-            raise ParameterError("ConditionalRandomField must be fitted before it is used")
-        return self._weights
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of a chain's; raises before `fit`."""
-        return self.weights.tags
+        return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
         """Sum of the weights of each word's attributes: float64 (n_words, n_tags).

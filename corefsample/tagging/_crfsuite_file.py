@@ -7,12 +7,13 @@ sixth digit. The file contains them as 64-bit floats: a header, 20 bytes per fea
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import InputError
+from corefsample.tagging._trained import require_rows, require_shape
 
 _HEADER = struct.Struct("<4sI4s9I")
 _TABLE = struct.Struct("<4s5I")
@@ -24,64 +25,65 @@ _STATE, _TRANSITION = 0, 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CrfWeights:
-    """Weights of a linear-chain conditional random field; K tags, A attributes.
+class LinearWeights:
+    """Weights of attributes and of transitions; K tags, A attributes.
 
     Attributes
     ----------
     tags
-        In CRFsuite's order.
+        In ascending order.
     attributes
-        Texts.
-    source, target, weight
-        int64, int64, float64 (n,): attribute, tag and weight of each state feature, by ascending attribute.
+        Texts, (A,).
+    indptr, codes, weights
+        int64 (A + 1,), int64 (n,), float64 (n,): tags of each attribute that have a weight, and the weights.
     transitions
-        float64 (K, K): weight of each transition, row before column; 0 where the model has none.
+        float64 (K, K): weight of each pair of neighbours, row before column.
     """
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
-    source: Ints
-    target: Ints
-    weight: Floats
-    transitions: Floats
+    indptr: Ints
+    codes: Ints
+    weights: Floats
+    transitions: Floats = field(metadata={"columns": "tags"})
+
+    def __post_init__(self) -> None:
+        n_tags = len(self.tags)
+        require_shape("transitions", self.transitions, (n_tags, n_tags))
+        self.transitions.flags.writeable = False  # so that chains share it
+        require_rows(self.indptr, self.codes, self.weights.shape[0], len(self.attributes), n_tags, "codes")
 
 
-def read_crfsuite(content: bytes) -> CrfWeights:
-    """Weights of the content of a CRFsuite model file (crf1d, version 100).
+def read_crfsuite(content: bytes) -> LinearWeights:
+    """Weights of a CRFsuite model file (crf1d, version 100), with the tags in ascending order; 0 where it has none.
 
     Raises
     ------
     InputError
-        If it is no such file, or is damaged.
+        If it is of another kind or version.
     """
-    try:
-        fields = _HEADER.unpack_from(content)
-        magic, _, kind, version, _, n_tags, n_attributes, at_features, at_tags, at_attributes = fields[:10]
-        if (magic, kind, version) != (b"lCRF", b"FOMC", _VERSION):
-            raise InputError(f"must be a CRFsuite model of version {_VERSION}, got {magic!r}, {kind!r}, {version}")
-        tags = _texts(content, at_tags, n_tags)
-        attributes = _texts(content, at_attributes, n_attributes)
-        _, _, n_features = struct.unpack_from("<4s2I", content, at_features)
-        features = np.frombuffer(content, _FEATURE, n_features, at_features + _CHUNK_HEADER)
-    except (struct.error, ValueError, IndexError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"must be a complete CRFsuite model, got: {error}") from None
+    fields = _HEADER.unpack_from(content)
+    magic, _, kind, version, _, n_tags, n_attributes, at_features, at_tags, at_attributes = fields[:10]
+    if (magic, kind, version) != (b"lCRF", b"FOMC", _VERSION):
+        raise InputError(f"must be a CRFsuite model of version {_VERSION}, got {magic!r}, {kind!r}, {version}")
+    texts, attributes = _texts(content, at_tags, n_tags), _texts(content, at_attributes, n_attributes)
+    _, _, n_features = struct.unpack_from("<4s2I", content, at_features)
+    features = np.frombuffer(content, _FEATURE, n_features, at_features + _CHUNK_HEADER)
+    tags = tuple(sorted(texts))
+    code = np.array([tags.index(text) for text in texts])
     transitions = np.zeros((n_tags, n_tags))
     pairs = features[features["kind"] == _TRANSITION]
-    transitions[pairs["source"], pairs["target"]] = pairs["weight"]
+    transitions[code[pairs["source"]], code[pairs["target"]]] = pairs["weight"]
     states = features[features["kind"] == _STATE]
     states = states[np.lexsort((states["target"], states["source"]))]
-    source, target = states["source"].astype(np.int64), states["target"].astype(np.int64)
-    return CrfWeights(tags, attributes, source, target, states["weight"].astype(np.float64), transitions)
+    indptr = np.searchsorted(states["source"], np.arange(n_attributes + 1))
+    weights = states["weight"].astype(np.float64)
+    return LinearWeights(tags, attributes, indptr, code[states["target"]], weights, transitions)
 
 
 def _texts(content: bytes, start: int, n: int) -> tuple[str, ...]:
     """Texts of a constant quark database (CQDB), by their ids, through its table of offsets by id."""
-    magic, _, _, _, size, offsets_at = _TABLE.unpack_from(content, start)
-    if magic != b"CQDB" or size < n:
-        raise InputError(f"must contain a table of {n} texts, got {magic!r} of {size}")
+    *_, offsets_at = _TABLE.unpack_from(content, start)
     texts = []
     for offset in np.frombuffer(content, "<u4", n, start + offsets_at).tolist():
         _, length = _RECORD.unpack_from(content, start + offset)

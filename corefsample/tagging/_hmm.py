@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._sentences import TaggedSentence, checked_sentences, checked_words, tagset
-from corefsample.tagging._sparse_rows import require_rows
+from corefsample.tagging._trained import TrainedModel, require_rows, require_shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class HmmCounts:
     words: tuple[str, ...]
     starts: Ints
     ends: Ints
-    transitions: Ints
+    transitions: Ints = field(metadata={"columns": "tags"})
     indptr: Ints
     emitted_by: Ints
     emissions: Ints
@@ -46,11 +46,7 @@ class HmmCounts:
     def __post_init__(self) -> None:
         n_tags, n_rows = len(self.tags), len(self.words) + 1
         for name, shape in (("starts", (n_tags,)), ("ends", (n_tags,)), ("transitions", (n_tags, n_tags))):
-            if getattr(self, name).shape != shape:
-                raise ParameterError(f"must have shape {shape}, got {getattr(self, name).shape}", parameter=name)
-        for name in ("starts", "ends", "transitions", "emissions"):
-            if (getattr(self, name) < 0).any():
-                raise ParameterError("must be at least 0, got a negative number", parameter=name)
+            require_shape(name, getattr(self, name), shape)
         require_rows(self.indptr, self.emitted_by, self.emissions.shape[0], n_rows, n_tags, "emitted_by")
 
     @classmethod
@@ -77,7 +73,7 @@ class HmmCounts:
         return cls(tags, words, starts, ends, transitions, indptr, emitted_by, times)
 
 
-class HiddenMarkovModel:
+class HiddenMarkovModel(TrainedModel[HmmCounts]):
     """Hidden Markov model: each tag is drawn given the one before it, and each word given its tag.
 
     Probabilities are the modes of their posteriors under symmetric Dirichlet priors of `pseudocount` + 1, which is the
@@ -115,15 +111,13 @@ class HiddenMarkovModel:
     ['DET', 'NOUN', 'VERB']
     """
 
+    _content_type = HmmCounts
+
     def __init__(self, *, pseudocount: float = 1.0, rare_count: int = 0) -> None:
         self.pseudocount = _checks.above_zero("pseudocount", pseudocount)
         self.rare_count = _checks.whole("rare_count", rare_count, 0)
-        self._counts: HmmCounts | None = None
 
-    def __repr__(self) -> str:
-        return f"HiddenMarkovModel(pseudocount={self.pseudocount!r}, rare_count={self.rare_count!r})"
-
-    def fit(self, sentences: Iterable[TaggedSentence]) -> HiddenMarkovModel:
+    def fit(self, sentences: Iterable[TaggedSentence]) -> Self:
         """Count the tags and words of the sentences, and return the model.
 
         Raises
@@ -133,10 +127,9 @@ class HiddenMarkovModel:
         """
         return self._with(HmmCounts.of(checked_sentences(sentences, TaggedSentence), self.rare_count))
 
-    def _with(self, counts: HmmCounts) -> HiddenMarkovModel:
-        """Take over counts, and compute the logarithms that every posterior needs."""
+    def _with(self, counts: HmmCounts) -> Self:
         c, n_tags, n_words = self.pseudocount, len(counts.tags), len(counts.words)
-        self._counts = counts
+        self._content = counts
         self._word_code = {word: code for code, word in enumerate(counts.words)}
         n_of_tag = np.bincount(counts.emitted_by, counts.emissions, n_tags)
         self._starts = np.log(counts.starts + c) - np.log(counts.starts.sum() + c * n_tags)
@@ -150,14 +143,7 @@ class HiddenMarkovModel:
     @property
     def counts(self) -> HmmCounts:
         """What the model counted; raises before `fit`."""
-        if self._counts is None:
-            raise ParameterError("HiddenMarkovModel must be fitted before it is used")
-        return self._counts
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of a chain's; raises before `fit`."""
-        return self.counts.tags
+        return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
         """Natural log of P(word | tag): float64 (n_words, n_tags).

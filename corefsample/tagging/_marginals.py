@@ -8,14 +8,10 @@ from itertools import pairwise as neighbours
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample._memory import require_memory
-from corefsample.tagging import _chain_kernels
-from corefsample.tagging._messages import Messages, NoSequenceError, messages_by_logs
-from corefsample.tagging._passes import PassArrays, Transitions, passes, transitions_of
-from corefsample.tagging._scores import batches, joined_scores, sentence_arrays, valid_scores
-
-_BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
+from corefsample.tagging._passes import Messages, Transitions, passes
+from corefsample.tagging._scores import sentence_arrays, valid_scores
 
 
 def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:
@@ -53,12 +49,10 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    batch = _Batches(unaries, pairwise)
+    matrix = _matrix(pairwise)
     found: list[Floats] = []
-    for bounds, probs, _ in batch:
-        probs.flags.writeable = False
-        ends = bounds.tolist()
-        found += [probs[a:b] for a, b in neighbours(ends)]
+    for batch in passes(sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix), again=True):
+        found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
     return found
 
 
@@ -89,63 +83,29 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     [[[0.333 0.   ]
       [0.333 0.333]]]
     """
-    batch = _Batches(unaries, pairwise)
-    n_cells = (batch.longest - 1) * batch.pairwise.size if batch.longest else 0
+    matrix = _matrix(pairwise)
+    sentences = sentence_arrays(unaries, matrix)
+    n_cells = max((len(each) - 1 for each in sentences), default=0) * matrix.size
     hint = "LinearChain.pair_marginal_blocks computes those of a long sentence block by block"
     require_memory(8 * n_cells, parameter="unaries", what="an array of pair marginals", hint=hint)
-    return _pairs(batch, np.empty(n_cells))
+    return _pairs(sentences, matrix, np.empty(n_cells))
 
 
-def _pairs(batch: _Batches, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
-    n_tags = len(batch.pairwise)
-    weights = batch.transitions.weights
-    for bounds, probs, by_logs in batch:
-        probs.flags.writeable = False
-        emissions, _, forward, scales, backward = batch.arrays
-        ends = bounds.tolist()
-        for c, (a, b) in enumerate(neighbours(ends)):
+def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
+    n_tags, transitions = len(pairwise), Transitions.of(pairwise)
+    for bounds, rows, arrays, probs, by_logs in passes(sentences, pairwise, transitions, again=True):
+        whole = Messages(probs, arrays, transitions)
+        for c, (a, b) in enumerate(neighbours(bounds)):
             pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)
             if c in by_logs:
-                by_logs[c].fill_pairs(batch.rows[a:b], batch.pairwise[None], 0, pair_probs)
+                by_logs[c].fill_pairs(rows[a:b], pairwise[None], 0, pair_probs)
             else:
-                _chain_kernels.pair_marginals(weights, a, emissions, forward, backward, scales, pair_probs)
+                whole.fill_pairs(rows, pairwise[None], a, pair_probs)
             pair_probs.flags.writeable = False
             yield probs[a:b], pair_probs
 
 
-class _Batches:
-    """Passes of one batch of sentences after the other, in the same arrays.
-
-    Iteration yields for each batch the bounds of its sentences, their marginals (fresh), and the messages of those
-    sentences whose scores are too far apart for exponentials. `rows` and `arrays` belong to the batch yielded last.
-    """
-
-    def __init__(self, unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> None:
-        self.pairwise = valid_scores("pairwise", pairwise, (2,))
-        self.pairwise.flags.writeable = False
-        self._sentences = sentence_arrays(unaries, self.pairwise)
-        self._lengths = [len(each) for each in self._sentences]
-        self.longest = max(self._lengths, default=0)
-        self.transitions: Transitions = transitions_of(self.pairwise[None])
-
-    def __iter__(self) -> Iterator[tuple[Ints, Floats, dict[int, Messages]]]:
-        n_tags = len(self.pairwise)
-        n_tokens = min(_BATCH_TOKENS + self.longest, sum(self._lengths))
-        scores, work = np.empty((n_tokens, n_tags)), PassArrays.empty(n_tokens, n_tags)
-        for start, stop in batches(self._lengths, _BATCH_TOKENS):
-            bounds = np.cumsum([0, *self._lengths[start:stop]])
-            n = int(bounds[-1])
-            joined_scores(self._sentences, start, stop, scores[:n])
-            self.rows = scores[:n].view()
-            self.rows.flags.writeable = False
-            self.arrays, probs = work.rows(0, n), np.empty((n, n_tags))
-            _, agree = passes(bounds, self.rows, self.transitions, self.arrays, probs)
-            by_logs = {}
-            for c in np.flatnonzero(~agree).tolist():
-                a, b = bounds[c], bounds[c + 1]
-                try:
-                    by_logs[c] = messages_by_logs(self.rows[a:b], self.pairwise[None], chain=c)
-                except NoSequenceError as error:
-                    raise error.of_sentence(start) from None
-                probs[a:b] = by_logs[c].probs
-            yield bounds, probs, by_logs
+def _matrix(pairwise: npt.ArrayLike) -> Floats:
+    matrix = valid_scores("pairwise", pairwise, (2,))
+    matrix.flags.writeable = False
+    return matrix

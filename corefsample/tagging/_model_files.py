@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple, TypeGuard
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, json_part, npy_array, npy_bytes, read_archive, write_archive
 from corefsample.tagging import _features
-from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes, TextWeights
-from corefsample.tagging._crf import ConditionalRandomField, LinearWeights
-from corefsample.tagging._hmm import HiddenMarkovModel, HmmCounts
+from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
+from corefsample.tagging._crf import ConditionalRandomField
+from corefsample.tagging._hmm import HiddenMarkovModel
+from corefsample.tagging._trained import TrainedModel
 
 Tagger = HiddenMarkovModel | ConditionalRandomField | NaiveBayes | LogisticRegression
 
@@ -32,54 +33,20 @@ VERSION = 1
 _LARGEST_TEXTS, _LARGEST_ARRAY = 1 << 28, 1 << 32
 
 
-class _Kind(NamedTuple):
-    """What a file of one kind of model contains."""
-
-    model: type[Any]
-    content: type[Any]  # dataclass of the fitted model
-    fitted: str  # property of the model that returns it
-    names: str  # field of words or attributes
-    arrays: dict[str, type[Any]]  # and their types
-    parameters: tuple[str, ...]
-
-
-_INT, _FLOAT = np.int64, np.float64
-KINDS = {
-    "hidden Markov model": _Kind(
-        HiddenMarkovModel,
-        HmmCounts,
-        "counts",
-        "words",
-        dict.fromkeys(("starts", "ends", "transitions", "indptr", "emitted_by", "emissions"), _INT),
-        ("pseudocount", "rare_count"),
-    ),
-    "conditional random field": _Kind(
-        ConditionalRandomField,
-        LinearWeights,
-        "weights",
-        "attributes",
-        {"indptr": _INT, "codes": _INT, "weights": _FLOAT, "transitions": _FLOAT},
-        ("features", "l2", "max_iterations", "min_count"),
-    ),
-    "naive Bayes": _Kind(
-        NaiveBayes,
-        TextWeights,
-        "weights",
-        "words",
-        {"intercepts": _FLOAT, "weights": _FLOAT},
-        ("pseudocount", "min_count"),
-    ),
-    "logistic regression": _Kind(
-        LogisticRegression,
-        TextWeights,
-        "weights",
-        "words",
-        {"intercepts": _FLOAT, "weights": _FLOAT},
-        ("l2", "min_count", "max_iterations"),
-    ),
+KINDS: dict[str, type[TrainedModel[Any]]] = {
+    "hidden Markov model": HiddenMarkovModel,
+    "conditional random field": ConditionalRandomField,
+    "naive Bayes": NaiveBayes,
+    "logistic regression": LogisticRegression,
 }
-# Arrays of two dimensions, which have one column per tag.
-_MATRICES = {(HmmCounts, "transitions"), (LinearWeights, "transitions"), (TextWeights, "weights")}
+_TYPES = {"Ints": np.int64, "Floats": np.float64}
+
+
+def _fields(kind: type[TrainedModel[Any]]) -> tuple[list[str], list[tuple[str, type[Any], bool]]]:
+    """Of the content of a fit: fields of names; and of arrays, with their type, and whether columns are tags."""
+    every = [(each.name, str(each.type), bool(each.metadata)) for each in fields(kind._content_type)]
+    names = [name for name, kind_of_field, _ in every if kind_of_field not in _TYPES]
+    return names, [(name, _TYPES[found], by_tags) for name, found, by_tags in every if found in _TYPES]
 
 
 def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> None:
@@ -92,22 +59,22 @@ def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> Non
     OutputError
         If the file cannot be written.
     """
-    name = next((name for name, kind in KINDS.items() if type(model) is kind.model), None)
+    name = next((name for name, kind in KINDS.items() if type(model) is kind), None)
     if name is None:
-        known = ", ".join(kind.model.__name__ for kind in KINDS.values())
+        known = ", ".join(kind.__name__ for kind in KINDS.values())
         raise ParameterError(f"must be one of {known}, got {shown(model)}", parameter="model")
-    kind = KINDS[name]
-    content = getattr(model, kind.fitted)
+    content = model._fitted()
+    names, arrays = _fields(type(model))
     header = {
         "format": FORMAT,
         "version": VERSION,
         "kind": name,
         "features": _features.VERSION,
-        "parameters": {parameter: getattr(model, parameter) for parameter in kind.parameters},
+        "parameters": model._parameters(),
     }
-    names = {"tags": content.tags, kind.names: getattr(content, kind.names)}
-    parts = {"header.json": _json(header), "names.json": _json(names)}
-    for field, dtype in kind.arrays.items():
+    texts = {field: getattr(content, field) for field in names}
+    parts = {"header.json": _json(header), "names.json": _json(texts)}
+    for field, dtype, _ in arrays:
         parts[f"{field}.npy"] = npy_bytes(np.ascontiguousarray(getattr(content, field), dtype).reshape(-1))
     write_archive(path, parts, overwrite=overwrite)
 
@@ -127,12 +94,12 @@ def load_model(path: PathLike) -> Tagger:
     header_part = read_archive(path, {"header.json": 1 << 20}, FORMAT)["header.json"]
     try:
         kind, parameters = _header(header_part)
-        limits = {"names.json": _LARGEST_TEXTS, **{f"{name}.npy": _LARGEST_ARRAY for name in kind.arrays}}
+        limits = {"names.json": _LARGEST_TEXTS, **{f"{field}.npy": _LARGEST_ARRAY for field, *_ in _fields(kind)[1]}}
     except InputError as error:
         raise error.at(os.fspath(path)) from None
     parts = read_archive(path, limits, FORMAT)
     try:
-        model = kind.model(**parameters)
+        model: Any = kind(**parameters)
         model._with(_content(kind, parts))
     except InputError as error:
         raise error.at(os.fspath(path)) from None
@@ -142,7 +109,7 @@ def load_model(path: PathLike) -> Tagger:
     return loaded
 
 
-def _header(content: bytes) -> tuple[_Kind, dict[str, Any]]:
+def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     """Kind and parameters of the model."""
     header = json_part(content, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
@@ -155,33 +122,27 @@ def _header(content: bytes) -> tuple[_Kind, dict[str, Any]]:
     if not isinstance(header.get("kind"), str) or header["kind"] not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {shown(header.get('kind'))}")
     kind, parameters = KINDS[header["kind"]], header.get("parameters")
-    if not isinstance(parameters, dict) or set(parameters) != set(kind.parameters):
-        raise InputError(f"parameters must be {', '.join(kind.parameters)}, got {shown(parameters)}")
+    if not isinstance(parameters, dict) or set(parameters) != set(kind._parameter_names()):
+        raise InputError(f"parameters must be {', '.join(kind._parameter_names())}, got {shown(parameters)}")
     return kind, parameters
 
 
-def _content(kind: _Kind, parts: dict[str, bytes]) -> Any:
+def _content(kind: type[TrainedModel[Any]], parts: dict[str, bytes]) -> Any:
     """The fitted model's fields, checked."""
-    names = json_part(parts["names.json"], "names.json")
+    texts = json_part(parts["names.json"], "names.json")
+    names, arrays = _fields(kind)
     values: dict[str, Any] = {}
-    for field in ("tags", kind.names):
-        texts = names.get(field) if isinstance(names, dict) else None
-        if not _are_names(texts):
-            raise InputError(f"{field} must be a list of distinct texts, got {shown(texts)}")
-        values[field] = tuple(texts)
-    if not values["tags"]:
+    for field in names:
+        found = texts.get(field) if isinstance(texts, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or len({*found}) < len(found):
+            raise InputError(f"{field} must be a list of distinct texts, got {shown(found)}")
+        values[field] = tuple(found)
+    n_tags = len(values["tags"])
+    if n_tags == 0:
         raise InputError("tags must be at least one, got none")
-    for field, dtype in kind.arrays.items():
+    for field, dtype, by_tags in arrays:
         array = npy_array(parts[f"{field}.npy"], dtype, field)
-        values[field] = _rows(array, len(values["tags"]), field) if (kind.content, field) in _MATRICES else array
-    return kind.content(**values)
-
-
-def _are_names(values: object) -> TypeGuard[list[str]]:
-    return isinstance(values, list) and all(isinstance(one, str) for one in values) and len(set(values)) == len(values)
-
-
-def _rows(array: npt.NDArray[Any], n_tags: int, field: str) -> npt.NDArray[Any]:
-    if array.shape[0] % n_tags:
-        raise InputError(f"{field} must be rows of {n_tags}, got {array.shape[0]} numbers")
-    return array.reshape(-1, n_tags)
+        if by_tags and array.shape[0] % n_tags:
+            raise InputError(f"{field} must be rows of {n_tags}, got {array.shape[0]} numbers")
+        values[field] = array.reshape(-1, n_tags) if by_tags else array
+    return kind._content_type(**values)

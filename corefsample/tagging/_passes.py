@@ -1,44 +1,62 @@
-"""Both passes of chains on exponentials of their scores, and the arrays that they fill."""
+"""Forward and backward weights of chains: by exponentials, in batches, where those are exact; else by logarithms."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints
-from corefsample.tagging import _batch_kernels, _chain_kernels
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample.errors import ParameterError
+from corefsample.tagging import _chain_kernels, _logs, _sampling_kernels
+from corefsample.tagging._scores import joined_scores
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
 _LINE = 64  # bytes of a line of the cache
+_BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
+_BLOCK_CELLS = 2**18  # of matrices of transitions that are computed at a time
 
 
 class Transitions(NamedTuple):
-    """Exponentials of some matrices of transitions, float64, with padding up to w.
+    """Exponentials of a matrix of transitions, float64, with padding up to w.
 
     Attributes
     ----------
     weights
-        (m, n_tags, w): a tag and the next; what would underflow is rounded up.
+        (n_tags, w): a tag and the next; what would underflow is rounded up.
     lower
-        (m, w, w): the same, but what would underflow is 0.
+        (w, w): the same, but what would underflow is 0.
     transposed
-        (m, w, w): `weights` with the next tag first.
-    shifts
-        float64 (m,): what was subtracted from the scores.
+        (w, w): `weights` with the next tag first.
+    shift
+        What was subtracted from the scores.
     """
 
     weights: Floats
     lower: Floats
     transposed: Floats
-    shifts: Floats
+    shift: float
+
+    @classmethod
+    def of(cls, scores: Floats) -> Self:
+        """Exponentials of pairwise scores (n_tags, n_tags)."""
+        n_tags = len(scores)
+        w = _padded(n_tags)
+        shift, weights, lower, transposed = np.empty(1), _lines(n_tags, w), _lines(w, w), _lines(w, w)
+        _chain_kernels.shift_rows(scores, n_tags, shift, weights)
+        np.exp(weights, out=weights)
+        _chain_kernels.split_transitions(weights, lower, transposed)
+        return cls(weights, lower, transposed, float(shift[0]))
 
 
 class PassArrays(NamedTuple):
-    """What the passes fill for n tokens, float64, with padding up to w.
+    """What the passes fill for n tokens, float64, with padding up to w; logarithms have no padding.
 
     Attributes
     ----------
@@ -71,48 +89,166 @@ class PassArrays(NamedTuple):
         return PassArrays(*(each[start:stop] for each in self))
 
 
-def passes(
-    indptr: Ints, unary: Floats, transitions: Transitions, arrays: PassArrays, probs: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Fill arrays and marginals of chains with one matrix; chain c has rows indptr[c] to indptr[c + 1] of `unary`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """Both passes of one chain.
 
-    Returns
-    -------
-    apart, agree
-        (n_chains,): how far the bounds of the two passes are apart, infinite if that cannot be measured, and whether
-        they differ by rounding only. Where they do not, the rows of a chain are not valid.
+    Attributes
+    ----------
+    probs
+        float64 (n, n_tags), read-only: marginals.
+    arrays
+        What the passes filled: weights, or where there are no `transitions` logarithms of weights.
+    transitions
+        Those of all places, or None.
     """
-    fill_emissions(unary, arrays)
-    lengths = np.diff(indptr)
-    order = np.argsort(-lengths, kind="stable")
-    apart = np.empty(len(lengths))
-    emissions, _, forward, scales, backward = arrays
+
+    probs: Floats
+    arrays: PassArrays
+    transitions: Transitions | None
+
+    def __post_init__(self) -> None:
+        self.probs.flags.writeable = False
+
+    @property
+    def log_partition(self) -> float:
+        """Log of the weight of all sequences, by an exact sum."""
+        _, shifts, forward, scales, _ = self.arrays
+        if self.transitions is None:
+            return math.fsum((*scales.tolist(), math.log(np.exp(forward[-1]).sum())))
+        pair_shifts = repeat(self.transitions.shift, len(shifts) - 1)
+        return math.fsum((*shifts.tolist(), *pair_shifts, *np.log(scales).tolist(), math.log(forward[-1].sum())))
+
+    def fill_pairs(self, unary: Floats, pairwise: Floats, first: int, probs: Floats) -> None:
+        """Fill the pair marginals of the places from `first` on; `pairwise` is (m, n_tags, n_tags)."""
+        emissions, _, forward, scales, backward = self.arrays
+        if self.transitions is not None:
+            _chain_kernels.pair_marginals(self.transitions.weights, first, emissions, forward, backward, scales, probs)
+            return
+        stop = first + len(probs)
+        np.add(forward[first:stop, :, None], _at_places(pairwise, first, stop), out=probs)
+        probs += (unary[first + 1 : stop + 1] + backward[first + 1 : stop + 1])[:, None]
+        _logs.normalised(probs, (1, 2))
+
+    def sample(self, pairwise: Floats, key: np.uint64, first: int, tags: Ints32) -> None:
+        """Fill tags (n, n_samples) with samples."""
+        n, n_tags = self.probs.shape
+        forward = self.arrays.forward
+        if self.transitions is not None:
+            lower = self.transitions.lower[None]
+            _sampling_kernels.sample_tags(n_tags, lower, 0, n - 1, forward, key, first, tags)
+            return
+        weights = np.ones((n, n_tags))  # of a tag given the next one, `given` has all of it
+        weights[-1] = np.exp(forward[-1])
+        for start, stop in reversed(blocks(n - 1, n_tags) or [(0, 0)]):
+            given = forward[start:stop, :, None] + _at_places(pairwise, start, stop)
+            largest = given.max(axis=1, keepdims=True)
+            given = np.exp(given - np.where(largest > -np.inf, largest, 0.0))
+            _sampling_kernels.sample_tags(n_tags, given, start, stop, weights, key, first, tags)
+
+
+def messages_by_logs(unary: Floats, pairwise: Floats, place: str | None = None) -> Messages:
+    """Messages as logarithms, for scores of any size; `pairwise` is (m, n_tags, n_tags).
+
+    Raises
+    ------
+    ParameterError
+        If no sequence is allowed, at `place`.
+    """
+    forward, scales = _logs.log_forward(unary, pairwise)
+    unreached = np.flatnonzero(scales == -np.inf)
+    if unreached.size:
+        rule = f"must allow a tag sequence, got none that reaches token {unreached[0]}"
+        raise ParameterError(rule, parameter="scores", place=place)
+    backward, _ = _logs.log_backward(unary, pairwise)
+    arrays = PassArrays(unary, np.zeros(len(unary)), forward, scales, backward)
+    return Messages(_logs.normalised(forward + backward, 1), arrays, None)
+
+
+class Batch(NamedTuple):
+    """Both passes of some sentences, whose rows follow each other; sentence c has rows bounds[c] to bounds[c + 1].
+
+    Where scores are too far apart for exponentials, `by_logs` has the messages of the sentence instead.
+    """
+
+    bounds: list[int]
+    rows: Floats
+    arrays: PassArrays
+    probs: Floats
+    by_logs: dict[int, Messages]
+
+
+def passes(
+    sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats, transitions: Transitions, *, again: bool
+) -> Iterator[Batch]:
+    """Both passes of sentences with one matrix of transitions, batch by batch.
+
+    With `again`, batches share their arrays: those of the batch before, except its marginals, are overwritten.
+    """
+    n_tags = len(pairwise)
+    lengths = [len(each) for each in sentences]
+    n_most = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths)) if again else 0
+    scores, work = np.empty((n_most, n_tags)), PassArrays.empty(n_most, n_tags)
+    for start, stop in _batches(lengths):
+        bounds = np.cumsum([0, *lengths[start:stop]])
+        n = int(bounds[-1])
+        if not again:
+            scores, work = np.empty((n, n_tags)), PassArrays.empty(n, n_tags)
+        rows = scores[:n].view()
+        joined_scores(sentences, start, stop, rows)
+        rows.flags.writeable = False
+        yield passes_of_rows(bounds, rows, pairwise, transitions, work.rows(0, n), first=start)
+
+
+def passes_of_rows(
+    bounds: Ints,
+    rows: Floats,
+    pairwise: Floats,
+    transitions: Transitions,
+    arrays: PassArrays,
+    *,
+    first: int | None = None,
+) -> Batch:
+    """Both passes of chains whose scores are rows bounds[c] to bounds[c + 1] of an array.
+
+    Errors name sentence `first` + c, if there is a `first`.
+    """
+    emissions, shifts, forward, scales, backward = arrays
+    probs, lengths = np.empty(rows.shape), np.diff(bounds)
+    _chain_kernels.shift_rows(rows, 1, shifts, emissions)
+    np.exp(emissions, out=emissions)
+    order, apart = np.argsort(-lengths, kind="stable"), np.empty(len(lengths))
     _, lower, transposed, _ = transitions
-    _batch_kernels.both_passes(indptr, order, emissions, lower, transposed, forward, scales, backward, probs, apart)
-    return apart, apart <= largest_distance(lengths)
+    _chain_kernels.both_passes(bounds, order, emissions, lower, transposed, forward, scales, backward, probs, apart)
+    by_logs, ends = {}, bounds.tolist()
+    for c in np.flatnonzero(~(apart <= _ROUNDING + _ROUNDING_PER_TOKEN * lengths)).tolist():
+        a, b = ends[c], ends[c + 1]
+        place = None if first is None else f"unaries[{first + c}]"
+        by_logs[c] = messages_by_logs(rows[a:b], pairwise[None], place)
+        probs[a:b] = by_logs[c].probs
+    probs.flags.writeable = False
+    return Batch(ends, rows, arrays, probs, by_logs)
 
 
-def largest_distance(n: npt.ArrayLike) -> Floats:
-    """Distance of the bounds of a chain of n tokens up to which they differ by rounding only."""
-    return _ROUNDING + _ROUNDING_PER_TOKEN * np.asarray(n)
+def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of sentences, (start, stop), each the shortest of at least as many tokens as a batch has, but the last."""
+    start, total = 0, 0
+    for c, length in enumerate(lengths):
+        total += length
+        if total >= _BATCH_TOKENS or c == len(lengths) - 1:
+            yield start, c + 1
+            start, total = c + 1, 0
 
 
-def fill_emissions(unary: Floats, arrays: PassArrays) -> None:
-    """Fill the exponentials of unary scores and their shifts."""
-    _chain_kernels.shift_rows(unary, 1, arrays.shifts, arrays.emissions)
-    np.exp(arrays.emissions, out=arrays.emissions)
+def blocks(n_places: int, n_tags: int, size: int | None = None) -> list[tuple[int, int]]:
+    """Blocks of places whose matrices are computed together: (start, stop); by default of as many as take 2 MiB."""
+    step = size or max(_BLOCK_CELLS // n_tags**2, 1)
+    return [(start, min(start + step, n_places)) for start in range(0, n_places, step)]
 
 
-def transitions_of(matrices: Floats) -> Transitions:
-    """Exponentials of pairwise scores (m, n_tags, n_tags)."""
-    m, n_tags, _ = matrices.shape
-    w = _padded(n_tags)
-    shifts, weights = np.empty(m), _lines(m, n_tags, w)
-    lower, transposed = _lines(m, w, w), _lines(m, w, w)
-    _chain_kernels.shift_rows(matrices.reshape(-1, n_tags), n_tags, shifts, weights.reshape(m * n_tags, w))
-    np.exp(weights, out=weights)
-    _chain_kernels.split_transitions(weights, lower, transposed)
-    return Transitions(weights, lower, transposed, shifts)
+def _at_places(pairwise: Floats, start: int, stop: int) -> Floats:
+    """Matrices of some places, of one for all or one for each."""
+    return pairwise if len(pairwise) == 1 else pairwise[start:stop]
 
 
 def _padded(n_tags: int) -> int:

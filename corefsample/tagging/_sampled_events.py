@@ -61,7 +61,7 @@ class SampledEvents(Result):
         Parameters
         ----------
         options
-            As of `split_sample_error`: bin_size, n_bins, norm, level, n_draws, seed.
+            As of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
         """
         documents = self.documents if len(self.doc_ids) > 1 else None
         return split_sample_error(

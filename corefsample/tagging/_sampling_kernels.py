@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from corefsample._arrays import Floats, Ints32
@@ -18,19 +16,9 @@ BLOCK = 256  # samples that are drawn together: their arrays stay in the first-l
 
 
 @inner_kernel
-def cumulative_weights(forward, matrix, logs, sums):  # type: ignore[no-untyped-def]
+def cumulative_weights(forward, matrix, sums):  # type: ignore[no-untyped-def]
     """sums[s, t] = sum over tags up to s of forward[s] * matrix[s, t], for all next tags at once."""
     n_tags, w = sums.shape
-    if logs:  # forward and matrix are logarithms: subtract the maximum of each column
-        for t in range(n_tags):
-            largest = -np.inf
-            for s in range(n_tags):
-                largest = max(largest, forward[s] + matrix[s, t])
-            total = 0.0
-            for s in range(n_tags):
-                total += math.exp(forward[s] + matrix[s, t] - largest) if largest > -np.inf else 0.0
-                sums[s, t] = total
-        return
     for t in range(w):
         sums[0, t] = forward[0] * matrix[0, t]
     for s in range(1, n_tags):
@@ -38,19 +26,6 @@ def cumulative_weights(forward, matrix, logs, sums):  # type: ignore[no-untyped-
         row, before, target = matrix[s], sums[s - 1], sums[s]
         for t in range(w):
             target[t] = before[t] + x * row[t]
-
-
-@inner_kernel
-def cumulative_marginals(forward, logs, sums):  # type: ignore[no-untyped-def]
-    """sums[s, 0] = sum over tags up to s of forward[s]: the last token has no next tag."""
-    largest, total = 0.0, 0.0
-    if logs:
-        largest = forward[0]
-        for s in range(1, sums.shape[0]):
-            largest = max(largest, forward[s])
-    for s in range(sums.shape[0]):
-        total += math.exp(forward[s] - largest) if logs else forward[s]
-        sums[s, 0] = total
 
 
 @inner_kernel
@@ -78,15 +53,14 @@ def sample_tags(
     place: int,
     stop: int,
     forward: Floats,
-    logs: bool,
     key: np.uint64,
     first: int,
     tags: Ints32,
 ) -> None:
     """Draw the tags before the places from `place` to `stop` - 1, from the last backwards, given the tags behind them.
 
-    `lower` (m, w, w) has a matrix of transitions for each of these places or one for all: weights or, with `logs`,
-    logarithms without padding, as has `forward`. If stop is n - 1, the tag of the last token is drawn too.
+    `lower` (m, at least n_tags, w) has a matrix of weights of transitions for each of these places or one for all. If
+    stop is n - 1, the tag of the last token is drawn too.
 
     Word s of token i is output `first + s` of SplitMix64 seeded with output i of SplitMix64 seeded with `key`. Its high
     53 bits are a uniform number; the tag is the first whose cumulative weight, given the next tag, exceeds it. The
@@ -103,9 +77,9 @@ def sample_tags(
     picked = np.empty(BLOCK, np.uint64)
     for i in range(stop - 1 + int(stop == n - 1), place - 1, -1):
         if i == n - 1:
-            cumulative_marginals(forward[i], logs, sums)
+            sums[:, 0] = np.cumsum(forward[i, :n_tags])
         else:
-            cumulative_weights(forward[i], lower[0 if m == 1 else i - place], logs, sums)
+            cumulative_weights(forward[i], lower[0 if m == 1 else i - place], sums)
         key_of_token = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA)
         for start in range(0, n_samples, BLOCK):
             size = min(BLOCK, n_samples - start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -46,16 +46,6 @@ def sentence_arrays(unaries: Sequence[npt.ArrayLike], pairwise: Floats) -> list[
         if each.dtype.kind not in "iuf":
             valid_scores(f"unaries[{c}]", each, (2,))
     return arrays
-
-
-def batches(lengths: Sequence[int], n_tokens: int) -> Iterator[tuple[int, int]]:
-    """Runs of sentences, (start, stop), each the shortest of at least `n_tokens` tokens; the last may have fewer."""
-    start, total = 0, 0
-    for c, length in enumerate(lengths):
-        total += length
-        if total >= n_tokens or c == len(lengths) - 1:
-            yield start, c + 1
-            start, total = c + 1, 0
 
 
 def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: int, rows: Floats) -> None:

@@ -61,7 +61,7 @@ class PairedRun:
             "n_bins": list(compared.n_bins),
             "norm": compared.norm,
             "level": compared.level,
-            "n_draws": compared.n_draws,
+            "n_resamples": compared.n_resamples,
             "differences": json_rows(compared.to_frame()),
         }
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise as neighbours
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
 from corefsample.calibration.binning import _kernels
-from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._cells import BinRule, bin_rule, bins_of_cells, filled_ends
+from corefsample.calibration.binning._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._kernels import Labels
 from corefsample.calibration.binning._validation import (
     LEVEL_TOLERANCE,
@@ -20,6 +22,76 @@ from corefsample.calibration.binning._validation import (
     require_levels,
     require_pairs,
 )
+from corefsample.errors import ParameterError
+
+DEFAULT_BIN_SIZE = 5000
+SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # of the default for small data
+FEWEST_BINS = 10  # an error from fewer hides what cancels within them
+DEFAULT_N_BINS = 15  # of equal width
+MAX_BINS = 10_000_000
+
+Sums = tuple[Ints, Floats, Floats, Floats, Floats]  # n, sum_q, sum_q2, sum_y, sum_qy
+
+
+@dataclass(frozen=True, slots=True)
+class BinRule:
+    """How pairs are to be binned; one of `bin_size` and `n_bins` is None, or both until the pairs are counted."""
+
+    strategy: Strategy
+    bin_size: int | None
+    n_bins: int | None
+    by_default: bool = False  # the number of bins is the default, for which there may be fewer pairs
+
+    def of_pairs(self, n_pairs: int) -> BinRule:
+        """The rule with the default size of bins for this number of pairs; raise if there are fewer than bins."""
+        if self.n_bins is not None and self.n_bins > n_pairs and not self.by_default:
+            raise ParameterError(
+                f"must be at most the number of pairs ({n_pairs}), got {self.n_bins}", parameter="n_bins"
+            )
+        if self.bin_size is None and self.n_bins is None:
+            return replace(self, bin_size=default_bin_size(n_pairs))
+        return self
+
+    def ends(self, values: Words, counts: Ints, positions: npt.NDArray[Any], edges: npt.NDArray[Any] | None) -> Ints:
+        """End of each bin of rows as of `_kernels.adaptive_ends`, or of positions between edges, without empty bins."""
+        if edges is not None:
+            ends = np.append(np.searchsorted(positions, edges), positions.shape[0])
+            return ends[np.diff(ends, prepend=0) > 0]
+        n_pairs = int(counts.sum()) or values.shape[0]
+        most = self.n_bins if self.bin_size is None else n_pairs // self.bin_size + 1
+        ends = np.empty(min(cast("int", most), values.shape[0]), np.int64)
+        return ends[: _kernels.adaptive_ends(values, counts, self.bin_size or 0, self.n_bins or 0, ends)].copy()
+
+    @property
+    def inner_edges(self) -> Floats:
+        """Edges between bins of equal width."""
+        n_bins = cast("int", self.n_bins)
+        return np.arange(1, n_bins) / n_bins
+
+
+def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
+    """Return the rule that the options name, or raise."""
+    chosen = cast("Strategy", _checks.choice("strategy", strategy, STRATEGIES))
+    if bin_size is not None and (n_bins is not None or chosen == "uniform"):
+        other = "n_bins" if n_bins is not None else "strategy='uniform'"
+        raise ParameterError(
+            f"must be left out where {other} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
+        )
+    if n_bins is not None:
+        number = _checks.whole("n_bins", n_bins, 1)
+        _checks.at_most("n_bins", number, MAX_BINS)
+        return BinRule(chosen, None, number)
+    if chosen == "uniform":
+        return BinRule(chosen, None, DEFAULT_N_BINS, by_default=True)
+    return BinRule(chosen, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
+
+
+def default_bin_size(n_pairs: int) -> int:
+    """Size of adaptive bins by default: 5,000 pairs, fewer for small data, so that there are about 20 bins.
+
+    Fewer than 100,000 pairs get smaller bins, but none below 50 pairs, where chance dominates a bin's share.
+    """
+    return min(DEFAULT_BIN_SIZE, max(SMALLEST_BIN, n_pairs // _BINS_OF_SMALL))
 
 
 def bin_pairs(
@@ -84,8 +156,11 @@ def bin_pairs(
     """
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
-        return _bins_of_levels(_level_counts(q, y, checked_n_samples(n_samples)), rule)[0]
-    return _bins_of_words(_sorted_words(q, y), rule)
+        number = checked_n_samples(n_samples)
+        return _bins_of_levels(_level_counts(q, y, number, np.empty(0, np.int32)), rule)[0]
+    words = _packed(q, y)
+    words.sort()
+    return _bins_of_words(words, rule)
 
 
 def block_bin_pairs(
@@ -128,14 +203,15 @@ def block_bin_pairs(
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
         return _block_bins_of_levels(q, y, documents, checked_n_samples(n_samples), rule)
-    predictions, labels = pair_arrays(q, y)
-    codes, names = coded("documents", documents, predictions.shape[0])
-    words, digits = _packed(predictions, labels)
+    words = _packed(q, y)
+    codes, names = coded("documents", documents, words.shape[0])
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
-    grouped, spare = np.empty_like(words), np.empty_like(words)
+    grouped = np.empty_like(words)
     _kernels.words_by_block(words, codes, indptr, grouped)
-    _kernels.sort_stretches(grouped, indptr, spare)
-    _kernels.radix_sort(words, spare, digits)
+    # Sorted within each block, so that the order of the rows cannot change a sum.
+    for begin, end in neighbours(indptr.tolist()):
+        grouped[begin:end].sort()
+    words.sort()
     bins = _bins_of_words(words, rule)
     last = (bins.q_max.view(np.uint64) << np.uint64(1)) | np.uint64(1)
     sums = [np.zeros((len(names), bins.n_bins)) for _ in range(3)]
@@ -146,36 +222,26 @@ def block_bin_pairs(
 # --- sorted pairs ------------------------------------------------------------------------------------------
 
 
-def _packed(q: Floats, y: Labels) -> tuple[Words, Ints]:
-    """Return pairs as words, and the counts of their digits."""
-    words = np.empty(q.shape[0], np.uint64)
-    digits = np.zeros((_kernels.DIGITS, _kernels.DIGIT_VALUES), np.int64)
-    if not _kernels.pack(q, y, words, digits):
-        require_pairs(q, y)
-    return words, digits
-
-
-def _sorted_words(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
-    words, digits = _packed(*pair_arrays(q, y))
-    _kernels.radix_sort(words, np.empty_like(words), digits)
+def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
+    """Return checked pairs as words; NumPy sorts them faster than pairs."""
+    predictions, labels = pair_arrays(q, y)
+    words = np.empty(predictions.shape[0], np.uint64)
+    if not _kernels.pack(predictions, labels, words):
+        require_pairs(predictions, labels)
     return words
 
 
 def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
     """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is wrong."""
-    words = _sorted_words(q, y)
-    labels = (words & np.uint64(1)).astype(np.uint8)
-    np.right_shift(words, np.uint64(1), out=words)
-    return words.view(np.float64), labels
+    words = _packed(q, y)
+    words.sort()
+    return (words >> np.uint64(1)).view(np.float64), (words & np.uint64(1)).astype(np.uint8)
 
 
 def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     rule = rule.of_pairs(words.shape[0])
-    if rule.strategy == "uniform":
-        ends = filled_ends(words, rule.inner_edges.view(np.uint64) << np.uint64(1))
-    else:
-        ends = np.empty(rule.n_ends(words.shape[0]), np.int64)
-        ends = ends[: _kernels.adaptive_ends(words, rule.bin_size or 0, rule.n_bins or 0, ends)].copy()
+    edges = None if rule.strategy == "adaptive" else rule.inner_edges.view(np.uint64) << np.uint64(1)
+    ends = rule.ends(words, np.empty(0, np.int64), words, edges)
     n = np.empty(ends.shape[0], np.int64)
     sum_q, sum_q2, sum_y, sum_qy = (np.empty(ends.shape[0]) for _ in range(4))
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
@@ -185,32 +251,43 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max, *options)
 
 
-# --- counted pairs -----------------------------------------------------------------------------------------
+# --- cells: fine bins of which only sums are known ---------------------------------------------------------
+
+
+def bins_of_cells(
+    sums: Sums, low: Floats, high: Floats, centre: Floats, rule: BinRule
+) -> tuple[ReliabilityBins, Ints32]:
+    """Bins of cells in ascending order, none of them empty, and the bin of each cell.
+
+    `low` and `high` are the least and the largest prediction of each cell; a bin of equal width takes cells by their
+    `centre`.
+    """
+    rule = rule.of_pairs(int(sums[0].sum()))
+    edges = None if rule.strategy == "adaptive" else rule.inner_edges
+    ends = rule.ends(np.arange(sums[0].shape[0], dtype=np.uint64), sums[0], centre, edges)
+    begins = np.concatenate(([0], ends[:-1]))
+    n, sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, begins) for each in sums)
+    rest = low[begins], high[ends - 1], rule.strategy, rule.bin_size, rule.n_bins
+    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *rest)
+    return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
 
 
 def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
     """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
     cells = np.empty(np.size(q), np.int32)
-    return cells, _fill_levels(q, y, n_samples, _kernels.level_cells, cells)
+    _level_counts(q, y, n_samples, cells)
+    return cells >> 1, (cells & 1).astype(np.uint8)
 
 
-def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> Ints:
-    """Count pairs by level and label: int64 (n_samples + 1, 2)."""
-    counts = np.zeros(2 * (n_samples + 1), np.int64)
-    _fill_levels(q, y, n_samples, _kernels.count_levels, counts)
-    return counts.reshape(-1, 2)
-
-
-def _fill_levels(
-    q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, fill: Callable[..., bool], result: Ints | Ints32
-) -> Labels:
-    """Fill `result` by a kernel for shares of samples, given shares or whole numbers of samples; return the labels."""
+def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
+    """Count pairs by level and label, int64 (n_samples + 1, 2), given shares or whole numbers of samples."""
     whole = np.asarray(q).dtype.kind in "iu"
     predictions, labels = pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
     shares = predictions / n_samples if whole else predictions
-    if not fill(shares, labels, float(n_samples), LEVEL_TOLERANCE, result):
+    counts = np.zeros(2 * (n_samples + 1), np.int64)
+    if not _kernels.count_levels(shares, labels, float(n_samples), LEVEL_TOLERANCE, counts, cells):
         require_levels(predictions, labels, n_samples)
-    return labels
+    return counts.reshape(-1, 2)
 
 
 def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
@@ -228,10 +305,10 @@ def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints3
 def _block_bins_of_levels(
     q: npt.ArrayLike, y: npt.ArrayLike, documents: npt.ArrayLike, n_samples: int, rule: BinRule
 ) -> BlockBins:
-    levels, labels = level_cells(q, y, n_samples)
-    codes, names = coded("documents", documents, levels.shape[0])
-    counts = np.bincount(2 * levels + (labels == 1), minlength=2 * (n_samples + 1)).reshape(-1, 2)
-    bins, bin_of = _bins_of_levels(counts, rule)
+    cells = np.empty(np.size(q), np.int32)
+    bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples, cells), rule)
+    codes, names = coded("documents", documents, cells.shape[0])
+    levels, labels = cells >> 1, cells & 1
     # Sums of whole numbers, so the order of the pairs cannot change them.
     n, sum_level, sum_y = (
         sums_by_block(codes, bin_of[levels], (len(names), bins.n_bins), values) for values in (None, levels, labels)

@@ -2,9 +2,9 @@
 
 Legend of dimensions and names
     i    : pair                              n : number of pairs
-    b    : bin, ascending in q               ends[b] : first pair (or cell) after bin b
-    t    : block (a document)                g : group
-    c    : cell of a grid (a fine bin)       k : level of q = k / S
+    b    : bin, ascending in q               ends[b] : first row (pair or cell) after bin b
+    t    : block (a document)
+    k    : level of q = k / S
 
 A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
 left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
@@ -19,16 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32, Words
-from corefsample._jit import inlined, inner_kernel, kernel
+from corefsample._jit import inlined, kernel
 
 Labels = npt.NDArray[Any]  # uint8, int64 or float64: each type is compiled separately
 
 U1 = np.uint64(1)
-DIGITS = 8  # of DIGIT_BITS bits each
-DIGIT_BITS = 8
-DIGIT_VALUES = 256
-DIGIT_MASK = np.uint64(255)
-SHORT = 48  # a shorter stretch is sorted by insertion
 
 
 # --- packed words ------------------------------------------------------------------------------------------
@@ -40,78 +35,14 @@ def _q_of(word):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pack(q: Floats, y: Labels, words: Words, digits: Ints) -> bool:
-    """Pack pairs into words and count their digits (DIGITS, DIGIT_VALUES); False if a q or a y breaks its rule."""
+def pack(q: Floats, y: Labels, words: Words) -> bool:
+    """Pack pairs into words; False if a q or a y breaks its rule."""
     good = True
     for i in range(q.shape[0]):
         p, label = q[i], y[i]
         good &= (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
-        word = (np.float64(p).view(np.uint64) << U1) | np.uint64(label == 1)
-        words[i] = word
-        for d in range(DIGITS):
-            digits[d, (word >> np.uint64(d * DIGIT_BITS)) & DIGIT_MASK] += 1
+        words[i] = (np.float64(p).view(np.uint64) << U1) | np.uint64(label == 1)
     return good
-
-
-@inner_kernel
-def count_digits(words: Words, digits: Ints) -> None:
-    """Count the digits of words, as `pack` does."""
-    digits[:] = 0
-    for i in range(words.shape[0]):
-        word = words[i]
-        for d in range(DIGITS):
-            digits[d, (word >> np.uint64(d * DIGIT_BITS)) & DIGIT_MASK] += 1
-
-
-@kernel
-def radix_sort(words: Words, spare: Words, digits: Ints) -> None:
-    """Sort words, digit by digit from the lowest; `digits` contains their counts and is overwritten.
-
-    Eight passes of 256 streams beat NumPy's vectorised sort where compressed stores are slow, and take the same time
-    for any distribution; a digit that all words share costs nothing.
-    """
-    n = words.shape[0]
-    source, target = words, spare
-    for d in range(DIGITS):
-        places = digits[d]
-        begin = 0
-        shared = False
-        for v in range(DIGIT_VALUES):
-            count = places[v]
-            shared |= count == n
-            places[v] = begin
-            begin += count
-        if shared:
-            continue
-        shift = np.uint64(d * DIGIT_BITS)
-        for i in range(n):
-            word = source[i]
-            value = (word >> shift) & DIGIT_MASK
-            place = places[value]
-            target[place] = word
-            places[value] = place + 1
-        source, target = target, source
-    if n > 0 and source is not words:
-        words[:] = source
-
-
-@kernel
-def sort_stretches(words: Words, indptr: Ints, spare: Words) -> None:
-    """Sort words[indptr[t]:indptr[t + 1]] for each t."""
-    digits = np.zeros((DIGITS, DIGIT_VALUES), np.int64)
-    for t in range(indptr.shape[0] - 1):
-        begin, end = indptr[t], indptr[t + 1]
-        if end - begin >= SHORT:
-            count_digits(words[begin:end], digits)
-            radix_sort(words[begin:end], spare[begin:end], digits)
-            continue
-        for i in range(begin + 1, end):
-            word = words[i]
-            place = i
-            while place > begin and words[place - 1] > word:
-                words[place] = words[place - 1]
-                place -= 1
-            words[place] = word
 
 
 # --- bins of sorted words ----------------------------------------------------------------------------------
@@ -127,22 +58,27 @@ def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def adaptive_ends(words: Words, bin_size: int, n_bins: int, ends: Ints) -> int:
-    """Fill `ends` for sorted words by the tie rule, and return the number of bins; n_bins > 0 takes precedence."""
-    n = words.shape[0]
-    start = 0
-    closed = 0
-    while start < n:
-        end = _next_target(start, n, bin_size, n_bins)
-        if end > n:  # a last bin short of its size joins the one before it
-            closed = max(closed - 1, 0)
-            end = n
-        value = words[end - 1] >> U1
-        while end < n and words[end] >> U1 == value:
-            end += 1
-        ends[closed] = end
-        closed += 1
-        start = end
+def adaptive_ends(values: Words, counts: Ints, bin_size: int, n_bins: int, ends: Ints) -> int:
+    """Fill `ends` for ascending values by the tie rule, and return the number of bins; n_bins > 0 takes precedence.
+
+    Row i stands for counts[i] pairs, or for one if `counts` is empty: then values are words of pairs, otherwise they
+    are distinct.
+    """
+    rows = values.shape[0]
+    n = counts.sum() if counts.shape[0] > 0 else rows
+    start, below, closed = 0, 0, 0
+    target = _next_target(start, n, bin_size, n_bins)
+    for i in range(rows):
+        below += counts[i] if counts.shape[0] > 0 else 1
+        if below >= target and (i + 1 == rows or counts.shape[0] > 0 or values[i] >> U1 != values[i + 1] >> U1):
+            ends[closed] = i + 1
+            closed += 1
+            start = below
+            if start < n:
+                target = _next_target(start, n, bin_size, n_bins)
+    if start < n:  # a last bin short of its size joins the one before it
+        closed = max(closed, 1)
+        ends[closed - 1] = rows
     return closed
 
 
@@ -205,58 +141,22 @@ def _level_cell(q, label, n_samples, tolerance):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, counts: Ints) -> bool:
-    """Count pairs by level and label: counts[2 * k + y]; False if a q or a y breaks its rule."""
+def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, counts: Ints, cells: Ints32) -> bool:
+    """Count pairs by level and label: counts[2 * k + y]; False if a q or a y breaks its rule.
+
+    `cells` receives 2 * k + y of each pair, if it is not empty.
+    """
     # Two tables in turn: neighbours often share a level, and then an addition has to wait for the previous one.
     other = np.zeros(counts.shape[0], np.int64)
-    n = q.shape[0]
-    good = True
-    for i in range(0, n - 1, 2):
-        cell = _level_cell(q[i], y[i], n_samples, tolerance)
-        good &= cell >= 0
-        counts[max(cell, 0)] += 1
-        cell = _level_cell(q[i + 1], y[i + 1], n_samples, tolerance)
-        good &= cell >= 0
-        other[max(cell, 0)] += 1
-    if n % 2:
-        cell = _level_cell(q[n - 1], y[n - 1], n_samples, tolerance)
-        good &= cell >= 0
-        counts[max(cell, 0)] += 1
-    for c in range(counts.shape[0]):
-        counts[c] += other[c]
-    return good
-
-
-@kernel
-def adaptive_cell_ends(counts: Ints, bin_size: int, n_bins: int, ends: Ints) -> int:
-    """Fill `ends` with cells as `adaptive_ends` does with pairs, those of one cell being tied; counts are positive."""
-    n = 0
-    for c in range(counts.shape[0]):
-        n += counts[c]
-    start = 0
-    below = 0
-    closed = 0
-    target = _next_target(start, n, bin_size, n_bins)
-    for c in range(counts.shape[0]):
-        below += counts[c]
-        if below >= target:
-            ends[closed] = c + 1
-            closed += 1
-            start = below
-            if start < n:
-                target = _next_target(start, n, bin_size, n_bins)
-    if start < n:  # a last bin short of its size joins the one before it
-        closed = max(closed, 1)
-        ends[closed - 1] = counts.shape[0]
-    return closed
-
-
-@kernel
-def level_cells(q: Floats, y: Labels, n_samples: float, tolerance: float, cells: Ints32) -> bool:
-    """Level of each pair, from its prediction; False if a q or a y breaks its rule."""
     good = True
     for i in range(q.shape[0]):
         cell = _level_cell(q[i], y[i], n_samples, tolerance)
         good &= cell >= 0
-        cells[i] = max(cell, 0) >> 1
+        if i & 1:
+            other[max(cell, 0)] += 1
+        else:
+            counts[max(cell, 0)] += 1
+        if cells.shape[0] > 0:
+            cells[i] = max(cell, 0)
+    counts += other
     return good

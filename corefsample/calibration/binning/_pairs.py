@@ -109,22 +109,14 @@ def pooled(q: Floats, y: Floats, weights: Floats | None = None) -> Ties:
     """Pool the pairs of one prediction; without weights all weigh 1."""
     if weights is None or (weights == 1.0).all():
         # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
-        ordered = np.sort(q)
-        starts = _starts(ordered)
-        distinct = ordered[starts]
-        places = np.searchsorted(distinct, np.sort(q[y == 1.0]))
-        positives = np.bincount(places, minlength=distinct.shape[0])
-        counts = np.diff(starts, append=q.shape[0])
+        distinct, counts = np.unique(q, return_counts=True)
+        positives = np.bincount(np.searchsorted(distinct, np.sort(q[y == 1.0])), minlength=distinct.shape[0])
         return Ties(distinct, counts.astype(np.float64), positives.astype(np.float64))
     order = np.lexsort((weights, y, q))  # a complete order, so the order of the rows cannot change the sums' last bits
     ordered = q[order]
-    starts = _starts(ordered)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     mass = np.add.reduceat(weights[order], starts)
     return Ties(ordered[starts], mass, np.add.reduceat((weights * y)[order], starts))
-
-
-def _starts(ordered: Floats) -> Ints:
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])).astype(np.int64)
 
 
 def isotonic_blocks(ties: Ties) -> tuple[Ints, Floats]:

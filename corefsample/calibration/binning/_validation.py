@@ -33,10 +33,6 @@ def _labels(name: str, values: npt.ArrayLike) -> Labels:
         raise ParameterError(f"must be labels 0 or 1 in one dimension, got {found}", parameter=name)
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array).view(np.uint8)
-    if array.dtype in (np.uint8, np.int64):
-        return np.ascontiguousarray(array)
-    if array.dtype.kind == "u" and array.dtype.itemsize == 8:
-        return np.ascontiguousarray(np.minimum(array, 2), np.int64)
     return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
 
 
@@ -84,11 +80,6 @@ def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
     require_pairs(np.asarray(q, np.float64), y)
     near = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
     require_all("q", q, near, f"be a whole multiple of 1/n_samples (1/{n_samples})")
-
-
-def generator(seed: int) -> np.random.Generator:
-    """Return the generator (Philox) of a seed, or raise."""
-    return np.random.Generator(np.random.Philox(_checks.seed(seed)))
 
 
 def checked_n_samples(value: object) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning import BlockBins, ReliabilityBins
-from corefsample.calibration.intervals._options import checked_level, require_bins, require_blocks
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, checked_level
+from corefsample.calibration.intervals._draws import require_bins, require_blocks
 
 BinMethod = Literal["normal", "clopper-pearson"]
 

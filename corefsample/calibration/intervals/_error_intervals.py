@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-import numpy as np
-
 from corefsample import _checks
-from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins, checked_norm, generator
-from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._interval import ErrorDraws, Interval, interval_of_draws
-from corefsample.calibration.intervals._options import checked_level, error_of_sums, require_bins, require_blocks
+from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins, checked_level, checked_norm, generator
+from corefsample.calibration.intervals._draws import (
+    ErrorDraws,
+    Interval,
+    bootstrapped,
+    interval_of_draws,
+    require_bins,
+    require_blocks,
+    simulated,
+)
 
 SimulationMethod = Literal["normal", "inverted", "pivotal"]
 BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
@@ -19,7 +23,9 @@ BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
 # --- independent pairs -------------------------------------------------------------------------------------
 
 
-def simulated_draws(bins: ReliabilityBins, *, norm: Norm = "rms", n_draws: int = 10_000, seed: int = 0) -> ErrorDraws:
+def simulated_draws(
+    bins: ReliabilityBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
+) -> ErrorDraws:
     """Draw errors by Algorithm 2: each bin's share of positives from a normal distribution around its estimate.
 
     The share of bin b is drawn from N(p, p (1 - p) / n), where p is the share found among the bin's n pairs, and
@@ -31,7 +37,7 @@ def simulated_draws(bins: ReliabilityBins, *, norm: Norm = "rms", n_draws: int =
         Sums by bin.
     norm
         "rms", "mse", "l1" or "max".
-    n_draws
+    n_resamples
         At least 2.
     seed
         Of the generator (Philox), in [0, 2^64); more draws extend the same sequence.
@@ -45,10 +51,8 @@ def simulated_draws(bins: ReliabilityBins, *, norm: Norm = "rms", n_draws: int =
     ----------
     Nguyen & O'Connor (2015), Algorithm 2, step 2.
     """
-    n = require_bins(bins).n.astype(np.float64)
-    draws = _checks.whole("n_draws", n_draws, 2)
-    errors, noise = _draws.simulated(n, bins.mean_q, bins.mean_y, checked_norm(norm), draws, generator(seed))
-    return ErrorDraws(error_of_sums(n, bins.sum_q - bins.sum_y, norm), errors, noise)
+    draws = _checks.whole("n_resamples", n_resamples, 2)
+    return simulated(require_bins(bins), checked_norm(norm), draws, generator(seed))
 
 
 def simulated_interval(
@@ -56,7 +60,7 @@ def simulated_interval(
     *,
     norm: Norm = "rms",
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
     method: SimulationMethod = "normal",
 ) -> Interval:
@@ -78,7 +82,7 @@ def simulated_interval(
 
     Parameters
     ----------
-    bins, norm, n_draws, seed
+    bins, norm, n_resamples, seed
         As of `simulated_draws`; "l1" and "max" have no inverted interval, and none that keeps its level.
     level
         In (0, 1).
@@ -97,14 +101,14 @@ def simulated_interval(
     """
     level = checked_level(level)
     _require_method(method, get_args(SimulationMethod), norm)
-    draws = simulated_draws(bins, norm=norm, n_draws=n_draws, seed=seed)
+    draws = simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
     return interval_of_draws(draws, f"simulated {method}", level, norm)
 
 
 # --- pairs in blocks ---------------------------------------------------------------------------------------
 
 
-def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_draws: int = 10_000, seed: int = 0) -> ErrorDraws:
+def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0) -> ErrorDraws:
     """Draw errors by resampling whole blocks (documents) with replacement; the bins stay the same.
 
     Blocks without a pair, which a group of pairs may have, are left out.
@@ -113,7 +117,7 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_draws: int = 10_
     ----------
     blocks
         Sums by block and bin, of at least 2 blocks.
-    norm, n_draws, seed
+    norm, n_resamples, seed
         As of `simulated_draws`.
 
     Raises
@@ -121,12 +125,8 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_draws: int = 10_
     ParameterError
         If there are fewer than 2 blocks, or an option breaks its rule.
     """
-    filled = require_blocks(blocks).n.any(axis=1)
-    draws = _checks.whole("n_draws", n_draws, 2)
-    n, residual = blocks.n[filled], blocks.sum_q[filled] - blocks.sum_y[filled]
-    errors, noise = _draws.bootstrapped(n, residual, checked_norm(norm), draws, generator(seed))
-    estimate = error_of_sums(blocks.n.sum(axis=0), (blocks.sum_q - blocks.sum_y).sum(axis=0), norm)
-    return ErrorDraws(estimate, errors, noise)
+    draws = _checks.whole("n_resamples", n_resamples, 2)
+    return bootstrapped(require_blocks(blocks), checked_norm(norm), draws, generator(seed))
 
 
 def bootstrap_interval(
@@ -134,7 +134,7 @@ def bootstrap_interval(
     *,
     norm: Norm = "rms",
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
     method: BootstrapMethod | None = None,
 ) -> Interval:
@@ -155,7 +155,7 @@ def bootstrap_interval(
     ----------
     blocks
         Sums by block and bin, of at least 2 blocks; the level is reliable from about 50 blocks on.
-    norm, n_draws, seed
+    norm, n_resamples, seed
         As of `simulated_draws`; "l1" and "max" have no inverted interval. The pivotal one keeps its level for "l1" in
         large bins only, for "max" not at all.
     level
@@ -176,7 +176,7 @@ def bootstrap_interval(
     level = checked_level(level)
     chosen = method or ("pivotal" if norm in ("l1", "max") else "inverted")
     _require_method(chosen, get_args(BootstrapMethod), norm)
-    draws = bootstrap_draws(blocks, norm=norm, n_draws=n_draws, seed=seed)
+    draws = bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
     return interval_of_draws(draws, f"bootstrap {chosen}", level, norm)
 
 

@@ -14,6 +14,7 @@ from corefsample.calibration.binning import (
     BlockBins,
     Norm,
     block_bin_pairs,
+    checked_level,
     checked_norm,
     coded,
     default_bin_size,
@@ -22,7 +23,7 @@ from corefsample.calibration.binning import (
     require_pairs,
 )
 from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._options import checked_level, require_blocks, rooted
+from corefsample.calibration.intervals._draws import require_blocks, rooted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class PairedComparison:
         Pairs, and documents that have any.
     n_bins
         Bins of the first and of the second scorer.
-    norm, level, n_draws
+    norm, level, n_resamples
         Of the calibration error; of the intervals; number of resamples.
     """
 
@@ -97,7 +98,7 @@ class PairedComparison:
     n_bins: tuple[int, int]
     norm: Norm
     level: float
-    n_draws: int
+    n_resamples: int
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per measure: measure, first, second, difference, lower, upper, sd."""
@@ -117,7 +118,7 @@ def paired_comparison(
     norm: Norm = "rms",
     floor: float = LEAST_PROBABILITY,
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedComparison:
     """Compare two scorers of the same pairs in calibration error, log score and refinement.
@@ -136,7 +137,7 @@ def paired_comparison(
         Id of each pair's document, (n_pairs,): numbers or text; at least 2 different ones.
     bin_size
         Pairs of an adaptive bin; None: 5,000, or for fewer than 100,000 pairs a twentieth of them, at least 50.
-    norm, level, n_draws, seed
+    norm, level, n_resamples, seed
         As of `compare_blocks`.
     floor
         Least probability in the log score, in (0, 0.5): predictions are clipped to [floor, 1 - floor] there.
@@ -149,7 +150,7 @@ def paired_comparison(
     Examples
     --------
     >>> y, documents = [0, 1, 0, 1], ["a", "a", "b", "b"]
-    >>> compared = paired_comparison([0.5] * 4, [0.1, 0.9] * 2, y, documents, bin_size=1, n_draws=100)
+    >>> compared = paired_comparison([0.5] * 4, [0.1, 0.9] * 2, y, documents, bin_size=1, n_resamples=100)
     >>> [round(each.difference, 3) for each in compared.differences]
     [0.1, -0.588, -0.25]
     """
@@ -161,7 +162,7 @@ def paired_comparison(
         codes, ids = coded("documents", documents, q.shape[0], name)
         losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids)).astype(np.float64)
         sums.append(ScorerSums(block_bin_pairs(q, labels, codes, bin_size=size), losses))
-    return compare_blocks(*sums, norm=norm, level=level, n_draws=n_draws, seed=seed)
+    return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def log_losses(q: Floats, y: npt.ArrayLike, *, floor: float = LEAST_PROBABILITY) -> Floats:
@@ -179,7 +180,7 @@ def compare_blocks(
     *,
     norm: Norm = "rms",
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedComparison:
     """Compare two scorers by sums over the same pairs, as of `paired_comparison`; the bins stay the same.
@@ -192,7 +193,7 @@ def compare_blocks(
         Norm of the calibration error: "rms" or "mse".
     level
         Of the intervals, in (0, 1).
-    n_draws
+    n_resamples
         Number of resamples, at least 2.
     seed
         Of the generator (Philox), in [0, 2^64).
@@ -208,22 +209,22 @@ def compare_blocks(
     Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, for the interval.
     """
     level, norm = checked_level(level), checked_norm(norm, squared_for="for a paired comparison")
-    n_draws = _checks.whole("n_draws", n_draws, 2)
+    n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     scorers = [_Scorer.of(require_blocks(each.blocks), each.losses) for each in (first, second)]
     if not scorers[0].has_pairs_of(scorers[1]):
         raise ParameterError("must be sums over the pairs of first, got those of other pairs", parameter="second")
     n_blocks = scorers[0].sums.shape[0]
     found = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
-    draws = np.empty((n_draws, len(MEASURES)))
+    draws = np.empty((n_resamples, len(MEASURES)))
     width = max(n_blocks, *(each.sums.shape[1] for each in scorers))
-    for rows, times in _draws.multiplicities(n_blocks, n_draws, width, generator(seed)):
+    for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, generator(seed)):
         draws[rows] = scorers[1].measures(times, norm, 2) - scorers[0].measures(times, norm, 2)
     differences = tuple(
         _difference(measure, float(found[0][m]), float(found[1][m]), draws[:, m], level)
         for m, measure in enumerate(MEASURES)
     )
     n_bins = (scorers[0].n_bins, scorers[1].n_bins)
-    return PairedComparison(differences, first.blocks.bins.n_pairs, n_blocks, n_bins, norm, level, n_draws)
+    return PairedComparison(differences, first.blocks.bins.n_pairs, n_blocks, n_bins, norm, level, n_resamples)
 
 
 def _difference(measure: str, first: float, second: float, draws: Floats, level: float) -> PairedDifference:

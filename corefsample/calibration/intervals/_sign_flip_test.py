@@ -9,7 +9,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins, checked_norm, generator
 from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._options import error_of_sums, require_bins, require_blocks, rooted
+from corefsample.calibration.intervals._draws import error_of_sums, require_bins, require_blocks, rooted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CalibrationTest:
         Mean error under perfect calibration, from noise alone.
     method
         "simulated labels" (independent pairs) or "sign flips" (blocks).
-    norm, n_draws
+    norm, n_resamples
         Of the error; number of errors drawn.
     """
 
@@ -35,11 +35,11 @@ class CalibrationTest:
     null_mean: float
     method: str
     norm: Norm
-    n_draws: int
+    n_resamples: int
 
 
 def calibration_test(
-    bins: ReliabilityBins | BlockBins, *, norm: Norm = "rms", n_draws: int = 10_000, seed: int = 0
+    bins: ReliabilityBins | BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
 ) -> CalibrationTest:
     """Test against perfect calibration, P(y = 1 | q) = q, by the binned error.
 
@@ -59,8 +59,8 @@ def calibration_test(
         Sums by bin, or by block and bin (of at least 2 blocks).
     norm
         "rms", "mse", "l1" or "max". "rms" and "mse" give the same p-value.
-    n_draws
-        At least 2. The p-value is (1 + number of errors drawn that are at least as large) / (1 + n_draws).
+    n_resamples
+        At least 2. The p-value is (1 + number of errors drawn that are at least as large) / (1 + n_resamples).
     seed
         Of the generator (Philox), in [0, 2^64).
 
@@ -74,17 +74,17 @@ def calibration_test(
     Davison & Hinkley (1997), section 4.2, for the p-value; Liu (1988), Annals of Statistics 16, for the sign flips.
     """
     norm, rng = checked_norm(norm), generator(seed)
-    n_draws = _checks.whole("n_draws", n_draws, 2)
+    n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     if isinstance(bins, BlockBins):
         residual = require_blocks(bins).sum_q - bins.sum_y
         estimate = error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
-        errors, method = _draws.sign_flipped(bins.n, residual, norm, n_draws, rng), "sign flips"
+        errors, method = _draws.sign_flipped(bins.n, residual, norm, n_resamples, rng), "sign flips"
     else:
         n = require_bins(bins).n.astype(np.float64)
         estimate = error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
-        errors = _draws.calibrated(n, bins.sum_q, bins.sum_q2, norm, n_draws, rng)
+        errors = _draws.calibrated(n, bins.sum_q, bins.sum_q2, norm, n_resamples, rng)
         method = "simulated labels"
     reached = int(np.sum(errors >= estimate * (1.0 - 1e-9)))  # sums in another order may round down
-    p_value = (1 + reached) / (1 + n_draws)
+    p_value = (1 + reached) / (1 + n_resamples)
     statistic = float(rooted(estimate, norm))
-    return CalibrationTest(statistic, p_value, float(rooted(errors, norm).mean()), method, norm, n_draws)
+    return CalibrationTest(statistic, p_value, float(rooted(errors, norm).mean()), method, norm, n_resamples)

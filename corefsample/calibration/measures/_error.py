@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,12 @@ from corefsample.calibration.binning import (
     Strategy,
     bin_pairs,
     block_bin_pairs,
+    checked_level,
     checked_norm,
-    error_of_gaps,
+    generator,
     require_length,
 )
-from corefsample.calibration.intervals import bootstrap_interval, checked_level, simulated_interval
+from corefsample.calibration.intervals import bootstrapped, error_of_gaps, interval_of_draws, simulated
 from corefsample.calibration.tables import CalibrationTable
 from corefsample.errors import ParameterError
 
@@ -78,7 +79,10 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
     0.15
     """
-    checked_norm(norm, squared_for="to be debiased" if debiased else None)
+    return _error_of(bins, checked_norm(norm, squared_for="to be debiased" if debiased else None), debiased)
+
+
+def _error_of(bins: ReliabilityBins, norm: Norm, debiased: bool) -> float:
     p = bins.mean_y
     noise = p * (1.0 - p) / np.maximum(bins.n - 1, 1) if debiased else 0.0
     return error_of_gaps(bins.mean_q - p, bins.n, norm, noise)
@@ -187,17 +191,15 @@ def calibration_error(
     >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    checked_norm(norm, squared_for="to be debiased" if debiased else None)
-    kind = resolved_interval(interval, documents is not None)
-    draws = _draws(level, n_resamples, seed)
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
-    if documents is not None:
-        require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
-    if kind != "bootstrap":
-        return _measured(bin_pairs(q, y, **options), norm, debiased, kind, draws)
+    measure = _Measure.of(norm, debiased, interval, documents is not None, level, n_resamples, seed)
+    if measure.kind != "bootstrap":
+        if documents is not None:
+            require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
+        return measure.of_sums(bin_pairs(q, y, **options))
     if documents is None:
         raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
-    return _measured(block_bin_pairs(q, y, documents, **options), norm, debiased, kind, draws)
+    return measure.of_sums(block_bin_pairs(q, y, documents, **options))
 
 
 def calibration_error_from_table(
@@ -222,11 +224,9 @@ def calibration_error_from_table(
     ParameterError
         If an option breaks its rule, or the table is empty.
     """
-    checked_norm(norm, squared_for="to be debiased" if debiased else None)
-    kind = resolved_interval(interval, table.blocks != ("",))
-    draws = _draws(level, n_resamples, seed)
-    make_bins = table.block_bins if kind == "bootstrap" else table.bins
-    return _measured(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy), norm, debiased, kind, draws)
+    measure = _Measure.of(norm, debiased, interval, table.blocks != ("",), level, n_resamples, seed)
+    make_bins = table.block_bins if measure.kind == "bootstrap" else table.bins
+    return measure.of_sums(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy))
 
 
 def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
@@ -238,28 +238,54 @@ def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> Int
     return interval
 
 
-def _sizes(bins: ReliabilityBins) -> tuple[int, int]:
-    return bins.n_bins, bins.n_pairs
+class _Measure(NamedTuple):
+    """Checked options of a calibration error."""
 
+    norm: Norm
+    debiased: bool
+    kind: IntervalKind | None
+    level: float
+    n_resamples: int
+    rng: np.random.Generator
 
-def _draws(level: float, n_resamples: int, seed: int) -> dict[str, Any]:
-    n_draws = _checks.whole("n_resamples", n_resamples, 2)
-    return {"level": checked_level(level), "n_draws": n_draws, "seed": _checks.seed(seed)}
+    @classmethod
+    def of(
+        cls,
+        norm: Norm,
+        debiased: bool,
+        interval: IntervalKind | None,
+        has_documents: bool,
+        level: float,
+        n_resamples: int,
+        seed: int,
+    ) -> Self:
+        """Check options."""
+        kind = resolved_interval(interval, has_documents)
+        norm = checked_norm(norm, squared_for="to be debiased" if debiased else None)
+        draws = _checks.whole("n_resamples", n_resamples, 2)
+        return cls(norm, debiased, kind, checked_level(level), draws, generator(seed))
 
-
-def _measured(
-    sums: ReliabilityBins | BlockBins, norm: Norm, debiased: bool, kind: IntervalKind | None, draws: dict[str, Any]
-) -> CalibrationError:
-    bins = sums.bins if isinstance(sums, BlockBins) else sums
-    if bins.n_bins < FEWEST_BINS:
-        _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *_sizes(bins))
-    estimate = binned_error(bins, norm=norm, debiased=debiased)
-    if kind is None:
-        return CalibrationError(estimate, None, None, draws["level"], None, norm, debiased, bins)
-    if isinstance(sums, BlockBins):
-        if sums.n_blocks < 2:
-            raise ParameterError(f"must be at least 2 for a bootstrap, got {sums.n_blocks}", parameter="documents")
-        ends = bootstrap_interval(sums, norm=norm, **draws)
-    else:
-        ends = simulated_interval(sums, norm=norm, method="inverted" if debiased else "normal", **draws)
-    return CalibrationError(estimate, ends.lower, ends.upper, ends.level, ends.method, norm, debiased, bins)
+    def of_sums(self, sums: ReliabilityBins | BlockBins) -> CalibrationError:
+        """Error of sums by bin, or by block and bin."""
+        norm, debiased, kind, level, n_resamples, rng = self
+        bins = sums.bins if isinstance(sums, BlockBins) else sums
+        n_bins = bins.n.shape[0]
+        if n_bins < FEWEST_BINS:
+            _log.warning(
+                "calibration error from %d bins of %d pairs: errors can cancel within bins", n_bins, sum(bins.n)
+            )
+        estimate = _error_of(bins, norm, debiased)
+        if kind is None:
+            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
+        if isinstance(sums, BlockBins):
+            if sums.n.shape[0] < 2:
+                raise ParameterError(
+                    f"must be at least 2 for a bootstrap, got {sums.n.shape[0]}", parameter="documents"
+                )
+            draws = bootstrapped(sums, norm, n_resamples, rng)
+            method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
+        else:
+            draws = simulated(sums, norm, n_resamples, rng)
+            method = "simulated inverted" if debiased else "simulated normal"
+        ends = interval_of_draws(draws, method, level, norm)
+        return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from corefsample.calibration.binning import (
     require_length,
     sums_by_block,
 )
-from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, error_of_sums
+from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, error_of_sums, rooted
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def split_sample_error(
     norm: Norm = "rms",
     documents: npt.ArrayLike | None = None,
     level: float = 0.95,
-    n_draws: int = 10_000,
+    n_resamples: int = 10_000,
     seed: int = 0,
 ) -> SplitSampleError:
     """Calibration error where each prediction is a share of samples, naive and corrected.
@@ -128,7 +127,7 @@ def split_sample_error(
         through the samples that they share. By default pairs are assumed to be independent.
     level
         Of the intervals, in (0, 1).
-    n_draws
+    n_resamples
         Of the bootstrap by document, and of the test.
     seed
         Of the generators, in [0, 2^64).
@@ -167,10 +166,11 @@ def split_sample_error(
     whole = summed(first + second, first + second, 2 * half)
     one, other = summed(first, second, half), summed(second, first, half)
     both = _side_by_side(one, other)
-    draws: dict[str, Any] = {"norm": norm, "n_draws": n_draws, "seed": seed}
+    square = _debiased_square(both)
+    draws: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
     return SplitSampleError(
-        _rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm),
-        _rooted(_debiased_square(both), norm),
+        float(rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm)),
+        float(rooted(max(square, 0.0), norm)) if norm == "rms" else square,
         bootstrap_interval(whole, level=level, **draws),
         bootstrap_interval(both, level=level, **draws),
         calibration_test(both, **draws).p_value,
@@ -240,7 +240,3 @@ def _debiased_square(blocks: BlockBins) -> float:
     # The variation of a bin in one block only is unknown; nothing is subtracted there.
     noise = scatter * present / np.maximum(present - 1, 1)
     return float(np.sum((total**2 - noise) / n) / n.sum())
-
-
-def _rooted(square: float, norm: Norm) -> float:
-    return math.sqrt(max(square, 0.0)) if norm == "rms" else square

@@ -12,10 +12,11 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration.binning import BlockBins, Norm, bin_pairs, block_bin_pairs, error_of_gaps
+from corefsample.calibration.binning import BlockBins, Norm, bin_pairs, block_bin_pairs
 from corefsample.calibration.intervals import (
     bootstrap_draws,
     calibration_test,
+    error_of_gaps,
     error_of_sums,
     interval_of_draws,
     simulated_draws,
@@ -116,7 +117,7 @@ def coverage_study(
     methods: Sequence[str] = INTERVALS,
     level: float = 0.95,
     n_replications: int = 1000,
-    n_draws: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Share of intervals that contain the true binned error: that of the mean of p, not of y, in the same bins.
@@ -135,7 +136,7 @@ def coverage_study(
         for design, replication, bin_size, pairs, blocks in binned:
             truth = error_of_gaps(pairs.true_gaps(blocks.bins), blocks.bins.n, norm)
             estimate = binned_error(blocks.bins, norm=norm)
-            options: dict[str, Any] = {"norm": norm, "n_draws": n_draws, "seed": replication}
+            options: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": replication}
             draws = {
                 "simulated": simulated_draws(blocks.bins, **options),
                 "bootstrap": bootstrap_draws(blocks, **options),
@@ -173,7 +174,7 @@ def rejection_study(
     n_pairs: int = 20_000,
     bin_sizes: Sequence[int] = (100, 1000),
     n_replications: int = 1000,
-    n_draws: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Share of tests that reject perfect calibration: falsely if it is perfect, correctly if it is not.
@@ -190,7 +191,7 @@ def rejection_study(
     def outcomes() -> Iterator[Outcome]:
         for design, replication, bin_size, pairs, blocks in binned:
             for bins in (blocks.bins, blocks):
-                test = calibration_test(bins, n_draws=n_draws, seed=replication)
+                test = calibration_test(bins, n_resamples=n_resamples, seed=replication)
                 rejected = test.p_value <= 0.05, test.p_value <= 0.01
                 yield (design, n_pairs, bin_size, test.method), (*rejected, pairs.true_error)
 
@@ -212,7 +213,7 @@ def noise_study(
     n_pairs: int = 100_000,
     bin_size: int = 1000,
     n_replications: int = 100,
-    n_draws: int = 1000,
+    n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Effect of q = (hits among S samples) / S on the calibration error, and on the split-sample error.
@@ -235,7 +236,7 @@ def noise_study(
                 rng = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, replication, n_samples))))
                 first, second = (rng.binomial(n_samples // 2, pairs.q) for _ in range(2))
                 bins: dict[str, Any] = {"n_samples": n_samples, "bin_size": bin_size, "documents": pairs.documents}
-                draws: dict[str, Any] = {"n_draws": n_draws, "seed": replication}
+                draws: dict[str, Any] = {"n_resamples": n_resamples, "seed": replication}
                 error = split_sample_error(first, second, pairs.y, norm="mse", **bins, **draws)
                 naive = block_bin_pairs(first + second, pairs.y, **bins)
                 p_naive = calibration_test(naive, **draws).p_value

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from references import calibration_bins as references
 
 from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size
-from corefsample.calibration.binning import _kernels as kernels
 from corefsample.calibration.measures import binned_error
 from corefsample.errors import ParameterError
 
@@ -192,20 +191,6 @@ def test_results_are_read_only() -> None:
         bins.n[0] = 3
 
 
-def test_many_pairs_are_sorted_rightly() -> None:
-    """Enough pairs for every pass of the sort, against NumPy's."""
-    rng = np.random.default_rng(0)
-    q, y = rng.beta(0.1, 1.0, 50_000), rng.random(50_000) < 0.3
-    order = np.lexsort((y, q))
-    bins = bin_pairs(q, y, bin_size=500)
-    begins = np.arange(0, 50_000, 500)
-    assert bins.n.tolist() == [500] * 100
-    np.testing.assert_array_equal(bins.q_min, q[order][begins])
-    np.testing.assert_array_equal(bins.sum_y, np.add.reduceat(y[order].astype(float), begins))
-    np.testing.assert_allclose(bins.sum_q, np.add.reduceat(q[order], begins), rtol=1e-12)
-    np.testing.assert_allclose(bins.sum_qy, np.add.reduceat((q * y)[order], begins), rtol=1e-12)
-
-
 # --- levels ------------------------------------------------------------------------------------------------
 
 
@@ -285,12 +270,6 @@ def test_blocks_of_levels_contain_the_sums_of_their_own_pairs(
     require_same_blocks(block_bin_pairs(k / 20, y, blocks, n_samples=20, **rule), k / 20, y, blocks.tolist())
 
 
-def test_long_blocks_are_sorted_too() -> None:
-    rng = np.random.default_rng(1)
-    q, y, blocks = rng.random(3000), rng.random(3000) < 0.5, rng.integers(0, 4, 3000)
-    require_same_blocks(block_bin_pairs(q, y, blocks, bin_size=200), q, y, blocks.tolist())
-
-
 def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
     for ids in (["b", "a", "b"], [2, 1, 2], np.array(["b", "a", "b"], object), np.array([2.5, 1.5, 2.5])):
         assert block_bin_pairs([0.1, 0.2, 0.3], [0, 0, 1], ids).n.tolist() == [[1.0], [2.0]]
@@ -365,16 +344,3 @@ def test_bad_ids_of_blocks_raise(ids: Any, message: str) -> None:
         block_bin_pairs([0.1, 0.2], [0, 1], ids)
     with pytest.raises(ParameterError, match=message):
         block_bin_pairs([0.1, 0.2], [0, 1], ids, n_samples=10)
-
-
-# --- the sort ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 300), max_size=8), max_size=5), st.integers(1, 20))
-def test_each_stretch_is_sorted_on_its_own(stretches: list[list[int]], times: int) -> None:
-    stretches = [stretch * times for stretch in stretches]  # below and above the length that is sorted by insertion
-    words = np.array([word for stretch in stretches for word in stretch], np.uint64)
-    indptr = np.cumsum([0, *(len(stretch) for stretch in stretches)], dtype=np.int64)
-    kernels.sort_stretches(words, indptr, np.empty_like(words))
-    assert words.tolist() == [word for stretch in stretches for word in sorted(stretch)]

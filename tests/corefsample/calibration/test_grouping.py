@@ -116,38 +116,6 @@ def test_a_token_whose_gold_tag_is_no_column_is_counted() -> None:
     assert (found.n_gold_outside, found.n_positives_dropped) == (1, 0)
 
 
-def test_scores_are_read_only() -> None:
-    found = TagScores.from_arrays([0.5], [1], ["a"])
-    with pytest.raises(ValueError, match="read-only"):
-        found.scores[0] = 0.1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (([1.5], [1], ["a"]), {}, r"scores must lie in \[0, 1\], got 1.5 at index 0"),
-        (([0.5], [3], ["a"]), {}, r"labels must be 0 or 1, got 3 at index 0"),
-        (([0.5], [1], ["a", "b"]), {}, r"tags must be as many as scores \(1\), got 2"),
-        (([0.5, 0.5], [1, 0], ["a", None]), {}, r"tags must be ids, got None at index 1"),
-        (([0.5], [1], ["a"]), {"documents": [1, 2]}, r"documents must be as many as scores \(1\), got 2"),
-        (([0.5], [1], ["a"]), {"threshold": 1.5}, r"threshold must lie in \[0, 1\], got 1.5"),
-        (([0.5], [1], ["a"]), {"threshold": 0.6}, "threshold must be reached by a score, got 0.6 and 1 scores below"),
-        (([], [], []), {}, "scores must contain at least one prediction, got none"),
-    ],
-)
-def test_bad_flat_scores_raise(arguments: Any, options: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        TagScores.from_arrays(*arguments, **options)
-
-
-def test_the_number_of_scores_must_not_change() -> None:
-    found = TagScores.from_arrays([0.5], [1], ["a"])
-    with pytest.raises(ParameterError, match=r"scores must be as many as those they replace \(1\), got 2"):
-        found.recalibrated([0.5, 0.5])
-    with pytest.raises(ParameterError, match=r"scores must lie in \[0, 1\], got nan at index 0"):
-        found.recalibrated([math.nan])
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
@@ -378,12 +346,6 @@ def test_a_table_of_groups_is_derived_by_hand() -> None:
     assert found.error == pytest.approx([0.0, 1 / 30], abs=1e-15)
     assert np.isnan(found.lower).all()
     assert (found.n_unseen_tags, found.n_unseen_scores) == (1, 1)
-
-
-def test_an_unseen_tag_without_a_score_is_not_counted() -> None:
-    found = TagScores.from_matrix([[0.9, 0.1, 0.001]], [0], tags=["a", "new", "newer"])
-    errors = grouped_calibration_errors(found, tag_frequency_groups({"a": 1}, n_groups=1), n_bins=1, interval=None)
-    assert (errors.n_unseen_tags, errors.n_unseen_scores, errors.n_tags_scored.tolist()) == (1, 1, [2])
 
 
 def test_intervals_are_those_of_the_calibration_error() -> None:

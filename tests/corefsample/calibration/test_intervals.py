@@ -109,7 +109,7 @@ def test_simulated_errors_are_those_of_the_plain_algorithm(bins: list[references
     moving = sum(0 < sum(y for _, y, _ in each) < len(each) for each in bins)
     normals = np.random.Generator(np.random.Philox(3)).standard_normal((50, moving))
     expected = [references.simulated_error(bins, iter(row), norm) for row in normals]
-    drawn = simulated_errors(block_bins(bins).bins, norm=norm, n_draws=50, seed=3)
+    drawn = simulated_errors(block_bins(bins).bins, norm=norm, n_resamples=50, seed=3)
     np.testing.assert_allclose(drawn, expected, rtol=1e-12)
 
 
@@ -117,7 +117,7 @@ def test_simulated_squares_have_the_mean_of_the_normal_distribution() -> None:
     # Far from 0 and 1 nothing is clipped: E[(gap + se z)^2] = gap^2 + se^2 in each bin.
     bins = synthetic_blocks(20_000, 1000, seed=5, alpha=20.0, beta=20.0)[0].bins
     gap, se = bins.mean_y - bins.mean_q, np.sqrt(bins.mean_y * (1 - bins.mean_y) / bins.n)
-    drawn = simulated_errors(bins, norm="mse", n_draws=20_000, seed=1)
+    drawn = simulated_errors(bins, norm="mse", n_resamples=20_000, seed=1)
     assert plausible_means(drawn.mean(), np.mean(gap**2 + se**2), drawn.std() / math.sqrt(drawn.size)).all()
 
 
@@ -125,7 +125,7 @@ def test_shares_drawn_outside_0_and_1_are_clipped() -> None:
     # One bin: q = 0 (mean prediction), one label of 4 is 1; clipped at 0 the gap is never negative, so its mean is
     # E[max(x, 0)], x ~ N(.25, .25 * .75 / 4), which is above .25.
     bins = block_bins([[(0.0, 1, 0), (0.0, 0, 0), (0.0, 0, 0), (0.0, 0, 0)]]).bins
-    drawn = simulated_errors(bins, norm="l1", n_draws=50_000, seed=2)
+    drawn = simulated_errors(bins, norm="l1", n_resamples=50_000, seed=2)
     sd = math.sqrt(0.25 * 0.75 / 4)
     z = 0.25 / sd
     expected = 0.25 * scipy.stats.norm.cdf(z) + sd * scipy.stats.norm.pdf(z)
@@ -135,27 +135,32 @@ def test_shares_drawn_outside_0_and_1_are_clipped() -> None:
 
 def test_bins_of_one_label_do_not_vary() -> None:
     bins = block_bins([[(0.25, 0, 0)] * 3, [(0.75, 1, 0)] * 3]).bins
-    np.testing.assert_array_equal(simulated_errors(bins, n_draws=20), np.full(20, 0.25))
+    np.testing.assert_array_equal(simulated_errors(bins, n_resamples=20), np.full(20, 0.25))
 
 
 def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
     bins = block_bins(SMALL).bins
-    drawn = simulated_errors(bins, n_draws=400, seed=9)
-    interval = simulated_interval(bins, n_draws=400, seed=9)
+    drawn = simulated_errors(bins, n_resamples=400, seed=9)
+    interval = simulated_interval(bins, n_resamples=400, seed=9)
     mean, sd = drawn.mean(), drawn.std(ddof=1)
     ends = max(0.0, mean - 1.959963984540054 * sd), mean + 1.959963984540054 * sd
     assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-12)
     assert (interval.mean, interval.sd) == pytest.approx((mean, sd), rel=1e-12)
-    assert (interval.method, interval.norm, interval.level, interval.n_draws) == ("simulated normal", "rms", 0.95, 400)
+    assert (interval.method, interval.norm, interval.level, interval.n_resamples) == (
+        "simulated normal",
+        "rms",
+        0.95,
+        400,
+    )
 
 
 def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() -> None:
     blocks, _ = synthetic_blocks(100_000, 100, seed=4)
-    interval = simulated_interval(blocks.bins, n_draws=1000)
-    estimate = calibration_test(blocks.bins, n_draws=2).statistic
+    interval = simulated_interval(blocks.bins, n_resamples=1000)
+    estimate = calibration_test(blocks.bins, n_resamples=2).statistic
     assert interval.lower > estimate > 0.0
     for method in ("inverted", "pivotal"):
-        assert simulated_interval(blocks.bins, n_draws=1000, method=method).lower == 0.0  # type: ignore[arg-type]
+        assert simulated_interval(blocks.bins, n_resamples=1000, method=method).lower == 0.0  # type: ignore[arg-type]
 
 
 # --- bootstrap ---------------------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() ->
 def test_bootstrap_errors_have_the_distribution_of_resampled_documents(n_documents: int, norm: Any) -> None:
     bins = references.adaptive_bins(drawn_pairs(14, n_documents, seed=6), 4)
     pmf = references.bootstrap_distribution(bins, norm)
-    drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_draws=20_000, seed=1), 12)
+    drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_resamples=20_000, seed=1), 12)
     expected: Counter[float] = Counter()
     for error, _, probability in pmf:
         expected[round(error, 12)] += probability
@@ -182,7 +187,7 @@ def test_the_noise_of_a_resample_is_how_far_it_moves_its_bins(norm: Any) -> None
     expected = {
         (round(error, 10), round(noise, 10)) for error, noise, _ in references.bootstrap_distribution(bins, norm)
     }
-    draws = bootstrap_draws(block_bins(bins), norm=norm, n_draws=2000, seed=1)
+    draws = bootstrap_draws(block_bins(bins), norm=norm, n_resamples=2000, seed=1)
     pairs = zip(*(np.round(each, 10).tolist() for each in (draws.errors, draws.noise)), strict=True)
     assert set(pairs) == expected
 
@@ -193,20 +198,20 @@ def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() ->
     moving = variances > 0.0
     normals = np.random.Generator(np.random.Philox(3)).standard_normal((50, moving.sum()))
     expected = normals**2 @ (variances * bins.n / bins.n_pairs)[moving]
-    np.testing.assert_allclose(simulated_draws(bins, norm="mse", n_draws=50, seed=3).noise, expected)
+    np.testing.assert_allclose(simulated_draws(bins, norm="mse", n_resamples=50, seed=3).noise, expected)
 
 
 def test_bins_that_are_empty_in_a_resample_have_no_weight() -> None:
     # Document 0 contains bin 0 alone, document 1 bin 1: gaps .5 and .25. Resamples: both, or one of them twice.
     blocks = block_bins([[(0.5, 0, 0)], [(0.75, 1, 1)]])
-    drawn = np.unique(np.round(bootstrap_errors(blocks, norm="mse", n_draws=500), 12))
+    drawn = np.unique(np.round(bootstrap_errors(blocks, norm="mse", n_resamples=500), 12))
     np.testing.assert_allclose(drawn, [0.0625, (0.25 + 0.0625) / 2, 0.25])
 
 
 def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
     blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=3, off=0.2), 50))
-    errors = bootstrap_errors(blocks, n_draws=999, seed=4)
-    estimate = calibration_test(blocks, n_draws=2).statistic
+    errors = bootstrap_errors(blocks, n_resamples=999, seed=4)
+    estimate = calibration_test(blocks, n_resamples=2).statistic
     low, high = np.quantile(errors, [0.05, 0.95])
     low2, high2 = np.quantile(errors**2, [0.05, 0.95])
     expected = {
@@ -215,7 +220,7 @@ def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
         "pivotal": (math.sqrt(max(0.0, 2 * estimate**2 - high2)), math.sqrt(2 * estimate**2 - low2)),
     }
     for method, ends in expected.items():
-        interval = bootstrap_interval(blocks, level=0.9, n_draws=999, seed=4, method=method)  # type: ignore[arg-type]
+        interval = bootstrap_interval(blocks, level=0.9, n_resamples=999, seed=4, method=method)  # type: ignore[arg-type]
         assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-9), method
         assert (interval.method, interval.level) == (f"bootstrap {method}", 0.9)
 
@@ -226,8 +231,8 @@ def test_the_inverted_interval_contains_the_errors_that_the_estimate_does_not_co
     simulated: bool, off: float
 ) -> None:
     blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=4, off=off), 50))
-    estimate = calibration_test(blocks, n_draws=2, norm="mse").statistic
-    mse: dict[str, Any] = {"norm": "mse", "n_draws": 999, "seed": 4}
+    estimate = calibration_test(blocks, n_resamples=2, norm="mse").statistic
+    mse: dict[str, Any] = {"norm": "mse", "n_resamples": 999, "seed": 4}
     draws = simulated_draws(blocks.bins, **mse) if simulated else bootstrap_draws(blocks, **mse)
     errors, noise = draws.errors, draws.noise
     ends = *np.quantile(noise, [0.05, 0.95]), *np.quantile(errors, [0.05, 0.95])
@@ -247,9 +252,9 @@ def test_the_upper_end_is_above_0_if_the_debiased_error_is_negative() -> None:
     # As many documents of ones as of zeros: the estimate is 0, that of most resamples is not.
     bins = [[(0.5, document % 2, document) for document in range(10) for _ in range(2)]]
     blocks = block_bins(bins)
-    assert calibration_test(blocks, n_draws=2).statistic == 0.0
+    assert calibration_test(blocks, n_resamples=2).statistic == 0.0
     for method in ("inverted", "pivotal"):
-        interval = bootstrap_interval(blocks, n_draws=2000, method=method)  # type: ignore[arg-type]
+        interval = bootstrap_interval(blocks, n_resamples=2000, method=method)  # type: ignore[arg-type]
         assert interval.lower == 0.0
         assert 0.0 < interval.upper < 0.5
 
@@ -282,7 +287,7 @@ def test_ends_are_in_order_and_in_0_to_1(
     if name == "inverted" and norm in ("l1", "max"):
         return
     given_bins = blocks.bins if interval_of is simulated_interval else blocks
-    interval = interval_of(given_bins, norm=norm, n_draws=40, level=level, method=name)
+    interval = interval_of(given_bins, norm=norm, n_resamples=40, level=level, method=name)
     assert 0.0 <= interval.lower <= interval.upper <= 1.0
 
 
@@ -297,7 +302,7 @@ def test_the_mse_interval_is_the_square_of_the_rms_one(bins: list[references.Bin
     )
     for (interval_of, given_bins), method in kinds:
         rms, mse = (
-            interval_of(given_bins, norm=norm, n_draws=50, method=method)  # type: ignore[operator]
+            interval_of(given_bins, norm=norm, n_resamples=50, method=method)  # type: ignore[operator]
             for norm in ("rms", "mse")
         )
         assert (rms.lower**2, rms.upper**2) == pytest.approx((mse.lower, mse.upper), abs=1e-12)
@@ -306,8 +311,8 @@ def test_the_mse_interval_is_the_square_of_the_rms_one(bins: list[references.Bin
 # --- draws -------------------------------------------------------------------------------------------------
 
 DRAWS: dict[str, Callable[[BlockBins, int], Floats]] = {
-    "simulated": lambda blocks, n: simulated_errors(blocks.bins, n_draws=n, seed=8),
-    "bootstrap": lambda blocks, n: bootstrap_errors(blocks, n_draws=n, seed=8),
+    "simulated": lambda blocks, n: simulated_errors(blocks.bins, n_resamples=n, seed=8),
+    "bootstrap": lambda blocks, n: bootstrap_errors(blocks, n_resamples=n, seed=8),
 }
 
 
@@ -329,10 +334,10 @@ def test_chunks_change_no_draw(name: str, chunk: int, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("chunk", [1, 7, 2**30])
 def test_chunks_change_no_p_value_of_blocks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = calibration_test(block_bins(SMALL), n_draws=100)
+    expected = calibration_test(block_bins(SMALL), n_resamples=100)
     monkeypatch.setattr(_draws, "CHUNK", chunk)
     monkeypatch.setattr(_draws, "PRODUCT_CHUNK", chunk)
-    assert calibration_test(block_bins(SMALL), n_draws=100).p_value == expected.p_value
+    assert calibration_test(block_bins(SMALL), n_resamples=100).p_value == expected.p_value
 
 
 def test_draws_depend_only_on_the_seed() -> None:
@@ -340,7 +345,7 @@ def test_draws_depend_only_on_the_seed() -> None:
     blocks = block_bins(SMALL)
     for draw in (simulated_errors, bootstrap_errors):
         of: Any = blocks.bins if draw is simulated_errors else blocks
-        one, again, other = (draw(of, n_draws=50, seed=seed) for seed in (1, 1, 2))
+        one, again, other = (draw(of, n_resamples=50, seed=seed) for seed in (1, 1, 2))
         np.testing.assert_array_equal(one, again)
         assert not np.array_equal(one, other)
     np.testing.assert_equal(np.random.get_state(legacy=False), state)  # noqa: NPY002
@@ -360,7 +365,7 @@ def n_covering(n_sets: int, intervals: Callable[[BlockBins], list[Any]], **desig
 
 
 def all_intervals(blocks: BlockBins) -> list[Any]:
-    options: dict[str, Any] = {"n_draws": 300}
+    options: dict[str, Any] = {"n_resamples": 300}
     return [
         bootstrap_interval(blocks, **options),
         simulated_interval(blocks.bins, **options, method="inverted"),
@@ -468,10 +473,10 @@ def test_the_interval_of_a_bin_by_document_keeps_its_level(dependence: float) ->
 # --- labels drawn for the test -----------------------------------------------------------------------------
 
 
-def matched(probs: list[float], n_draws: int = 40_000) -> npt.NDArray[np.int64]:
+def matched(probs: list[float], n_resamples: int = 40_000) -> npt.NDArray[np.int64]:
     mean, variance = math.fsum(probs), math.fsum(p * (1 - p) for p in probs)
     rng = np.random.Generator(np.random.Philox(11))
-    sums = _draws.matched_sums(np.array([mean]), np.array([variance]), n_draws, rng)[0]
+    sums = _draws.matched_sums(np.array([mean]), np.array([variance]), n_resamples, rng)[0]
     whole = np.rint(sums).astype(np.int64)
     np.testing.assert_array_equal(sums, whole)
     return whole
@@ -531,7 +536,7 @@ def test_p_values_of_few_labels_are_exact_if_the_distribution_of_a_bin_is(seed: 
     values = [0.05, 0.3, 0.6, 0.97]
     bins = [[(q, int(rng.random() < 0.5), 0)] * 1 + [(q, int(rng.random() < q), 0) for _ in range(2)] for q in values]
     expected = references.exact_p_value(bins, norm)
-    test = calibration_test(block_bins(bins).bins, norm=norm, n_draws=20_000, seed=seed)
+    test = calibration_test(block_bins(bins).bins, norm=norm, n_resamples=20_000, seed=seed)
     assert plausible_counts(round(test.p_value * 20_001) - 1, 20_000, expected).all()
     assert test.statistic == pytest.approx(references.binned_error(bins, norm), rel=1e-12)
     assert test.method == "simulated labels"
@@ -543,7 +548,7 @@ def test_p_values_of_blocks_are_the_share_of_sign_flips(norm: Any) -> None:
     errors = references.flipped_errors(bins, norm)
     found = references.binned_error(bins, norm)
     expected = np.mean([error >= found - 1e-12 for error in errors])
-    test = calibration_test(block_bins(bins), norm=norm, n_draws=20_000, seed=5)
+    test = calibration_test(block_bins(bins), norm=norm, n_resamples=20_000, seed=5)
     assert plausible_counts(round(test.p_value * 20_001) - 1, 20_000, expected).all()
     assert (test.statistic, test.method) == (pytest.approx(found, rel=1e-12), "sign flips")
     assert test.null_mean == pytest.approx(np.mean(errors), rel=0.05)
@@ -552,7 +557,7 @@ def test_p_values_of_blocks_are_the_share_of_sign_flips(norm: Any) -> None:
 def test_flips_that_change_all_signs_or_none_reach_the_error_itself() -> None:
     # Two documents: of the four flips, two give the error found, whatever the rounding.
     bins = [[(0.3, 1, 0), (0.31, 1, 1)], [(0.61, 1, 0), (0.7, 1, 1), (0.77, 0, 1)]]
-    test = calibration_test(block_bins(bins), n_draws=4000)
+    test = calibration_test(block_bins(bins), n_resamples=4000)
     assert plausible_counts(round(test.p_value * 4001) - 1, 4000, 0.5).all()
 
 
@@ -561,7 +566,7 @@ def test_normal_and_exact_draws_agree_where_they_meet(monkeypatch: pytest.Monkey
     p_values = []
     for threshold in (0.0, np.inf):
         monkeypatch.setattr(_draws, "NORMAL_FROM", threshold)
-        p_values.append(calibration_test(bins, n_draws=20_000).p_value)
+        p_values.append(calibration_test(bins, n_resamples=20_000).p_value)
     assert 0.02 < p_values[0] < 0.98
     assert abs(p_values[0] - p_values[1]) < 0.025  # sampling: 4.9 * sqrt(2 * .25 / 20000) = .0245
 
@@ -570,7 +575,7 @@ def test_normal_and_exact_draws_agree_where_they_meet(monkeypatch: pytest.Monkey
 def test_labels_and_their_complements_give_the_same_p_value(seed: int) -> None:
     bins = references.adaptive_bins(drawn_pairs(200, 1, seed), 20)
     mirrored = [[(1.0 - q, 1 - y, document) for q, y, document in each] for each in bins]
-    p_values = [calibration_test(block_bins(each).bins, n_draws=5000).p_value for each in (bins, mirrored)]
+    p_values = [calibration_test(block_bins(each).bins, n_resamples=5000).p_value for each in (bins, mirrored)]
     assert p_values[0] == p_values[1]
 
 
@@ -583,14 +588,14 @@ def test_unlike_predictions_of_a_bin_leave_its_labels_little_room(n: int) -> Non
         "adaptive", n, None)  # fmt: skip
     mean = 0.18 * 0.5 if n == 2 else math.sqrt(2 / math.pi * 0.09 / n)
     sd = math.sqrt(0.18 * 0.25 if n == 2 else 0.09 / n)
-    test = calibration_test(bins, norm="l1", n_draws=20_000)
+    test = calibration_test(bins, norm="l1", n_resamples=20_000)
     assert plausible_means(test.null_mean, mean, sd / math.sqrt(20_000)).all()
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 def test_p_values_of_perfect_pairs_are_uniform(alpha: float) -> None:
     p_values = [
-        calibration_test(synthetic_blocks(1000, 100, seed, alpha=alpha)[0].bins, n_draws=200).p_value
+        calibration_test(synthetic_blocks(1000, 100, seed, alpha=alpha)[0].bins, n_resamples=200).p_value
         for seed in range(300)
     ]
     assert plausible_table(np.histogram(p_values, bins=10, range=(0.0, 1.0))[0], np.full(10, 0.1))
@@ -600,8 +605,8 @@ def test_p_values_of_perfect_pairs_in_documents_are_uniform_only_by_sign_flips()
     by_blocks, by_bins = [], []
     for seed in range(300):
         blocks, _ = synthetic_blocks(1000, 100, seed, dependence=0.5, n_documents=40)
-        by_blocks.append(calibration_test(blocks, n_draws=200).p_value)
-        by_bins.append(calibration_test(blocks.bins, n_draws=200).p_value)
+        by_blocks.append(calibration_test(blocks, n_resamples=200).p_value)
+        by_bins.append(calibration_test(blocks.bins, n_resamples=200).p_value)
     flat = np.full(10, 0.1)
     assert plausible_table(np.histogram(by_blocks, bins=10, range=(0.0, 1.0))[0], flat)
     assert not plausible_table(np.histogram(by_bins, bins=10, range=(0.0, 1.0))[0], flat)
@@ -610,7 +615,7 @@ def test_p_values_of_perfect_pairs_in_documents_are_uniform_only_by_sign_flips()
 def test_miscalibrated_pairs_are_detected() -> None:
     blocks, _ = synthetic_blocks(10_000, 500, seed=1, shift=0.1)
     for bins in (blocks, blocks.bins):
-        test = calibration_test(bins, n_draws=500)
+        test = calibration_test(bins, n_resamples=500)
         assert test.p_value == 1 / 501
         assert test.statistic > 2 * test.null_mean
 
@@ -618,7 +623,9 @@ def test_miscalibrated_pairs_are_detected() -> None:
 @pytest.mark.parametrize("of_blocks", [False, True])
 def test_rms_and_mse_give_the_same_p_value(of_blocks: bool) -> None:
     blocks, _ = synthetic_blocks(1000, 100, seed=3)
-    rms, mse = (calibration_test(blocks if of_blocks else blocks.bins, norm=norm, n_draws=300) for norm in NORMS[:2])
+    rms, mse = (
+        calibration_test(blocks if of_blocks else blocks.bins, norm=norm, n_resamples=300) for norm in NORMS[:2]
+    )
     assert rms.p_value == mse.p_value
     assert rms.statistic**2 == pytest.approx(mse.statistic)
 
@@ -626,12 +633,12 @@ def test_rms_and_mse_give_the_same_p_value(of_blocks: bool) -> None:
 def test_certain_predictions_that_come_true_are_perfect() -> None:
     bins = [[(0.0, 0, 0), (0.0, 0, 1)], [(1.0, 1, 0), (1.0, 1, 1)]]
     for of in (block_bins(bins), block_bins(bins).bins):
-        test = calibration_test(of, n_draws=20)
+        test = calibration_test(of, n_resamples=20)
         assert (test.statistic, test.p_value) == (0.0, 1.0)
 
 
 def test_certain_predictions_that_fail_are_not() -> None:
-    test = calibration_test(block_bins([[(0.0, 0, 0), (0.0, 1, 1)]]).bins, n_draws=20)
+    test = calibration_test(block_bins([[(0.0, 0, 0), (0.0, 1, 1)]]).bins, n_resamples=20)
     assert test.p_value == 1 / 21
 
 
@@ -650,7 +657,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 DRAWING = [name for name in FUNCTIONS if name != "bin_intervals"]
 LEVELLED = ["simulated_interval", "bootstrap_interval", "bin_intervals"]
 BAD = [
-    *itertools.product(DRAWING, [{"norm": "l2"}, {"n_draws": 1}, {"n_draws": 2.5}, {"seed": -1}, {"seed": 2**64}]),
+    *itertools.product(
+        DRAWING, [{"norm": "l2"}, {"n_resamples": 1}, {"n_resamples": 2.5}, {"seed": -1}, {"seed": 2**64}]
+    ),
     *itertools.product(LEVELLED, [{"level": 0}, {"level": 1.0}, {"level": 95}, {"level": math.nan}]),
     *itertools.product(LEVELLED, [{"method": "exact"}]),
 ]
@@ -666,7 +675,7 @@ def test_options_that_break_their_rule_raise(name: str, option: dict[str, Any]) 
 
 @pytest.mark.parametrize("norm", ["l1", "max"])
 def test_norms_that_are_no_squares_have_no_inverted_interval(norm: Any) -> None:
-    assert bootstrap_interval(BLOCKS, norm=norm, n_draws=20).method == "bootstrap pivotal"
+    assert bootstrap_interval(BLOCKS, norm=norm, n_resamples=20).method == "bootstrap pivotal"
     for function, bins in ((bootstrap_interval, BLOCKS), (simulated_interval, BLOCKS.bins)):
         with pytest.raises(
             ParameterError, match=rf"^norm must be one of rms, mse for method='inverted', got '{norm}'$"
@@ -683,8 +692,8 @@ def test_one_block_raises(name: str) -> None:
 def test_a_block_without_pairs_is_not_drawn() -> None:
     with_gap = [[(q, y, 3 * document) for q, y, document in each] for each in SMALL]
     of: list[Callable[[BlockBins], Any]] = [
-        lambda blocks: bootstrap_errors(blocks, n_draws=50).tolist(),
-        lambda blocks: bootstrap_interval(blocks, n_draws=50),
+        lambda blocks: bootstrap_errors(blocks, n_resamples=50).tolist(),
+        lambda blocks: bootstrap_interval(blocks, n_resamples=50),
         lambda blocks: bin_intervals(blocks)[0].tolist(),
     ]
     for function in of:

@@ -31,7 +31,7 @@ def measured(n_pairs: int, n_samples: int, seed: int, **design: Any) -> tuple[Sp
     pairs = synthetic_pairs(n_pairs, Design(**design), seed=seed)
     given_halves = halves(pairs, n_samples, seed + 1)
     error = split_sample_error(
-        *given_halves, pairs.y, documents=pairs.documents, n_samples=n_samples, bin_size=500, n_draws=300
+        *given_halves, pairs.y, documents=pairs.documents, n_samples=n_samples, bin_size=500, n_resamples=300
     )
     return error, pairs
 
@@ -59,7 +59,7 @@ def test_both_errors_are_those_of_plain_loops(drawn: tuple[int, Rows], bin_size:
     half, rows = drawn
     first, second, labels, documents = columns(rows)
     error = split_sample_error(
-        first, second, labels, n_samples=2 * half, bin_size=bin_size, norm="mse", documents=documents, n_draws=20
+        first, second, labels, n_samples=2 * half, bin_size=bin_size, norm="mse", documents=documents, n_resamples=20
     )
     corrected = references.split_sample_square((first, second), labels, documents, half, bin_size)
     pairs = [((a + b) / (2 * half), y, d) for a, b, y, d in rows]
@@ -72,7 +72,7 @@ def test_both_errors_are_those_of_plain_loops(drawn: tuple[int, Rows], bin_size:
 @given(rows_of_hits(), st.randoms(use_true_random=False))
 def test_neither_the_order_of_rows_nor_of_halves_matters(drawn: tuple[int, Rows], shuffle: random.Random) -> None:
     half, rows = drawn
-    options: dict[str, Any] = {"n_samples": 2 * half, "bin_size": 5, "n_draws": 20}
+    options: dict[str, Any] = {"n_samples": 2 * half, "bin_size": 5, "n_resamples": 20}
     first, second, labels, documents = columns(rows)
     error = split_sample_error(first, second, labels, documents=documents, **options)
     shuffle.shuffle(rows)
@@ -97,7 +97,7 @@ def test_by_hand() -> None:
         bin_size=1,
         documents=[0, 1, 2, 3],
         norm="mse",
-        n_draws=50,
+        n_resamples=50,
     )
     assert error.corrected == pytest.approx(0.0, abs=1e-15)
     # Shares 0, .5, 1, 1 of both: gaps 0, .5, .5 with 1, 1, 2 pairs.
@@ -142,7 +142,9 @@ def test_the_test_keeps_its_size_whether_or_not_documents_share_their_samples(sh
         for _ in range(2):  # a sample of a document says yes to all pairs with q above one number, where it is shared
             below = rng.random((10, 40))[:, pairs.documents] if shared else rng.random((10, pairs.q.size))
             hits.append((below < pairs.q).sum(axis=0))
-        error = split_sample_error(*hits, pairs.y, documents=pairs.documents, n_samples=20, bin_size=150, n_draws=100)
+        error = split_sample_error(
+            *hits, pairs.y, documents=pairs.documents, n_samples=20, bin_size=150, n_resamples=100
+        )
         rejected += error.p_value <= 0.05
     assert scipy.stats.binom.ppf(1e-6, n_sets, 0.03) <= rejected <= scipy.stats.binom.isf(1e-6, n_sets, 0.06)
 
@@ -153,7 +155,7 @@ def test_the_squared_error_is_unbiased_where_calibration_is_perfect() -> None:
         pairs = synthetic_pairs(1000, Design(n_documents=30, dependence=0.2), seed=seed)
         error = split_sample_error(
             *halves(pairs, 10, seed), pairs.y, documents=pairs.documents, n_samples=10, bin_size=100, norm="mse",
-            n_draws=2,
+            n_resamples=2,
         )  # fmt: skip
         squares.append(error.corrected)
     assert abs(np.mean(squares)) <= 4.9 * np.std(squares) / math.sqrt(len(squares))
@@ -162,7 +164,7 @@ def test_the_squared_error_is_unbiased_where_calibration_is_perfect() -> None:
 def test_without_documents_pairs_count_as_independent() -> None:
     pairs = synthetic_pairs(20_000, Design(shift=0.05), seed=7)
     hits = halves(pairs, 100, 8)
-    options: dict[str, Any] = {"n_samples": 100, "n_bins": 20, "n_draws": 1000}
+    options: dict[str, Any] = {"n_samples": 100, "n_bins": 20, "n_resamples": 1000}
     alone = split_sample_error(*hits, pairs.y, **options)
     by_document = split_sample_error(*hits, pairs.y, documents=pairs.documents, **options)
     assert alone.naive == by_document.naive
@@ -178,7 +180,7 @@ def test_rms_is_the_root_of_mse_and_never_below_0() -> None:
     hits = halves(pairs, 50, 3)
     for y, negative in ((pairs.y, None), (np.tile([0, 1], 1000).astype(np.uint8), False)):
         rms, mse = (
-            split_sample_error(*hits, y, n_samples=50, bin_size=200, norm=norm, n_draws=50)  # type: ignore[arg-type]
+            split_sample_error(*hits, y, n_samples=50, bin_size=200, norm=norm, n_resamples=50)  # type: ignore[arg-type]
             for norm in ("rms", "mse")
         )
         assert rms.corrected**2 == pytest.approx(max(mse.corrected, 0.0), abs=1e-15)
@@ -219,7 +221,7 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
         ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
         ({"n_bins": 5}, r"n_bins must be at most the number of pairs \(4\), got 5"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"n_draws": 1}, "n_draws must be a whole number of at least 2, got 1"),
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
     ],
 )
 def test_bad_input_raises(change: dict[str, Any], message: str) -> None:

@@ -59,7 +59,7 @@ def bins_of(q: Floats, bin_size: int) -> Ints:
 
 def test_differences_and_their_spread_are_those_of_a_plain_loop() -> None:
     first, second, y, documents = drawn(20, seed=1)
-    result = paired_comparison(first, second, y, documents, bin_size=100, n_draws=4000)
+    result = paired_comparison(first, second, y, documents, bin_size=100, n_resamples=4000)
     expected, draws = [], []
     rng = np.random.default_rng(2)
     picks = [rng.integers(0, 20, 20) for _ in range(400)]
@@ -82,14 +82,14 @@ def test_differences_and_their_spread_are_those_of_a_plain_loop() -> None:
 
 def test_documents_are_paired() -> None:
     first, _, y, documents = drawn(20, seed=3)
-    same = paired_comparison(first, first, y, documents, n_draws=100)
+    same = paired_comparison(first, first, y, documents, n_resamples=100)
     assert all((each.difference, each.lower, each.upper, each.sd) == (0.0, 0.0, 0.0, 0.0) for each in same.differences)
 
 
 def test_the_worse_scorer_is_found_on_either_side() -> None:
     first, second, y, documents = drawn(60, seed=4)
-    better = paired_comparison(second, first, y, documents, n_draws=1000)
-    worse = paired_comparison(first, second, y, documents, n_draws=1000)
+    better = paired_comparison(second, first, y, documents, n_resamples=1000)
+    worse = paired_comparison(first, second, y, documents, n_resamples=1000)
     assert all(each.upper < 0 for each in better.differences)
     assert all(each.lower > 0 for each in worse.differences)
 
@@ -97,7 +97,7 @@ def test_the_worse_scorer_is_found_on_either_side() -> None:
 def test_intervals_contain_the_difference_of_a_large_sample() -> None:
     def compared(n_documents: int, seed: int) -> PairedComparison:
         bin_size = n_documents * 40 // 10  # ten bins, as the true errors have
-        return paired_comparison(*drawn(n_documents, seed), bin_size=bin_size, n_draws=300, seed=seed)
+        return paired_comparison(*drawn(n_documents, seed), bin_size=bin_size, n_resamples=300, seed=seed)
 
     truth = [each.difference for each in compared(4000, seed=0).differences]
     n_sets, n_inside = 150, np.zeros(3, int)
@@ -109,13 +109,13 @@ def test_intervals_contain_the_difference_of_a_large_sample() -> None:
 
 
 def test_a_certain_and_wrong_prediction_costs_the_floor() -> None:
-    result = paired_comparison([0.0, 1.0], [0.5, 0.5], [1, 0], [0, 1], floor=0.01, bin_size=1, n_draws=10)
+    result = paired_comparison([0.0, 1.0], [0.5, 0.5], [1, 0], [0, 1], floor=0.01, bin_size=1, n_resamples=10)
     assert result.differences[1].first == pytest.approx(-math.log(0.01))
     assert result.differences[1].second == pytest.approx(math.log(2))
 
 
 def test_the_table_has_a_row_per_measure() -> None:
-    frame = paired_comparison(*drawn(10, seed=5), n_draws=50).to_frame()
+    frame = paired_comparison(*drawn(10, seed=5), n_resamples=50).to_frame()
     assert list(frame.columns) == ["measure", "first", "second", "difference", "lower", "upper", "sd"]
     assert frame["measure"].tolist() == MEASURES
 
@@ -138,7 +138,7 @@ def test_sums_over_other_pairs_are_rejected() -> None:
         ({"floor": 0.0}, r"floor must lie in \(0, 1\], got 0.0"),
         ({"floor": 0.5}, r"floor must lie in \(0, 0.5\), got 0.5"),
         ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
-        ({"n_draws": 1}, "n_draws must be a whole number of at least 2, got 1"),
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
     ],
 )
 def test_an_option_outside_its_range_raises(options: dict[str, object], message: str) -> None:

@@ -149,7 +149,7 @@ def test_studies_repeat_themselves_and_differ_by_seed() -> None:
 
 def test_the_coverage_study_distinguishes_good_intervals_from_bad() -> None:
     designs = [Design(dependence=0.2), Design(shift=0.1, dependence=0.2)]
-    table = coverage_study(designs, n_pairs=2000, bin_sizes=[25], n_replications=30, n_draws=100)
+    table = coverage_study(designs, n_pairs=2000, bin_sizes=[25], n_replications=30, n_resamples=100)
     assert table["method"].tolist() == [*INTERVALS, *INTERVALS]
     assert table["true_error"].tolist()[0] == 0.0
     coverage = table.set_index(["shift", "method"])["coverage"]
@@ -165,7 +165,7 @@ def test_the_coverage_study_distinguishes_good_intervals_from_bad() -> None:
 def test_the_coverage_study_knows_the_other_norms(norm: Any) -> None:
     row = coverage_study(
         [Design(shift=0.2)], n_pairs=2000, bin_sizes=[200], norm=norm, methods=["bootstrap pivotal"], n_replications=5,
-        n_draws=100,
+        n_resamples=100,
     )  # fmt: skip
     # Away from the ends q is off by .2 in every bin, at the ends by less.
     bounds = {"mse": (0.01, 0.04), "l1": (0.08, 0.2), "max": (0.19, 0.2 + 1e-12)}[norm]
@@ -180,7 +180,7 @@ def test_an_unknown_interval_raises() -> None:
 
 def test_the_rejection_study_shows_what_dependence_does() -> None:
     designs = [Design(dependence=0.5, n_documents=50), Design(shift=0.1, n_documents=50)]
-    table = rejection_study(designs, n_pairs=2000, bin_sizes=[200], n_replications=60, n_draws=100)
+    table = rejection_study(designs, n_pairs=2000, bin_sizes=[200], n_replications=60, n_resamples=100)
     rejected = table.set_index(["shift", "method"])["rejected_05"]
     assert rejected[0.0, "simulated labels"] > 0.3
     assert plausible_counts(round(60 * rejected[0.0, "sign flips"]), 60, 0.05).all()
@@ -190,7 +190,7 @@ def test_the_rejection_study_shows_what_dependence_does() -> None:
 def test_the_noise_study_shows_what_few_samples_do() -> None:
     designs = [Design(), Design(shift=0.1)]
     table = noise_study(
-        designs, sample_counts=(10, 200), n_pairs=10_000, bin_size=500, n_replications=10, n_draws=100
+        designs, sample_counts=(10, 200), n_pairs=10_000, bin_size=500, n_replications=10, n_resamples=100
     ).set_index(["shift", "n_samples"])
     assert table.loc[(0.0, 10), "naive"] > 0.03 > 3 * table.loc[(0.0, 10), "corrected"]
     assert table.loc[(0.0, 10), "naive_rejected"] == 1.0

@@ -120,15 +120,6 @@ def test_a_block_may_come_in_parts_without_effect_on_the_next() -> None:
     assert table.sum_y.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_a_table_can_be_looked_at_while_it_grows() -> None:
-    builder = TableBuilder()
-    assert builder.table().n_pairs == 0
-    builder.add([0.1], [1])
-    first = builder.table()
-    builder.add([0.1], [0])
-    assert (first.n_pairs, builder.table().n_pairs, builder.table().n.tolist()) == (1, 2, [2])
-
-
 def test_a_rejected_block_adds_nothing() -> None:
     builder = TableBuilder()
     with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 1"):
@@ -144,12 +135,6 @@ def test_a_rejected_block_adds_nothing() -> None:
 @given(row_lists, row_lists)
 def test_tables_add_up_to_the_table_of_all_pairs(one: Rows, other: Rows) -> None:
     assert same(table_of(one) + table_of(other), table_of(one + other))
-
-
-@settings(max_examples=40)
-@given(row_lists, row_lists)
-def test_adding_is_commutative(one: Rows, other: Rows) -> None:
-    assert same(table_of(one) + table_of(other), table_of(other) + table_of(one))
 
 
 @settings(max_examples=40)
@@ -327,12 +312,6 @@ def test_a_table_comes_back_from_parquet(tmp_path: Path) -> None:
     assert same(CalibrationTable.from_frame(pd.read_parquet(tmp_path / "table.parquet")), table)
 
 
-def test_arrays_are_read_only() -> None:
-    table = table_of([(0.25, 1, "x", "d1")])
-    with pytest.raises(ValueError, match="read-only"):
-        table.n[0] = 3
-
-
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
@@ -342,15 +321,6 @@ def one_row() -> CalibrationTable:
 
 BAD: list[tuple[Any, str]] = [
     (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q must lie in \[0, 1\], got nan at index 1"),
-    (lambda: CalibrationTable.from_pairs([0.5, 1.5], [1, 0]), r"q must lie in \[0, 1\], got 1.5 at index 1"),
-    (
-        lambda: CalibrationTable.from_pairs([math.nextafter(1.0, 2.0)], [1]),
-        r"q must lie in \[0, 1\], got 1.00.* at index 0",
-    ),
-    (lambda: CalibrationTable.from_pairs([-5e-324], [1]), r"q must lie in \[0, 1\], got -5e-324 at index 0"),
-    (lambda: CalibrationTable.from_pairs([0.5], [2]), r"y must be 0 or 1, got 2 at index 0"),
-    (lambda: CalibrationTable.from_pairs([0.5], [1, 0]), r"y must be as many as q \(1\), got 2"),
-    (lambda: CalibrationTable.from_pairs([], []), "q must contain at least one prediction, got none"),
     (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
     (
         lambda: CalibrationTable.from_pairs([0.5], [1], groups=np.array([None], object)),
@@ -358,8 +328,6 @@ BAD: list[tuple[Any, str]] = [
     ),
     (lambda: CalibrationTable.from_pairs([0.5], [1], grid=10), "grid must be FloatGrid or LevelGrid, got 10"),  # type: ignore[arg-type]
     (lambda: CalibrationTable.from_pairs([0.15], [1], grid=LevelGrid(10)), "must be a whole multiple of 1/n_samples"),
-    (lambda: CalibrationTable.from_pairs([11], [1], grid=LevelGrid(10)), r"must lie in 0 to n_samples \(10\), got 11"),
-    (lambda: CalibrationTable.from_pairs([3], [2], grid=LevelGrid(10)), r"y must be 0 or 1, got 2 at index 0"),
     (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
     (lambda: CalibrationTable.merged([]), "tables must contain at least one table, got none"),
     (

@@ -34,7 +34,7 @@ def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents(
     q = [np.concatenate([pairs.q for pairs in each]) for each in both]
     y = np.concatenate([pairs.y for pairs in both[0]])
     names = np.concatenate([[pairs.doc_id] * pairs.n_pairs for pairs in both[0]])
-    expected = paired_comparison(*q, y, names, bin_size=1, n_draws=200)
+    expected = paired_comparison(*q, y, names, bin_size=1, n_resamples=200)
     found = compare_links(scorer_links(documents()), scorer_links(reversed(second)), bin_size=1, n_resamples=200)
     for one, other in zip(found.differences, expected.differences, strict=True):
         if one.measure == "log score":  # the sums of the others are by fine bins

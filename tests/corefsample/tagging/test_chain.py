@@ -14,9 +14,7 @@ from hypothesis.extra import numpy as hnp
 from references.chains import Enumeration, enumeration
 
 from corefsample import ParameterError
-from corefsample.tagging import LinearChain
-from corefsample.tagging import _chain as chain_module
-from corefsample.tagging import _messages as messages
+from corefsample.tagging import LinearChain, _passes
 
 Array = npt.NDArray[np.float64]
 INF = float("inf")
@@ -102,22 +100,22 @@ def test_a_tag_that_underflows_and_wins_at_the_end_keeps_its_weight() -> None:
 
 
 def test_exponentials_serve_usual_scores_and_logarithms_the_rest() -> None:
-    assert LinearChain.from_scores(*drawn(30, 5, 3.0))._messages.emissions is not None
-    assert LinearChain.from_scores(*drawn(30, 5, 1e4))._messages.emissions is None
+    assert LinearChain.from_scores(*drawn(30, 5, 3.0))._messages.transitions is not None
+    assert LinearChain.from_scores(*drawn(30, 5, 1e4))._messages.transitions is None
 
 
 def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
     unary, pairwise = drawn(5, 3, 2.0)
     pairwise[0, 2] = pairwise[1, 0] = -10_000.0
     chain = LinearChain.from_scores(unary, pairwise)
-    assert chain._messages.emissions is not None
+    assert chain._messages.transitions is not None
     require_equal(chain, enumeration(unary, pairwise))
 
 
 @pytest.mark.parametrize("n_tags", [1, 2, 7, 8, 9, 17])
 def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
     unary, pairwise = drawn(40, n_tags, 4.0)
-    chain, other = LinearChain.from_scores(unary, pairwise), messages.messages_by_logs(unary, pairwise[None])
+    chain, other = LinearChain.from_scores(unary, pairwise), _passes.messages_by_logs(unary, pairwise[None])
     assert chain.log_partition == pytest.approx(other.log_partition, rel=1e-13)
     np.testing.assert_allclose(chain.marginals(), other.probs, atol=1e-12, rtol=1e-9)
 
@@ -125,7 +123,7 @@ def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
 def test_blocks_of_own_matrices_give_what_one_block_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     unary, pairwise = drawn(23, 4, 2.0, own=True)
     whole = LinearChain.from_scores(unary, pairwise)
-    monkeypatch.setattr(messages, "_BLOCK_CELLS", 48)  # three matrices
+    monkeypatch.setattr(_passes, "_BLOCK_CELLS", 48)  # three matrices
     parts = LinearChain.from_scores(unary, pairwise)
     assert parts.log_partition == pytest.approx(whole.log_partition, rel=1e-15)
     np.testing.assert_array_equal(parts.marginals(), whole.marginals())
@@ -224,7 +222,7 @@ def test_a_chain_does_not_diverge_from_itself() -> None:
 
 
 def test_a_batch_gives_what_single_chains_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_module, "_BATCH_TOKENS", 12)
+    monkeypatch.setattr(_passes, "_BATCH_TOKENS", 12)
     _, pairwise = drawn(1, 6, 1.0)
     unaries = [drawn(n, 6, scale, seed=n)[0] for n, scale in ((3, 1.0), (1, 1.0), (25, 1e4), (8, 2.0), (5, 1.0))]
     batch = LinearChain.from_batch(unaries, pairwise)

@@ -187,13 +187,6 @@ def test_an_empty_sentence_is_rejected() -> None:
         ConditionalRandomField().fit(THREE).posterior([])
 
 
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9])
-def test_a_crfsuite_file_that_is_cut_off_is_rejected(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
-    content = Trained("basic", monkeypatch).content
-    with pytest.raises(InputError, match=r"^must .*CRFsuite|^must contain a table"):
-        read_crfsuite(content[: int(share * len(content))])
-
-
 def test_a_file_of_another_kind_is_no_crfsuite_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^must be a CRFsuite model of version 100, got b'PK"):
         read_crfsuite(b"PK" + bytes(100))

@@ -11,7 +11,7 @@ from references.chains import enumeration
 
 from corefsample import ParameterError
 from corefsample.tagging import LinearChain, tag_marginals, tag_pair_marginals
-from corefsample.tagging import _marginals as module
+from corefsample.tagging import _passes as module
 
 Array = npt.NDArray[np.float64]
 INF = float("inf")
@@ -60,7 +60,7 @@ def test_batches_join_in_the_order_of_sentences(monkeypatch: pytest.MonkeyPatch)
 
 def test_sentences_of_scores_far_apart_are_computed_with_logarithms() -> None:
     unaries, pairwise = sentences([30, 9, 7, 30, 3], 5, 1e4)
-    assert LinearChain.from_scores(unaries[0], pairwise)._messages.emissions is None
+    assert LinearChain.from_scores(unaries[0], pairwise)._messages.transitions is None
     require_single(unaries, pairwise)
 
 
@@ -68,7 +68,7 @@ def test_a_sentence_whose_forward_weights_vanish_leaves_its_neighbours_alone() -
     # Tag 0 leads by 1000 a token, so the weight of tag 1 is rounded to 0; the last token allows tag 1 only.
     unaries = [np.zeros((4, 2)), np.array([[0.0, -1000.0], [0.0, -1000.0], [-INF, 0.0]]), np.zeros((3, 2))]
     pairwise = np.array([[0.0, -INF], [-INF, 0.0]])
-    by_logs = [LinearChain.from_scores(unary, pairwise)._messages.emissions is None for unary in unaries]
+    by_logs = [LinearChain.from_scores(unary, pairwise)._messages.transitions is None for unary in unaries]
     assert by_logs == [False, True, False]
     require_single(unaries, pairwise)
     np.testing.assert_allclose(tag_marginals(unaries, pairwise)[1], np.tile([0.0, 1.0], (3, 1)), atol=1e-12)

@@ -1,14 +1,12 @@
-"""Norms of a binned error: which there are, and the error of the bins' gaps."""
+"""Options of measures: the norm of an error, the level of an interval, the generator of its draws."""
 
 from __future__ import annotations
 
-import math
 from typing import Literal, cast
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 
 Norm = Literal["rms", "mse", "l1", "max"]
@@ -24,15 +22,11 @@ def checked_norm(norm: str, squared_for: str | None = None) -> Norm:
     return cast("Norm", norm)
 
 
-def error_of_gaps(gaps: Floats, n: Ints, norm: Norm, noise: Floats | float = 0.0) -> float:
-    """Error of bins of `n` pairs from their gaps, mean prediction less share of positives, (n_bins,) each.
+def checked_level(level: float) -> float:
+    """Return a level in (0, 1), or raise."""
+    return _checks.probability("level", level, below_one=True, above_zero=True)
 
-    `noise` is the sampling variance of each gap, which is subtracted from its square.
-    """
-    if norm == "max":
-        return float(np.abs(gaps).max())
-    weights = n / n.sum()
-    if norm == "l1":
-        return float(weights @ np.abs(gaps))
-    square = float(weights @ (gaps * gaps - noise))
-    return square if norm == "mse" else math.sqrt(max(square, 0.0))
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator (Philox) of a seed, or raise."""
+    return np.random.Generator(np.random.Philox(_checks.seed(seed)))
