@@ -14,8 +14,8 @@ from corefsample._random import document_key
 from corefsample.coreference import AntecedentDistribution, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
+from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS
-from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import Recalibration, places_of
 from corefsample.recalibration._refits import RecalibrationDraws
 
@@ -190,25 +190,20 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     temperature, new_bias = (_checks.floats(f"draws.{name}", content[name]) for name in names[:2])
     if not temperature.size or temperature.shape != new_bias.shape or not (temperature > 0).all():
         raise ParameterError("must be temperatures above 0 and as many NEW biases, got others", parameter="draws")
-    _require_finite("draws.temperature", temperature)
-    _require_finite("draws.new_bias", new_bias)
-    if not by_kind:
-        return RecalibrationDraws(temperature, new_bias)
-    try:
-        offsets = np.array(content["offsets"], np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError("must be lists of numbers of one length, got others", parameter="draws.offsets") from None
-    wanted = len(temperature), N_PARAMETERS - N_GLOBAL
-    if offsets.shape != wanted:
-        raise ParameterError(f"must have the shape {wanted}, got {offsets.shape}", parameter="draws.offsets")
-    _require_finite("draws.offsets", offsets)
-    return RecalibrationDraws(temperature, new_bias, 0, offsets)
-
-
-def _require_finite(name: str, values: Floats) -> None:
-    wrong = values[~np.isfinite(values)]
-    if wrong.size:
-        raise ParameterError(f"must be finite, got {wrong[0]}", parameter=name)
+    parts = {"draws.temperature": temperature, "draws.new_bias": new_bias}
+    if by_kind:
+        try:
+            parts["draws.offsets"] = np.array(content["offsets"], np.float64)
+        except (TypeError, ValueError):
+            rule = "must be lists of numbers of one length, got others"
+            raise ParameterError(rule, parameter="draws.offsets") from None
+        wanted, found = (len(temperature), N_PARAMETERS - N_GLOBAL), parts["draws.offsets"].shape
+        if found != wanted:
+            raise ParameterError(f"must have the shape {wanted}, got {found}", parameter="draws.offsets")
+    for name, values in parts.items():
+        if not np.isfinite(values).all():
+            raise ParameterError(f"must be finite, got {values[~np.isfinite(values)][0]}", parameter=name)
+    return RecalibrationDraws(temperature, new_bias, 0, parts.get("draws.offsets"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,9 +32,11 @@ from corefsample.recalibration import (
     mixture_labels,
     read_recalibration,
 )
-from corefsample.recalibration._derivatives import KindLikelihood, newton_step
+from corefsample.recalibration._domains import _em
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._kind_search import _em
+from corefsample.recalibration._losses import Likelihood
+from corefsample.recalibration._newton import newton_step
+from corefsample.recalibration._search import KindSearch
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
@@ -167,8 +169,8 @@ def test_offsets_of_too_few_kinds_raise() -> None:
 # --- derivatives --------------------------------------------------------------------------------------------
 
 
-def likelihood_of(documents: list[ScoredDocument]) -> KindLikelihood:
-    return KindLikelihood(GoldSet.of(documents, missing="skip", unannotated="skip"))
+def likelihood_of(documents: list[ScoredDocument]) -> Likelihood:
+    return Likelihood(GoldSet.of(documents, missing="skip", unannotated="skip"), by_kind=True)
 
 
 @pytest.mark.kernels
@@ -238,11 +240,10 @@ def test_without_differences_between_kinds_the_prior_is_narrow() -> None:
 def test_refits_are_close_to_fits_of_the_same_weights() -> None:
     documents = made_documents(40, 40, seed=8)
     fitter = RecalibrationFitter(documents, form="kinds")
-    search = fitter._kinds
-    assert search is not None
+    search = fitter._search
     everything = np.ones(40)
     weights = np.random.default_rng(8).multinomial(40, np.full(40, 1 / 40)).astype(np.float64)
-    (refit,) = search.refitted(everything, weights[None])
+    (refit,) = search.refitted(everything, weights[None]).vectors()
     exact, prior_sd = search.fitted(weights)
     fit = fitter.fit()
     if prior_sd == fit.prior_sd:  # one Newton step has an error of second order
@@ -327,11 +328,11 @@ def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
     assert fitter.cross_fit(2).domain_effects == ()  # only intervals need them, which need refits
     crossed = fitter.cross_fit(2, n_boot=2)
     assert len(crossed.domain_effects) == 2
-    assert fitter._kinds is not None
+    assert isinstance(fitter._search, KindSearch)
     assert fitter._domains is not None
     for fold, effect in enumerate(crossed.domain_effects):
         others = (crossed.folds != fold).astype(float)
-        assert effect == fitter._kinds.domain_effect(others, fitter._domains)
+        assert effect == fitter._search.domain_effect(others, fitter._domains)
     assert crossed.domain_effects[0] != crossed.domain_effects[1]
     few = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
     assert few.cross_fit(2, n_boot=2).domain_effects == ()

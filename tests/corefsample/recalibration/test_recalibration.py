@@ -29,7 +29,7 @@ from corefsample.recalibration import (
     fit_recalibration,
 )
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood
+from corefsample.recalibration._losses import Likelihood, Losses
 from corefsample.recalibration._surface import LossSurface, find_surface
 
 SKIP = {"missing": "skip", "unannotated": "skip"}
@@ -154,7 +154,7 @@ def test_the_gradient_is_the_slope_of_the_likelihood(
     def loss(log_temperature: float, new_bias: float) -> float:
         return rr.likelihood_loss(rr.recalibrated(lists, math.exp(log_temperature), new_bias), gold)
 
-    _, gradients = losses_of(lists, gold).with_gradient(change)
+    gradients = losses_of(lists, gold).derivatives(change).gradients
     x, b, h = math.log(change.temperature), change.new_bias, 1e-5
     slopes = [loss(x + h, b) - loss(x - h, b), loss(x, b + h) - loss(x, b - h)]
     np.testing.assert_allclose(gradients[0], np.array(slopes) / (2 * h), rtol=1e-5, atol=1e-5)
@@ -163,9 +163,9 @@ def test_the_gradient_is_the_slope_of_the_likelihood(
 def test_scores_far_apart_do_not_overflow() -> None:
     # Mention 2 is in the entity of mention 0, whose score lies 1,600 below the other's: a loss of 1,600.
     losses = losses_of(Lists([[], [], [0, 1]], [[], [], [-800.0, 800.0]]), ["a", "b", "a"])
-    loss, gradient = losses.with_gradient(Recalibration())
-    assert loss[0] == pytest.approx(1600.0)
-    assert np.isfinite(gradient).all()
+    found = losses.derivatives(Recalibration())
+    assert found.losses[0] == pytest.approx(1600.0)
+    assert np.isfinite(found.gradients).all()
 
 
 @pytest.mark.kernels
@@ -579,7 +579,7 @@ def test_a_refit_equals_the_fit_to_the_resampled_documents(calibrated: list[Scor
         copies = [document for document, w in zip(documents, weights, strict=True) for _ in range(w)]
         drawn = [dataclasses.replace(copy, doc_id=name) for copy, name in zip(copies, names, strict=True)]
         direct = fit_recalibration(drawn, objective=objective).recalibration
-        point, at_edge = fitter._surface.minimum(weights.astype(float))
+        point, at_edge = fitter._search.surface.minimum(weights.astype(float))
         assert not at_edge
         assert point[0] == pytest.approx(math.log(direct.temperature), abs=0.01)
         assert point[1] == pytest.approx(direct.new_bias, abs=0.02)
@@ -589,9 +589,9 @@ def test_the_spread_of_draws_follows_the_sandwich_formula(calibrated: list[Score
     fitter = RecalibrationFitter(calibrated)
     draws = fitter.bootstrap(600)
     spread = np.array([np.log(draws.temperature).std(), draws.new_bias.std()])
-    point, _ = fitter._surface.minimum(np.ones(60))
+    point, _ = fitter._search.surface.minimum(np.ones(60))
     # The standard deviation of 600 draws has an error of 2.9%, times 4.9; terms of higher order add about 5%.
-    np.testing.assert_allclose(spread, fitter._surface.standard_errors(point, np.ones(60)), rtol=0.2)
+    np.testing.assert_allclose(spread, fitter._search.surface.standard_errors(point, np.ones(60)), rtol=0.2)
 
 
 def test_draws_depend_only_on_seed_and_documents(calibrated: list[ScoredDocument]) -> None:
@@ -621,15 +621,15 @@ def test_invalid_options_of_a_bootstrap_raise(calibrated: list[ScoredDocument], 
 # --- the polynomials ----------------------------------------------------------------------------------------
 
 
-class _Polynomials:
+class _Polynomials(Losses):
     """Losses that are polynomials of the third degree, of two documents."""
 
     name = "polynomials"
     sampled = True
     n_terms = np.ones(2)
 
-    def at(self, change: Recalibration) -> Any:
-        x, b = math.log(change.temperature), change.new_bias
+    def at(self, recalibration: Recalibration) -> Any:
+        x, b = math.log(recalibration.temperature), recalibration.new_bias
         return np.array([(x - 0.1) ** 2 + 0.2 * (b - 0.3) ** 2 + 0.1 * x**3, 2 * (x + 0.2) ** 2 + (b + 0.1) ** 2])
 
 
@@ -654,11 +654,11 @@ def test_a_minimum_outside_the_region_is_at_the_edge() -> None:
 def test_standard_errors_follow_the_sandwich_formula() -> None:
     # Two bowls (x - c)^2 + (b - d)^2 at c = -1, 1 and d = 0: least at 0, gradients -2c = 2, -2 along x, 0 along b.
     # H = 4 I, sum of squared gradients 8: variance of x = 8 / 16.
-    class Bowls:
+    class Bowls(Losses):
         name, sampled, n_terms = "bowls", False, np.ones(2)
 
-        def at(self, change: Recalibration) -> Any:
-            x, b = math.log(change.temperature), change.new_bias
+        def at(self, recalibration: Recalibration) -> Any:
+            x, b = math.log(recalibration.temperature), recalibration.new_bias
             return np.array([(x + 1) ** 2 + b**2, (x - 1) ** 2 + b**2])
 
     surface = find_surface(Bowls(), np.zeros(2), np.ones(2), at_minimum=True)
@@ -730,7 +730,7 @@ def test_results_are_described_in_one_line(held_out: CrossFit) -> None:
 def test_a_lower_loss_that_polynomials_promise_but_is_not_there_is_not_followed() -> None:
     # The loss falls up to a cliff just before the edge of the first region, where all nodes but none beyond it lie. The
     # polynomial's minimum is at the edge, over the cliff: going there, and back, ends at a loss of 9.97.
-    class Cliff:
+    class Cliff(Losses):
         name, sampled, n_terms = "cliff", False, np.ones(1)
 
         def at(self, recalibration: Recalibration) -> np.ndarray[Any, Any]:
