@@ -141,8 +141,15 @@ class Likelihood(Losses):
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(fill, map(slice, cuts[:-1].tolist(), cuts[1:].tolist())))
         # The kernel's derivatives are in the log temperature and the offset of each pair of kinds.
-        changes = self._changes
-        return Derivatives(losses, gradients @ changes, changes.T @ hessians @ changes)
+        return Derivatives(losses, gradients @ self._changes, _in_parameters(hessians, self._changes))
+
+
+def _in_parameters(hessians: Floats, changes: Floats) -> Floats:
+    """changes.T @ hessian @ changes of each symmetric Hessian; two large products are faster than many small ones."""
+    for _ in range(2):
+        product = hessians.reshape(-1, len(changes)) @ changes
+        hessians = product.reshape(len(hessians), -1, product.shape[1]).transpose(0, 2, 1)
+    return hessians
 
 
 class CalledLosses(Losses):
@@ -210,8 +217,7 @@ class CalledLosses(Losses):
             found = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
             for d, (_, gradient) in zip(changed, found, strict=True):
                 hessians[d, row] = (gradient - gradients[d])[places] / _DIFFERENCE
-        changes = changes_by_parameters(by_kind=True)
-        return changes.T @ (hessians + hessians.transpose(0, 2, 1)) @ changes / 2
+        return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, changes_by_parameters(by_kind=True))
 
     def around(self, point: Floats, n_samples: int) -> Losses:
         """Quadratics if the losses are sampled; otherwise itself, with the Hessians of the first such point."""
