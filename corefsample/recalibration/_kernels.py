@@ -4,7 +4,6 @@ Legend of dimensions and names
     d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
     c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
     a, h : kind of a mention and of its antecedent        kinds[i] : kind of mention i
-    entities[i] : number of mention i's gold entity, UNANNOTATED if it has none
     u : recalibrated score, scores[c] / temperature + offsets[a, h]; NEW has u = 0
 Derivatives are in the log temperature (place 0) and in each offset (row-major, from place 1). A mention depends on the
 first and on the offsets of its own kind only.
@@ -19,51 +18,10 @@ import numpy as np
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel, sums_inner_kernel
 
-UNANNOTATED = -1
-
 # The gold antecedent of a mention.
-NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSING = 0, 1, 2, 3
+NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSED = 0, 1, 2, 3
 # A candidate antecedent of a mention, according to gold.
 WRONG, RIGHT, UNKNOWN = 0, 1, 2
-
-
-@kernel
-def gold_antecedents(indptr: Ints, antecedents: Ints32, entities: Ints, kinds: Bytes, candidates: Bytes) -> None:
-    """Classify the gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
-    n_entities = 0
-    for i in range(entities.shape[0]):
-        n_entities = max(n_entities, entities[i] + 1)
-    seen = np.zeros(n_entities, np.bool_)
-    for i in range(entities.shape[0]):
-        kinds[i] = NO_TERM
-        for c in range(indptr[i], indptr[i + 1]):
-            candidates[c] = UNKNOWN
-        if entities[i] == UNANNOTATED:
-            continue
-        kinds[i] = MISSING if seen[entities[i]] else IS_NEW
-        seen[entities[i]] = True
-        for c in range(indptr[i], indptr[i + 1]):
-            other = entities[antecedents[c]]
-            if other == entities[i]:
-                candidates[c] = RIGHT
-                kinds[i] = HAS_ANTECEDENT
-            elif other != UNANNOTATED:
-                candidates[c] = WRONG
-
-
-@kernel
-def floor_missing(indptr: Ints, scores: Floats, kinds: Bytes, candidates: Bytes) -> None:
-    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing."""
-    for i in range(kinds.shape[0]):
-        if kinds[i] != MISSING:
-            continue
-        lowest = -1
-        for c in range(indptr[i], indptr[i + 1]):
-            if candidates[c] == WRONG and (lowest < 0 or scores[c] < scores[lowest]):
-                lowest = c
-        if lowest >= 0:
-            candidates[lowest] = RIGHT
-            kinds[i] = HAS_ANTECEDENT
 
 
 @inner_kernel
@@ -110,7 +68,7 @@ def likelihood_derivatives(
 ) -> None:
     """losses[d] = -sum of log P(a gold antecedent), with its gradient and Hessian, which must be 0 before.
 
-    golds[i], candidates[c] : as filled by `gold_antecedents`; antecedents are numbered within their document. With E_p
+    golds[i], candidates[c] : as of `GoldSet`; antecedents are numbered within their document. With E_p
     and C_p the mean and the covariance of the features over a mention's known candidates and NEW, and E_g and C_g those
     over the gold ones among them, the gradient is E_p - E_g and the Hessian C_p - C_g, and the same difference of the
     mean second derivatives of u.
