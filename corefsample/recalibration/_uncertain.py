@@ -184,9 +184,9 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
         except (TypeError, ValueError):
             rule = "must be lists of numbers of one length, got others"
             raise ParameterError(rule, parameter="draws.offsets") from None
-        wanted, found = (len(temperature), N_PARAMETERS - N_GLOBAL), parts["draws.offsets"].shape
-        if found != wanted:
-            raise ParameterError(f"must have the shape {wanted}, got {found}", parameter="draws.offsets")
+        wanted, shape = (len(temperature), N_PARAMETERS - N_GLOBAL), parts["draws.offsets"].shape
+        if shape != wanted:
+            raise ParameterError(f"must have the shape {wanted}, got {shape}", parameter="draws.offsets")
     for name, values in parts.items():
         if not np.isfinite(values).all():
             raise ParameterError(f"must be finite, got {values[~np.isfinite(values)][0]}", parameter=name)
