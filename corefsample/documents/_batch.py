@@ -1,4 +1,4 @@
-"""Many documents as columns, and their alternative parses as columns of their own.
+"""Many documents as columns, and their parses, where a document has several, as columns of their own.
 
 Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` takes out the documents that
 break a rule. Jobs scan the flat arrays of the batch before any document becomes a Python object.
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents._batch_json import mixture_json, to_json
+from corefsample.documents._batch_json import parses_json, to_json
 from corefsample.documents._batch_schema import SCHEMA, flat_lists
 from corefsample.documents._parses import Parse
 from corefsample.documents._rejected import Fault, Rejected
@@ -40,7 +40,7 @@ class DocumentBatch:
     unit, places
         What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
     parses
-        Alternative parses, of which `columns` has the first; None if no document has any.
+        All parses, of which `columns` has the first of each document; None if no document has several.
     """
 
     def __init__(
@@ -200,16 +200,16 @@ class DocumentBatch:
         return _json_members(self.columns.column("metadata")[row].as_py())
 
     def n_parses(self, row: int) -> int:
-        """Number of alternative parses of one document: 1 if it has none."""
+        """Number of parses of one document."""
         return 1 if self.parses is None else len(self.parses.rows(row))
 
     def to_json(self, row: int) -> dict[str, Any]:
-        """One document as the object of a JSON line, of version 2 if it has alternative parses."""
+        """One document as the object of a JSON line, of version 2 if it has several parses."""
         if self.parses is None or self.n_parses(row) < 2:
             return to_json(self.columns, row)
         rows = self.parses.rows(row)
-        alternatives = [to_json(self.parses.batch.columns, place) for place in rows]
-        return mixture_json(alternatives, self.parses.weights[rows.start : rows.stop].tolist())
+        parses = [to_json(self.parses.batch.columns, place) for place in rows]
+        return parses_json(parses, self.parses.weights[rows.start : rows.stop].tolist())
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
@@ -236,8 +236,8 @@ class ParseRows:
     Attributes
     ----------
     bounds
-        int64 (n_documents + 1,): the parses of document d are rows ``bounds[d]:bounds[d + 1]``. A document without
-        alternatives has one row.
+        int64 (n_documents + 1,): the parses of document d are rows ``bounds[d]:bounds[d + 1]``. Each document has
+        at least one.
     weights
         float64 (n_parses,)
     batch
@@ -268,7 +268,7 @@ class ParseRows:
         return np.repeat(np.arange(len(self.bounds) - 1), self.counts)
 
     def take(self, documents: npt.ArrayLike) -> ParseRows | None:
-        """Parses of some documents only; None where none of these has alternatives."""
+        """Parses of some documents only; None where none of these has several."""
         chosen = np.asarray(documents, np.int64)
         counts = self.counts[chosen]
         if not (counts > 1).any():
@@ -278,7 +278,7 @@ class ParseRows:
         return ParseRows(bounds, self.weights[rows], self.batch.take(rows))
 
     def parses(self, document: int) -> tuple[Parse, ...]:
-        """The alternative parses of a document; empty where there is one."""
+        """The parses of a document; empty where there is one."""
         rows = self.rows(document)
         if len(rows) < 2:
             return ()

@@ -70,7 +70,7 @@ def _checked_parses(
         is_own = counts[d] < 2 or reason.startswith(_OF_DOCUMENT)
         faults.setdefault(d, Fault(reason if is_own else f"parses[{row - int(parses.bounds[d])}].{reason}", hint))
     for d in np.flatnonzero((counts > 1) | (parses.weights[parses.firsts] != 1.0)).tolist():
-        fault = None if d in faults else _mixture_fault(parses, parses.rows(d))
+        fault = None if d in faults else _together_fault(parses, parses.rows(d))
         if fault is not None:
             faults[d] = Fault(fault)
     kept = [d for d in range(len(batch)) if d not in faults]
@@ -78,7 +78,7 @@ def _checked_parses(
     return batch if has_several and len(kept) == len(batch) else batch.take(kept), faults
 
 
-def _mixture_fault(parses: ParseRows, rows: range) -> str | None:
+def _together_fault(parses: ParseRows, rows: range) -> str | None:
     """What is wrong with the weights or the words of the parses of one document."""
     weights = parses.weights[rows.start : rows.stop].tolist()
     for k, weight in enumerate(weights):

@@ -49,11 +49,11 @@ def _members(name: str, text: str) -> dict[str, Any]:
     return content if isinstance(content, dict) else {name: content}
 
 
-def mixture_json(alternatives: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
-    """Objects of the alternative parses of one document, as of `to_json`, as the object of a JSON line of version 2."""
-    document = {name: value for name, value in alternatives[0].items() if name not in _OF_PARSES}
+def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
+    """Objects of the parses of one document, as of `to_json`, as the object of a JSON line of version 2."""
+    document = {name: value for name, value in parses[0].items() if name not in _OF_PARSES}
     document["version"] = MIXTURE_VERSION
-    tokens = [each.get("tokens") or {} for each in alternatives]
+    tokens = [each.get("tokens") or {} for each in parses]
     # The words, and further lists that are the same in all parses, are written once.
     kept = [
         name
@@ -67,7 +67,7 @@ def mixture_json(alternatives: Sequence[dict[str, Any]], weights: Sequence[float
             "tokens": {name: column for name, column in own.items() if name not in kept},
             **{name: each[name] for name in _OF_PARSES if name in each and name != "tokens"},
         }
-        for weight, own, each in zip(weights, tokens, alternatives, strict=True)
+        for weight, own, each in zip(weights, tokens, parses, strict=True)
     ]
     return document
 

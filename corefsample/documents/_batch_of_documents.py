@@ -20,15 +20,15 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
     """Turn Python documents into one batch."""
     batch = _of_first_parses(documents)
     if any(document.parses for document in documents):
-        alternatives = [document.with_parse(k) for document in documents for k in range(document.n_parses)]
+        parses = [document.with_parse(k) for document in documents for k in range(document.n_parses)]
         weights = [[parse.weight for parse in document.parses] or [1.0] for document in documents]
         bounds = bounds_of([len(each) for each in weights])
-        batch.parses = ParseRows(bounds, np.concatenate(weights).astype(np.float64), _of_first_parses(alternatives))
+        batch.parses = ParseRows(bounds, np.concatenate(weights).astype(np.float64), _of_first_parses(parses))
     return batch
 
 
 def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
-    """The batch without alternative parses."""
+    """The batch with the first parse of each document alone."""
 
     def lists(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int32)))

@@ -1,4 +1,4 @@
-"""A parse of a document with the mentions found in it: one of several alternatives, with its weight."""
+"""A parse of a document with the mentions found in it, and its weight."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HIGH_BITS = np.uint64(11)  # a double has 53
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parse:
-    """One of the alternative parses of a document, its mentions, and the distribution over their antecedents.
+    """One of the parses of a document, its mentions, and the distribution over their antecedents.
 
     Attributes
     ----------

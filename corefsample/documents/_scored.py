@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ScoredDocument(BaseDocument):
     """A document, its mentions, and the distribution over their antecedents.
 
-    A document with several parses is a weighted mixture of them: see `of_parses`.
+    A document may have several weighted parses: see `of_parses`.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class ScoredDocument(BaseDocument):
     metadata
         All other fields of the document in its file.
     parses
-        Empty, or the alternative parses of the document. Tokens, mentions, antecedents and gold are then those of the
-        first one, which `corefsample score` makes the parse that the pipeline gives by itself.
+        Empty, or the parses of the document where there are several. Tokens, mentions, antecedents and gold are then
+        those of the first one, which `corefsample score` makes the parse that the pipeline gives by itself.
 
     Raises
     ------
@@ -101,7 +101,7 @@ class ScoredDocument(BaseDocument):
         date: datetime.date | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """A document with alternative parses; one parse makes a document like any other.
+        """A document with weighted parses; one parse makes a document like any other.
 
         Parameters
         ----------
@@ -124,11 +124,11 @@ class ScoredDocument(BaseDocument):
 
     @property
     def n_parses(self) -> int:
-        """Number of alternative parses: 1 for a document without any."""
+        """Number of parses."""
         return max(1, len(self.parses))
 
     def with_parse(self, parse: int) -> ScoredDocument:
-        """The document with one of its alternative parses alone.
+        """The document with one of its parses alone.
 
         Raises
         ------

@@ -9,9 +9,9 @@ from ._model import MentionSource as MentionSource
 from ._model import ScoringTally as ScoringTally
 from ._model import gold_entities as gold_entities
 from ._model import score_documents as score_documents
+from ._model import score_parses as score_parses
 from ._model_file import load_model as load_model
 from ._model_file import save_model as save_model
-from ._parses import score_parses as score_parses
 from ._training import SoftmaxMargin as SoftmaxMargin
 from ._training import held_out_figures as held_out_figures
 from ._training import train as train

@@ -74,13 +74,6 @@ def score_row(
             fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
             row[k] = summed(weights, buckets, hashed.pair_1)
         row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
-    return new_score(hashed, i, weights, best)
-
-
-@inner_kernel
-def new_score(hashed: Hashed, i: int, weights: Floats32, best: Ints32) -> float:
-    """Score of NEW; best (2,): i's best match and how far that is."""
-    mask = U32(weights.shape[0] - 1)
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -199,6 +192,7 @@ def add_to_weights(
         start = i * (i - 1) // 2
         between[0], between[1], between[2] = 0, 0, 0
         pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+        templates = hashed.pair_0 if pronoun else hashed.pair_1
         for k in range(i - 1, -1, -1):
             compare(doc, i, k, between, pair)
             slope = slopes[start + k]
@@ -208,7 +202,6 @@ def add_to_weights(
                 fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
             else:
                 fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
-            templates = hashed.pair_0 if pronoun else hashed.pair_1
             for t in range(templates.shape[0]):
                 gradient[buckets[t]] += np.float32(slope * templates[t, FACTOR])
         for t in range(hashed.new.shape[1]):

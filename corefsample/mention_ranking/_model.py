@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -253,6 +253,37 @@ def score_documents(
         else:
             rest = (document.date, document.tokens, gold, metadata)
             yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+
+
+def score_parses(
+    model: AntecedentModel, parses: Sequence[Tokens], *, min_prob: float = MIN_PROB, scheme: str | None = None
+) -> list[tuple[Ints32, Pruned]]:
+    """Find the mentions in each of several parses of a document, and score their antecedents.
+
+    Parameters
+    ----------
+    model
+        The model.
+    parses
+        The same words with different parses.
+    min_prob, scheme
+        As of `AntecedentModel.pruned_score`.
+
+    Returns
+    -------
+    list of (int32 (n_mentions, 3), Pruned)
+        Mentions of each parse, and what `AntecedentModel.pruned_score` returns for them.
+
+    Raises
+    ------
+    ParameterError
+        If the labels of a parse fit no scheme or are ambiguous, or there are none.
+    """
+    spans = [mentions_from_parse(tokens, scheme=scheme) for tokens in parses]
+    return [
+        (own, model.pruned_score(tokens, own, min_prob=min_prob, scheme=scheme))
+        for tokens, own in zip(parses, spans, strict=True)
+    ]
 
 
 def required_tokens(document: MentionDocument) -> Tokens:

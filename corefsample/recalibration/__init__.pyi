@@ -1,6 +1,7 @@
 from ._applied import after as after
 from ._applied import applied_to as applied_to
 from ._applied import described as described
+from ._domains import DomainEffect as DomainEffect
 from ._english import ENGLISH as ENGLISH
 from ._english import NO_RECALIBRATION as NO_RECALIBRATION
 from ._english import chosen_recalibration as chosen_recalibration
@@ -17,15 +18,14 @@ from ._fitter import fit_recalibration as fit_recalibration
 from ._gold import MISSING as MISSING
 from ._kind_offsets import N_PARAMETERS as N_PARAMETERS
 from ._kind_offsets import KindOffsets as KindOffsets
-from ._kind_search import DomainEffect as DomainEffect
-from ._losses import DocumentObjective as DocumentObjective
-from ._losses import LinkScore as LinkScore
+from ._link_score import LinkScore as LinkScore
 from ._losses import Objective as Objective
 from ._model import GoldCounts as GoldCounts
 from ._model import NoMinimumError as NoMinimumError
 from ._model import Recalibration as Recalibration
 from ._model import RecalibrationFit as RecalibrationFit
 from ._model import document_kinds as document_kinds
+from ._objective import DocumentObjective as DocumentObjective
 from ._refits import CrossFit as CrossFit
 from ._refits import RecalibrationDraws as RecalibrationDraws
 from ._uncertain import DOMAIN_FIELD as DOMAIN_FIELD

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
-from corefsample._log import log_step
 from corefsample._random import document_key
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated
-from corefsample.recalibration._derivatives import KindLikelihood
+from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._gradient_losses import differentiable
-from corefsample.recalibration._kind_search import FEWEST_DOMAINS, DomainEffect, KindSearch
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses
-from corefsample.recalibration._model import Recalibration, RecalibrationFit, no_minimum
+from corefsample.recalibration._model import Recalibration, RecalibrationFit
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
-from corefsample.recalibration._surface import LossSurface, find_surface, recalibration_at
+from corefsample.recalibration._search import GlobalSearch, KindSearch, Search, likeliest
 
-# Bounds of the search for the likelihood; temperatures are relative to the root mean square of the scores.
-_LOG_TEMPERATURES = float(np.log(1e3))
-_BIASES = 50.0
-# Least curvature of the mean loss: real documents have about 0.06, losses without a minimum less than 1e-8.
-_LEAST_CURVATURE = 1e-6
 _PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
 
 Form = Literal["global", "kinds"]
@@ -78,17 +70,16 @@ class RecalibrationFitter:
     ) -> None:
         self.form = _checks.choice("form", form, FORMS)
         self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
-        self._likelihood = Likelihood(self.gold)
-        losses = make_losses(objective, self.gold, unannotated=unannotated)
-        self._losses = self._likelihood if isinstance(losses, Likelihood) else losses
+        by_kind = form == "kinds"
+        self._losses = make_losses(objective, self.gold, unannotated=unannotated, by_kind=by_kind)
         self._domains = None if domains is None else self._domain_numbers(domains)
-        self._kinds = self._kind_search() if form == "kinds" else None
-
-    def _kind_search(self) -> KindSearch:
-        self._losses = losses = differentiable(self._losses, self.gold)
-        begin = None if isinstance(losses, KindLikelihood) else KindLikelihood(self.gold)
-        groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
-        return KindSearch(losses, groups, self._unit(), self._likeliest, begin=begin)
+        unit = _size(self.gold.scores)
+        start = partial(likeliest, Likelihood(self.gold), unit=unit)
+        self._search: Search = GlobalSearch(self._losses, start)
+        if by_kind:
+            begin = self._losses if isinstance(self._losses, Likelihood) else Likelihood(self.gold, by_kind=True)
+            groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
+            self._search = KindSearch(self._losses, start, unit, groups, begin)
 
     def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:
         for doc_id in self.gold.doc_ids:
@@ -101,51 +92,8 @@ class RecalibrationFitter:
         """Number of documents with gold."""
         return len(self.gold.documents)
 
-    @cached_property
-    def _surface(self) -> LossSurface:
-        weights = np.ones(self.n_documents)
-        is_likelihood = self._losses is self._likelihood
-        return find_surface(self._losses, self._likeliest(weights), weights, at_minimum=is_likelihood)
-
-    def _likeliest(self, weights: Floats) -> Floats:
-        """Log temperature and bias of the highest likelihood of weighted documents."""
-        from scipy.optimize import minimize
-
-        shift = np.array([np.log(self._unit()), 0.0])
-        n_terms = float(weights @ self._likelihood.n_terms)
-
-        def mean_loss(point: Floats) -> tuple[float, Floats]:
-            losses, gradients = self._likelihood.with_gradient(recalibration_at(point + shift))
-            return float(weights @ losses) / n_terms, weights @ gradients / n_terms
-
-        bounds = [(-_LOG_TEMPERATURES, _LOG_TEMPERATURES), (-_BIASES, _BIASES)]
-        found = minimize(
-            mean_loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-9}
-        )
-        steps = 1e-4 * np.eye(2)
-        hessian = np.stack([mean_loss(found.x + step)[1] - mean_loss(found.x - step)[1] for step in steps]) / 2e-4
-        # A likelihood without a minimum has almost no curvature where the search ends.
-        if np.linalg.eigvalsh((hessian + hessian.T) / 2)[0] < _LEAST_CURVATURE:
-            raise no_minimum(self._likelihood.name)
-        point: Floats = found.x + shift
-        return point
-
-    def _unit(self) -> float:
-        """Size of the scores: a search in this unit takes the same steps if all scores are multiplied."""
-        unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
-        if unit == 0.0:
-            raise ParameterError("scores must not all be 0: no temperature can be fitted")
-        return unit
-
     def _fitted(self, weights: Floats) -> Recalibration:
-        if self._kinds is not None:
-            return Recalibration.from_vector(self._kinds.fitted(weights)[0])
-        if self._losses is self._likelihood:
-            return recalibration_at(self._likeliest(weights))
-        point, at_edge = self._surface.minimum(weights)
-        if at_edge:  # the region of all documents together is too small for these weights
-            point, _ = find_surface(self._losses, point, weights, at_minimum=False).minimum(weights)
-        return recalibration_at(point)
+        return Recalibration.from_vector(self._search.fitted(weights)[0])
 
     def fit(self) -> RecalibrationFit:
         """Fit to all documents.
@@ -155,7 +103,8 @@ class RecalibrationFitter:
         ParameterError
             If the objective has no minimum: gold does not determine a temperature and a bias.
         """
-        recalibration = self._fitted(np.ones(self.n_documents))
+        vector, prior_sd = self._search.fitted(np.ones(self.n_documents))
+        recalibration = Recalibration.from_vector(vector)
         n_terms = float(self._losses.n_terms.sum())
         return RecalibrationFit(
             recalibration=recalibration,
@@ -165,7 +114,7 @@ class RecalibrationFitter:
             n_terms=n_terms,
             gold=self.gold.counts,
             form=self.form,
-            prior_sd=None if self._kinds is None else self._kinds.fitted(np.ones(self.n_documents))[1],
+            prior_sd=prior_sd,
         )
 
     def domain_effect(self) -> DomainEffect:
@@ -176,9 +125,9 @@ class RecalibrationFitter:
         ParameterError
             If the form is another, there are no domains, or fewer than three; and as for `fit`.
         """
-        if self._kinds is None or self._domains is None:
+        if not isinstance(self._search, KindSearch) or self._domains is None:
             raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
-        return self._kinds.domain_effect(np.ones(self.n_documents), self._domains)
+        return self._search.domain_effect(np.ones(self.n_documents), self._domains)
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_boot: int = 0) -> CrossFit:
         """Fit to the documents outside each fold, and score the documents inside it.
@@ -223,17 +172,17 @@ class RecalibrationFitter:
 
     def _domain_effects(self, trained: list[Bools]) -> tuple[DomainEffect, ...]:
         """Of each part of the documents; empty where domains are unknown, or a part has too few."""
-        if self._kinds is None or self._domains is None:
+        if not isinstance(self._search, KindSearch) or self._domains is None:
             return ()
         if any(len(np.unique(self._domains[part])) < FEWEST_DOMAINS for part in trained):
             return ()
-        return tuple(self._kinds.domain_effect(part.astype(np.float64), self._domains) for part in trained)
+        return tuple(self._search.domain_effect(part.astype(np.float64), self._domains) for part in trained)
 
     def bootstrap(self, n_boot: int = 200, *, seed: int = 0) -> RecalibrationDraws:
         """Refit to bootstrapped documents: as many documents, drawn with replacement.
 
-        The losses of all documents near the fit are computed once and approximated by polynomials; each refit is the
-        minimum of a weighted sum of them.
+        Losses near the fit are computed once and approximated: by polynomials, of which each refit is the minimum of a
+        weighted sum, or by kind by quadratics.
 
         Parameters
         ----------
@@ -258,20 +207,7 @@ class RecalibrationFitter:
         n_boot = _checks.whole("n_boot", n_boot, 1)
         rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
         weights = np.stack([self._draw(rng, trained) for _ in range(n_boot)])
-        if self._kinds is not None:
-            parts = [self._kinds.refitted(part.astype(np.float64), weights * part) for part in trained]
-            return [RecalibrationDraws.from_vectors(points) for points in parts]
-        points = np.empty((len(trained), n_boot, 2))
-        n_at_edge = [0] * len(trained)
-        for draw in range(n_boot):
-            log_step("%s: refit %d of %d to resampled documents", self._losses.name, draw + 1, n_boot)
-            for p, part in enumerate(trained):
-                points[p, draw], at_edge = self._surface.minimum(weights[draw] * part)
-                n_at_edge[p] += at_edge
-        return [
-            RecalibrationDraws(np.exp(part[:, 0]), part[:, 1].copy(), edge)
-            for part, edge in zip(points, n_at_edge, strict=True)
-        ]
+        return [self._search.refitted(part.astype(np.float64), weights * part) for part in trained]
 
     def _draw(self, rng: np.random.Generator, trained: list[Bools]) -> Floats:
         """Weights of resampled documents; they are drawn again if some part has no terms."""
@@ -280,6 +216,14 @@ class RecalibrationFitter:
         while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):
             weights[order] = rng.multinomial(self.n_documents, np.full(self.n_documents, 1 / self.n_documents))
         return weights
+
+
+def _size(scores: Floats) -> float:
+    """Size of the scores: a search in this unit takes the same steps if all scores are multiplied."""
+    unit = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
+    if unit == 0.0:
+        raise ParameterError("scores must not all be 0: no temperature can be fitted")
+    return unit
 
 
 def fit_recalibration(

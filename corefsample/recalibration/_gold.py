@@ -9,11 +9,12 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
+from corefsample.coreference import AntecedentDistribution
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links import Unannotated, gold_codes
-from corefsample.recalibration import _kernels as kernels
 from corefsample.recalibration._applied import applied_to, described
+from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
 from corefsample.recalibration._model import GoldCounts
 
 MISSING = ("skip", "floor")
@@ -34,7 +35,8 @@ class GoldSet:
     base
         Recalibrations that all their scores have had already: see `applied_to`.
     kinds, candidates
-        uint8, of each mention and each candidate: see `corefsample.recalibration._kernels.gold_antecedents`.
+        uint8: the gold antecedent of each mention, and each candidate according to gold; see
+        `corefsample.recalibration._kernels` for the numbers.
     """
 
     documents: tuple[ScoredDocument, ...]
@@ -50,57 +52,37 @@ class GoldSet:
     def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
         """Collect the documents with gold; raise ParameterError if there are none."""
         _checks.choice("missing", missing, MISSING)
-        annotated: list[ScoredDocument] = []
-        mention_kinds: list[Bytes] = []
-        candidate_marks: list[Bytes] = []
-        n_documents = n_missing = n_unannotated = 0
-        doc_ids: set[str] = set()
+        annotated: list[tuple[ScoredDocument, Ints]] = []
+        n_documents, doc_ids = 0, set[str]()
         for document in documents:
             n_documents += 1
             if document.doc_id in doc_ids:
                 raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
             doc_ids.add(document.doc_id)
-            if document.gold is None:
-                continue
-            entities = gold_codes(document, unannotated)
-            if not (entities >= 0).any():
-                continue
-            dist = document.antecedents
-            kinds, candidates = np.empty(dist.n_mentions, np.uint8), np.empty(dist.n_candidates, np.uint8)
-            kernels.gold_antecedents(dist.indptr, dist.antecedents, entities, kinds, candidates)
-            n_missing += int(np.count_nonzero(kinds == kernels.MISSING))
-            n_unannotated += sum(entity is None for entity in document.gold)
-            if missing == "floor":
-                kernels.floor_missing(dist.indptr, dist.scores, kinds, candidates)
-            annotated.append(document)
-            mention_kinds.append(kinds)
-            candidate_marks.append(candidates)
+            if document.gold is not None and ((entities := gold_codes(document, unannotated)) >= 0).any():
+                annotated.append((document, entities))
         if not annotated:
             raise ParameterError(f"gold must annotate a mention of some document, got none in {n_documents} documents")
-        kinds = np.concatenate(mention_kinds)
-        floored = n_missing - int(np.count_nonzero(kinds == kernels.MISSING))
+        used = tuple(document for document, _ in annotated)
+        marks = [_marks(document.antecedents, entities) for document, entities in annotated]
+        kinds, candidates = map(np.concatenate, zip(*marks, strict=True))
+        widths = np.concatenate([np.diff(each.antecedents.indptr) for each in used])
+        indptr = np.append(0, np.cumsum(widths)).astype(np.int64)
+        scores = np.concatenate([each.antecedents.scores for each in used])
+        n_missing, n_linked = np.count_nonzero(kinds == MISSED), np.count_nonzero(kinds == HAS_ANTECEDENT)
+        n_floored = _floored(indptr, scores, kinds, candidates) if missing == "floor" else 0
         counts = GoldCounts(
-            n_documents=len(annotated),
-            n_without_gold=n_documents - len(annotated),
-            n_mentions=int(kinds.shape[0]),
-            n_unannotated=n_unannotated,
-            n_new=int(np.count_nonzero(kinds == kernels.IS_NEW)),
-            n_linked=int(np.count_nonzero(kinds == kernels.HAS_ANTECEDENT)) - floored,
-            n_missing=n_missing,
-            n_floored=floored,
+            n_documents=len(used),
+            n_without_gold=n_documents - len(used),
+            n_mentions=len(kinds),
+            n_unannotated=sum(entity is None for document in used for entity in document.gold or ()),
+            n_new=int(np.count_nonzero(kinds == IS_NEW)),
+            n_linked=int(n_linked),
+            n_missing=int(n_missing),
+            n_floored=n_floored,
         )
-        distributions = [document.antecedents for document in annotated]
-        widths = np.concatenate([np.diff(each.indptr) for each in distributions])
-        return cls(
-            documents=tuple(annotated),
-            counts=counts,
-            bounds=np.concatenate(([0], np.cumsum([each.n_mentions for each in distributions]))).astype(np.int64),
-            indptr=np.concatenate(([0], np.cumsum(widths))).astype(np.int64),
-            scores=np.concatenate([each.scores for each in distributions]),
-            kinds=kinds,
-            candidates=np.concatenate(candidate_marks),
-            base=_common_base(annotated),
-        )
+        bounds = np.append(0, np.cumsum([each.n_mentions for each in used])).astype(np.int64)
+        return cls(used, counts, bounds, indptr, scores, kinds, candidates, _common_base(used))
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
@@ -110,11 +92,35 @@ class GoldSet:
     @property
     def n_terms(self) -> Floats:
         """float64 (n_documents,): mentions of each document that have a term in the likelihood."""
-        has_term = (self.kinds == kernels.IS_NEW) | (self.kinds == kernels.HAS_ANTECEDENT)
+        has_term = (self.kinds == IS_NEW) | (self.kinds == HAS_ANTECEDENT)
         return np.add.reduceat(has_term, self.bounds[:-1], dtype=np.float64)
 
 
-def _common_base(documents: list[ScoredDocument]) -> str:
+def _marks(antecedents: AntecedentDistribution, entities: Ints) -> tuple[Bytes, Bytes]:
+    """The gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
+    mentions = np.repeat(np.arange(len(entities)), np.diff(antecedents.indptr))
+    own, other = entities[mentions], entities[antecedents.antecedents]
+    right, unknown = (own == other) & (own >= 0), (own < 0) | (other < 0)
+    kinds = np.full(len(entities), MISSED, np.uint8)
+    kinds[np.unique(entities, return_index=True)[1]] = IS_NEW
+    kinds[mentions[right]] = HAS_ANTECEDENT
+    kinds[entities < 0] = NO_TERM
+    return kinds, np.select([unknown, right], [UNKNOWN, RIGHT], WRONG).astype(np.uint8)
+
+
+def _floored(indptr: Ints, scores: Floats, kinds: Bytes, candidates: Bytes) -> int:
+    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing; return how many."""
+    n_floored = 0
+    for mention in np.flatnonzero(kinds == MISSED):
+        first, end = indptr[mention : mention + 2]
+        wrong = first + np.flatnonzero(candidates[first:end] == WRONG)
+        if wrong.size:
+            candidates[wrong[np.argmin(scores[wrong])]], kinds[mention] = RIGHT, HAS_ANTECEDENT
+            n_floored += 1
+    return n_floored
+
+
+def _common_base(documents: tuple[ScoredDocument, ...]) -> str:
     first = applied_to(documents[0].metadata)
     for document in documents:
         applied = applied_to(document.metadata)

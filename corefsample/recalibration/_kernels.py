@@ -1,10 +1,12 @@
-"""Compiled losses of recalibrated antecedents against gold: plain arrays in, plain arrays filled.
+"""Compiled losses of recalibrated antecedents against gold, with derivatives: plain arrays in, plain arrays filled.
 
 Legend of dimensions and names
     d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
     c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
-    u : recalibrated score, scores[c] / temperature - new_bias; NEW has u = 0
-    entities[i] : number of mention i's gold entity, UNANNOTATED if it has none
+    a, h : kind of a mention and of its antecedent        kinds[i] : kind of mention i
+    u : recalibrated score, scores[c] / temperature + offsets[a, h]; NEW has u = 0
+Derivatives are in the log temperature (place 0) and in each offset (row-major, from place 1). A mention depends on the
+first and on the offsets of its own kind only.
 """
 
 from __future__ import annotations
@@ -14,142 +16,163 @@ import math
 import numpy as np
 
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._jit import kernel
-
-UNANNOTATED = -1
+from corefsample._jit import inner_kernel, kernel, sums_inner_kernel
 
 # The gold antecedent of a mention.
-NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSING = 0, 1, 2, 3
+NO_TERM, IS_NEW, HAS_ANTECEDENT, MISSED = 0, 1, 2, 3
 # A candidate antecedent of a mention, according to gold.
 WRONG, RIGHT, UNKNOWN = 0, 1, 2
 
-SMALL = 1e-150  # multiplied by a probability of at least 1e-6 it does not underflow
+
+@inner_kernel
+def add_moments(
+    shares: Floats, weighted: Floats, squares: float, sign: float, first: int, gradient: Floats, hessian: Floats
+) -> None:
+    """Add a distribution's mean of the features of a choice, and its covariance, times a sign.
+
+    shares[h] : probability of the candidates of kind h; weighted[h] : their summed probability times s / temperature;
+    squares : the same of (s / temperature) squared. The features of a candidate of kind h are -s / temperature and 1 at
+    place first + h, those of NEW are 0.
+    """
+    n_kinds = shares.shape[0]
+    mean = 0.0
+    for h in range(n_kinds):
+        mean += weighted[h]
+    gradient[0] -= sign * mean
+    # The second derivative of u in the log temperature is s / temperature.
+    hessian[0, 0] += sign * (squares - mean * mean + mean)
+    for h in range(n_kinds):
+        across = sign * (weighted[h] - mean * shares[h])
+        gradient[first + h] += sign * shares[h]
+        hessian[0, first + h] -= across
+        hessian[first + h, 0] -= across
+        hessian[first + h, first + h] += sign * shares[h]
+        for other in range(n_kinds):
+            hessian[first + h, first + other] -= sign * shares[h] * shares[other]
 
 
 @kernel
-def gold_antecedents(indptr: Ints, antecedents: Ints32, entities: Ints, kinds: Bytes, candidates: Bytes) -> None:
-    """Classify the gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
-    n_entities = 0
-    for i in range(entities.shape[0]):
-        n_entities = max(n_entities, entities[i] + 1)
-    seen = np.zeros(n_entities, np.bool_)
-    for i in range(entities.shape[0]):
-        kinds[i] = NO_TERM
-        for c in range(indptr[i], indptr[i + 1]):
-            candidates[c] = UNKNOWN
-        if entities[i] == UNANNOTATED:
-            continue
-        kinds[i] = MISSING if seen[entities[i]] else IS_NEW
-        seen[entities[i]] = True
-        for c in range(indptr[i], indptr[i + 1]):
-            other = entities[antecedents[c]]
-            if other == entities[i]:
-                candidates[c] = RIGHT
-                kinds[i] = HAS_ANTECEDENT
-            elif other != UNANNOTATED:
-                candidates[c] = WRONG
-
-
-@kernel
-def floor_missing(indptr: Ints, scores: Floats, kinds: Bytes, candidates: Bytes) -> None:
-    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing."""
-    for i in range(kinds.shape[0]):
-        if kinds[i] != MISSING:
-            continue
-        lowest = -1
-        for c in range(indptr[i], indptr[i + 1]):
-            if candidates[c] == WRONG and (lowest < 0 or scores[c] < scores[lowest]):
-                lowest = c
-        if lowest >= 0:
-            candidates[lowest] = RIGHT
-            kinds[i] = HAS_ANTECEDENT
-
-
-@kernel
-def likelihood_losses(
+def likelihood_derivatives(
     bounds: Ints,
     indptr: Ints,
+    antecedents: Ints32,
     scores: Floats,
-    kinds: Bytes,
+    golds: Bytes,
     candidates: Bytes,
+    kinds: Bytes,
     temperature: float,
-    new_bias: float,
+    offsets: Floats,
     losses: Floats,
     gradients: Floats,
+    hessians: Floats,
 ) -> None:
-    """losses[d] = -sum of log P(a gold antecedent); gradients[d] by log temperature and by new_bias.
+    """losses[d] = -sum of log P(a gold antecedent), with its gradient and Hessian, which must be 0 before.
 
-    With E_p over a mention's known candidates and NEW, and E_g over the gold ones among them:
-    d/d log temperature = (E_g[s] - E_p[s]) / temperature, where NEW has s = 0; d/d new_bias = P_g(not NEW) - P_p(not
-    NEW).
+    golds[i], candidates[c] : as of `GoldSet`; antecedents are numbered within their document. With E_p
+    and C_p the mean and the covariance of the features over a mention's known candidates and NEW, and E_g and C_g those
+    over the gold ones among them, the gradient is E_p - E_g and the Hessian C_p - C_g, and the same difference of the
+    mean second derivatives of u.
     """
+    n_kinds = offsets.shape[0]
+    shares, weighted = np.zeros((2, n_kinds)), np.zeros((2, n_kinds))
+    widest = 1
+    for i in range(bounds[0], bounds[-1]):
+        widest = max(widest, indptr[i + 1] - indptr[i])
+    u = np.empty(widest)
     for d in range(bounds.shape[0] - 1):
-        loss, by_temperature, by_bias = 0.0, 0.0, 0.0
-        for i in range(bounds[d], bounds[d + 1]):
-            kind = kinds[i]
-            if kind != IS_NEW and kind != HAS_ANTECEDENT:
+        first = bounds[d]
+        loss = 0.0
+        for i in range(first, bounds[d + 1]):
+            if golds[i] != IS_NEW and golds[i] != HAS_ANTECEDENT:
                 continue
+            start, kind = indptr[i], kinds[i]
             # Each sum has its own maximum, because the gold one can be far below the other.
-            largest, largest_gold = 0.0, 0.0 if kind == IS_NEW else -np.inf
-            for c in range(indptr[i], indptr[i + 1]):
-                u = scores[c] / temperature - new_bias
-                if candidates[c] != UNKNOWN and u > largest:
-                    largest = u
-                if candidates[c] == RIGHT and u > largest_gold:
-                    largest_gold = u
-            new = math.exp(-largest)
-            gold_new = 1.0 if kind == IS_NEW else 0.0
-            linked, weighted, gold_linked, gold_weighted = 0.0, 0.0, 0.0, 0.0
-            for c in range(indptr[i], indptr[i + 1]):
+            largest, largest_gold = 0.0, 0.0 if golds[i] == IS_NEW else -np.inf
+            for c in range(start, indptr[i + 1]):
                 if candidates[c] == UNKNOWN:
                     continue
-                u = scores[c] / temperature - new_bias
-                weight = math.exp(u - largest)
-                linked += weight
-                weighted += weight * scores[c]
+                x = scores[c] / temperature + offsets[kind, kinds[first + antecedents[c]]]
+                u[c - start] = x
+                largest = max(largest, x)
                 if candidates[c] == RIGHT:
-                    weight = math.exp(u - largest_gold)
-                    gold_linked += weight
-                    gold_weighted += weight * scores[c]
-            total, gold_total = new + linked, gold_new + gold_linked
+                    largest_gold = max(largest_gold, x)
+            total, gold_total = math.exp(-largest), 1.0 if golds[i] == IS_NEW else 0.0
+            squares, gold_squares = 0.0, 0.0
+            shares[:] = 0.0
+            weighted[:] = 0.0
+            for c in range(start, indptr[i + 1]):
+                if candidates[c] == UNKNOWN:
+                    continue
+                h, s = kinds[first + antecedents[c]], scores[c] / temperature
+                weight = math.exp(u[c - start] - largest)
+                total += weight
+                shares[0, h] += weight
+                weighted[0, h] += weight * s
+                squares += weight * s * s
+                if candidates[c] == RIGHT and golds[i] == HAS_ANTECEDENT:
+                    weight = math.exp(u[c - start] - largest_gold)
+                    gold_total += weight
+                    shares[1, h] += weight
+                    weighted[1, h] += weight * s
+                    gold_squares += weight * s * s
+            for h in range(n_kinds):
+                shares[0, h] /= total
+                weighted[0, h] /= total
+                shares[1, h] /= gold_total
+                weighted[1, h] /= gold_total
             loss += (largest + math.log(total)) - (largest_gold + math.log(gold_total))
-            by_temperature += (gold_weighted / gold_total - weighted / total) / temperature
-            by_bias += gold_linked / gold_total - linked / total
+            place = 1 + kind * n_kinds
+            add_moments(shares[0], weighted[0], squares / total, 1.0, place, gradients[d], hessians[d])
+            if golds[i] == HAS_ANTECEDENT:
+                add_moments(shares[1], weighted[1], gold_squares / gold_total, -1.0, place, gradients[d], hessians[d])
         losses[d] = loss
-        gradients[d, 0] = by_temperature
-        gradients[d, 1] = by_bias
+
+
+@sums_inner_kernel
+def passed_on(own: Floats, p: float, row: Floats, other: Floats, size: int) -> float:
+    """Add p * own to the adjoint of a candidate, and return the derivative in p."""
+    slope = 0.0
+    for i in range(size):
+        slope += own[i] * row[i]
+        other[i] += p * own[i]
+    return slope
 
 
 @kernel
-def squared_link_loss(marginals: Floats, entities: Ints) -> float:
-    """Sum over annotated pairs of (P(coreferent) - gold) squared."""
-    total = 0.0
-    for j in range(entities.shape[0]):
-        if entities[j] == UNANNOTATED:
-            continue
-        row = marginals[j]
-        for i in range(j):
-            if entities[i] != UNANNOTATED:
-                error = row[i] - (1.0 if entities[i] == entities[j] else 0.0)
-                total += error * error
-    return total
+def link_slopes(
+    indptr: Ints,
+    antecedents: Ints32,
+    probs: Floats,
+    scaled: Floats,
+    kinds: Bytes,
+    marginals: Floats,
+    adjoint: Floats,
+    by_offset: Floats,
+) -> float:
+    """Derivative of a function of the link marginals of one document in the log temperature; by_offset[a, h] is filled.
 
-
-@kernel
-def log_link_loss(marginals: Floats, entities: Ints, least: float) -> float:
-    """Sum over annotated pairs of -log P(gold), with probabilities of at least `least`."""
-    total = 0.0
-    for j in range(entities.shape[0]):
-        if entities[j] == UNANNOTATED:
-            continue
-        row = marginals[j]
-        product = 1.0  # one logarithm for the product of several probabilities
-        for i in range(j):
-            if entities[i] != UNANNOTATED:
-                right = row[i] if entities[i] == entities[j] else 1.0 - row[i]
-                product *= max(right, least)
-                if product < SMALL:
-                    total -= math.log(product)
-                    product = 1.0
-        total -= math.log(product)
-    return total
+    adjoint[j, i] for i < j : derivative of the function in Q[j, i], the marginal of mentions j and i; 0 elsewhere, and
+    changed on return; scaled[c] : score over the temperature. The reverse of Q[j, :j] = sum over c of probs[c]
+    Q[antecedents[c], :j]: mentions are visited last to first, and each passes its adjoint on to its candidates.
+    """
+    by_temperature, widest = 0.0, 1
+    by_offset[:] = 0.0
+    for j in range(kinds.shape[0]):
+        widest = max(widest, indptr[j + 1] - indptr[j])
+    by_prob = np.empty(widest)
+    for j in range(kinds.shape[0] - 1, 0, -1):
+        own, start = adjoint[j], indptr[j]
+        for i in range(j):  # what later mentions passed on to Q[i, j], which is Q[j, i]
+            own[i] += adjoint[i, j]
+        mean = 0.0
+        for c in range(start, indptr[j + 1]):
+            k, p = antecedents[c], probs[c]
+            slope = passed_on(own, p, marginals[k], adjoint[k], j)
+            adjoint[k, k] = 0.0  # Q[k, k] is 1
+            by_prob[c - start] = slope
+            mean += p * slope
+        for c in range(start, indptr[j + 1]):
+            slope = probs[c] * (by_prob[c - start] - mean)  # in the candidate's score
+            by_temperature -= slope * scaled[c]
+            by_offset[kinds[j], kinds[antecedents[c]]] += slope
+    return by_temperature

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import MENTION_KINDS
 
@@ -55,6 +55,15 @@ class KindOffsets:
         """Offsets of candidates: float64 (n_kinds, n_kinds), by kind of mention and of antecedent."""
         return np.asarray(np.array(self.links) - np.array(self.new)[:, None])
 
+    def vector(self) -> Floats:
+        """Offsets of NEW, then those of links, row-major."""
+        return np.append(self.new, self.links)
+
+    @classmethod
+    def from_vector(cls, vector: Floats) -> Self:
+        """Build from the result of `vector`."""
+        return cls(tuple(vector[:N_KINDS]), tuple(map(tuple, vector[N_KINDS:].reshape(N_KINDS, N_KINDS))))
+
     def to_json(self) -> dict[str, Any]:
         """Offsets by the names of the kinds."""
         return {
@@ -91,31 +100,20 @@ def _values(name: str, content: Any) -> list[Any]:
     return [content[kind] for kind in MENTION_KINDS]
 
 
-def offsets_of_vector(vector: Floats) -> KindOffsets:
-    """Offsets in a vector of parameters."""
-    new, links = vector[NEW_OFFSETS:LINK_OFFSETS], vector[LINK_OFFSETS:].reshape(N_KINDS, N_KINDS)
-    return KindOffsets(tuple(new.tolist()), tuple(map(tuple, links.tolist())))
+def changes_by_parameters(*, by_kind: bool) -> Floats:
+    """Changes of log temperature and of each pair of kinds' offset of a score, by each parameter.
 
-
-def vector_of(log_temperature: float, new_bias: float, offsets: KindOffsets | None) -> Floats:
-    """All parameters: float64 (N_PARAMETERS,)."""
-    vector = np.zeros(N_PARAMETERS)
-    vector[:N_GLOBAL] = log_temperature, new_bias
-    if offsets is not None:
-        vector[NEW_OFFSETS:LINK_OFFSETS] = offsets.new
-        vector[LINK_OFFSETS:] = np.concatenate(offsets.links)
-    return vector
-
-
-def candidate_places(kinds: Bytes, n_candidates: Any, antecedents: Any) -> Ints:
-    """Place of each candidate in the flat table of offsets, `KindOffsets.table`.
-
-    Parameters
-    ----------
-    kinds
-        uint8 (n_mentions,): places in MENTION_KINDS.
-    n_candidates, antecedents
-        Number of candidates of each mention, and the candidates of all mentions.
+    Returns
+    -------
+    array of shape (1 + n_kinds ** 2, n_parameters), float64
+        With the offsets of `Recalibration.scores` and `KindOffsets.table` together, row-major. Without kinds there is
+        one kind of mention, and the parameters are log temperature and NEW bias.
     """
-    places: Ints = np.repeat(kinds.astype(np.int64) * N_KINDS, n_candidates) + kinds[antecedents]
-    return places
+    if not by_kind:
+        return np.diag([1.0, -1.0])
+    changes = np.zeros((1 + N_KINDS**2, N_PARAMETERS))
+    changes[0, LOG_TEMPERATURE] = 1.0
+    changes[1:, NEW_BIAS] = -1.0
+    changes[1:, NEW_OFFSETS:LINK_OFFSETS] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
+    changes[1:, LINK_OFFSETS:] = np.eye(N_KINDS**2)
+    return changes

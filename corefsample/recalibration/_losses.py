@@ -1,197 +1,186 @@
-"""The loss that a recalibration minimises: of each document with gold, as a function of temperature and bias."""
+"""The loss that a recalibration minimises, of each document with gold, with its derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Literal
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._arrays import Bytes, Floats
 from corefsample._log import log_step
 from corefsample._processors import processors
-from corefsample.coreference import link_marginals
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import Unannotated, gold_codes
-from corefsample.recalibration import _kernels as kernels
+from corefsample.links import Unannotated
+from corefsample.recalibration import _kernels
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._link_gradient import link_gradient
+from corefsample.recalibration._kind_offsets import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
+    N_KINDS,
+    N_PARAMETERS,
+    changes_by_parameters,
+)
+from corefsample.recalibration._link_score import LinkScore
 from corefsample.recalibration._model import Recalibration, document_kinds
+from corefsample.recalibration._objective import DocumentObjective
 
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 OBJECTIVES = ("likelihood", "links")
-# The log loss of a gold pair that is impossible with these candidates would be infinite.
-LEAST_PROBABILITY = 1e-6
+_SEARCH_SAMPLES = 300  # clusterings of a document, of sampled losses
+_DIFFERENCE = 1e-5  # of parameters, for the Hessians of objectives that have gradients only
 
 
-class DocumentObjective:
-    """Base class of custom objectives that need more than a plain function.
+@dataclass(frozen=True, slots=True, eq=False)
+class Derivatives:
+    """Losses of documents under one recalibration, with their derivatives in its parameters.
 
-    Called with a document and a recalibration, it returns the document's summed loss: lower is better.
+    Attributes
+    ----------
+    losses
+        float64 (n_documents,).
+    gradients
+        float64 (n_documents, n_parameters).
+    hessians
+        float64 (n_documents, n_parameters, n_parameters), symmetric; of some objectives an approximation.
+    """
+
+    losses: Floats
+    gradients: Floats
+    hessians: Floats
+
+    def total(self, weights: Floats) -> tuple[float, Floats, Floats]:
+        """Weighted sums over documents."""
+        return float(weights @ self.losses), weights @ self.gradients, np.tensordot(weights, self.hessians, 1)
+
+
+class Losses:
+    """Base of the losses of a set of documents.
 
     Attributes
     ----------
     name
-        Name for summaries.
-    parallel
-        Whether several threads may call it at once.
+        Of the objective.
     sampled
-        Whether the loss has sampling noise; the search is then smoother.
-    has_derivatives, has_gradient
-        Whether `derivatives` or `gradient` is defined; fits by kind need one of them.
-    adds_likelihood
-        Whether -log of the probability of gold antecedents is added to the loss.
+        Whether they have sampling noise.
+    n_terms
+        float64 (n_documents,): terms of each document's sum.
     """
-
-    name = "objective"
-    parallel = False
-    sampled = False
-    has_derivatives = False
-    has_gradient = False
-    adds_likelihood = False
-
-    def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
-        """Summed loss of the document under the recalibration."""
-        raise NotImplementedError
-
-    def derivatives(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats, Floats]:
-        """Loss, gradient and curvature in all parameters, in the order of `Recalibration.vector`.
-
-        The curvature is the Hessian or a positive semidefinite approximation of it.
-        """
-        raise NotImplementedError
-
-    def gradient(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats]:
-        """Loss and gradient in all parameters, in the order of `Recalibration.vector`."""
-        raise NotImplementedError
-
-    def with_samples(self, n_samples: int) -> DocumentObjective:
-        """The same objective from another number of samples: few while a fit searches, many for its last step."""
-        return self
-
-    def n_terms(self, document: ScoredDocument) -> float:
-        """Number of terms of the sum, for means; a document without terms does not count."""
-        return 1.0
-
-
-class LinkScore(DocumentObjective):
-    """Proper score of the exact link marginals, summed over the pairs of annotated mentions.
-
-    Parameters
-    ----------
-    score
-        "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
-        candidates make some gold pairs impossible.
-    unannotated
-        As for `corefsample.links.gold_codes`.
-    """
-
-    parallel = True
-    has_gradient = True
-
-    def __init__(self, score: str = "brier", *, unannotated: Unannotated = "skip") -> None:
-        self._log = _checks.choice("score", score, ("brier", "log")) == "log"
-        self._unannotated = unannotated
-        self.name = "links (log score)" if self._log else "links"
-        self._cache: dict[str, tuple[ScoredDocument, Ints]] = {}
-        self._kinds: dict[str, tuple[ScoredDocument, Bytes]] = {}
-
-    def _entities(self, document: ScoredDocument) -> Ints:
-        cached = self._cache.get(document.doc_id)
-        if cached is None or cached[0] is not document:
-            cached = self._cache[document.doc_id] = document, gold_codes(document, self._unannotated)
-        return cached[1]
-
-    def _kinds_of(self, document: ScoredDocument) -> Bytes:
-        cached = self._kinds.get(document.doc_id)
-        if cached is None or cached[0] is not document:
-            cached = self._kinds[document.doc_id] = document, document_kinds(document)
-        return cached[1]
-
-    def __call__(self, document: ScoredDocument, recalibration: Recalibration) -> float:
-        """Summed score of the document's annotated pairs."""
-        kinds = None if recalibration.offsets is None else self._kinds_of(document)
-        return self._score(link_marginals(recalibration.apply(document.antecedents, kinds)), self._entities(document))
-
-    def _score(self, marginals: Floats, entities: Ints) -> float:
-        if self._log:
-            return kernels.log_link_loss(marginals, entities, LEAST_PROBABILITY)
-        return kernels.squared_link_loss(marginals, entities)
-
-    def gradient(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats]:
-        """Score of the document's annotated pairs, and its gradient."""
-        least = LEAST_PROBABILITY if self._log else None
-        kinds, entities = self._kinds_of(document), self._entities(document)
-        changed = recalibration.apply(document.antecedents, kinds)
-        marginals = link_marginals(changed)
-        before = document.antecedents, changed, recalibration.temperature
-        slopes = link_gradient(*before, marginals, kinds, entities, least=least)
-        return self._score(marginals, entities), slopes
-
-    def n_terms(self, document: ScoredDocument) -> float:
-        """Number of annotated pairs."""
-        n = int(np.count_nonzero(self._entities(document) >= 0))
-        return n * (n - 1) / 2
-
-
-class Losses(Protocol):
-    """Losses of a set of documents."""
 
     name: str
-    sampled: bool
-    n_terms: Floats  # (n_documents,)
+    sampled = False
+    n_terms: Floats
 
     def at(self, recalibration: Recalibration) -> Floats:
         """float64 (n_documents,): summed loss of each document under a recalibration."""
-        ...
+        return self.derivatives(recalibration).losses
+
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives."""
+        raise NotImplementedError
+
+    def around(self, point: Floats, n_samples: int) -> Losses:
+        """The same losses where they are exact; sampled ones as quadratics around a point, from n_samples."""
+        return self
 
 
-class Likelihood:
-    """-log of the summed probability of each mention's gold antecedents."""
+class Likelihood(Losses):
+    """-log of the summed probability of each mention's gold antecedents.
+
+    Parameters
+    ----------
+    gold
+        The documents.
+    by_kind
+        Whether the parameters are all of `Recalibration.vector`, for which documents need tokens, or the first two.
+    """
 
     name = "likelihood"
-    sampled = False
 
-    def __init__(self, gold: GoldSet) -> None:
-        self._gold = gold
+    def __init__(self, gold: GoldSet, *, by_kind: bool = False) -> None:
+        self._gold, self._n_kinds = gold, N_KINDS if by_kind else 1
+        self._changes = changes_by_parameters(by_kind=by_kind)
+        self._kinds: Bytes = np.zeros(len(gold.kinds), np.uint8)
+        if by_kind:
+            self._kinds = np.concatenate([document_kinds(each) for each in gold.documents])
+        self._antecedents = np.concatenate([each.antecedents.antecedents for each in gold.documents])
         self.n_terms = gold.n_terms
 
-    def at(self, recalibration: Recalibration) -> Floats:
-        """Losses of the documents."""
-        return self.with_gradient(recalibration)[0]
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives, by several threads."""
+        gold, n, size = self._gold, len(self._gold.documents), len(self._changes)
+        offsets = np.full((self._n_kinds, self._n_kinds), -recalibration.new_bias)
+        if recalibration.offsets is not None:
+            offsets += recalibration.offsets.table()
+        losses, gradients, hessians = np.empty(n), np.zeros((n, size)), np.zeros((n, size, size))
 
-    def with_gradient(self, recalibration: Recalibration) -> tuple[Floats, Floats]:
-        """Losses, and their gradients by log temperature and bias: (n_documents,) and (n_documents, 2)."""
-        gold = self._gold
-        losses = np.empty(len(gold.documents))
-        gradients = np.empty((len(gold.documents), 2))
-        arrays = (gold.bounds, gold.indptr, gold.scores, gold.kinds, gold.candidates)
-        kernels.likelihood_losses(*arrays, recalibration.temperature, recalibration.new_bias, losses, gradients)
-        return losses, gradients
+        def fill(part: slice) -> None:
+            _kernels.likelihood_derivatives(
+                gold.bounds[part.start : part.stop + 1],
+                gold.indptr,
+                self._antecedents,
+                gold.scores,
+                gold.kinds,
+                gold.candidates,
+                self._kinds,
+                recalibration.temperature,
+                offsets,
+                losses[part],
+                gradients[part],
+                hessians[part],
+            )
+
+        n_threads = min(processors(), n)
+        ends = np.searchsorted(gold.indptr[gold.bounds], np.linspace(0, gold.indptr[-1], n_threads + 1)[1:-1])
+        cuts = np.unique([0, *ends.tolist(), n])
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(fill, map(slice, cuts[:-1].tolist(), cuts[1:].tolist())))
+        # The kernel's derivatives are in the log temperature and the offset of each pair of kinds.
+        return Derivatives(losses, gradients @ self._changes, _in_parameters(hessians, self._changes))
 
 
-class CalledLosses:
+def _in_parameters(hessians: Floats, changes: Floats) -> Floats:
+    """changes.T @ hessian @ changes of each symmetric Hessian; two large products are faster than many small ones."""
+    for _ in range(2):
+        product = hessians.reshape(-1, len(changes)) @ changes
+        hessians = product.reshape(len(hessians), -1, product.shape[1]).transpose(0, 2, 1)
+    return hessians
+
+
+class CalledLosses(Losses):
     """Losses of an objective that is called for each document."""
 
-    def __init__(self, gold: GoldSet, objective: Callable[[ScoredDocument, Recalibration], float]) -> None:
+    def __init__(
+        self, documents: Sequence[ScoredDocument], objective: Callable[[ScoredDocument, Recalibration], float]
+    ) -> None:
         options = objective if isinstance(objective, DocumentObjective) else DocumentObjective()
         self.name = options.name if options is objective else getattr(objective, "__name__", type(objective).__name__)
         self.sampled = options.sampled
-        self._documents = gold.documents
-        self.objective = objective
+        self.n_terms: Floats = np.array([options.n_terms(each) for each in documents], np.float64)
+        self._documents, self._objective, self._options = documents, objective, options
         self._n_calls = 0
-        self._n_threads = processors() if options.parallel else 1
-        self.n_terms: Floats = np.array([options.n_terms(each) for each in gold.documents], np.float64)
+        self._hessians: Floats | None = None  # of an objective that has gradients only
+        self._is_near = False  # whether they are those near the minimum
+
+    def _each(
+        self,
+        function: Callable[[ScoredDocument, Recalibration], Any],
+        recalibration: Recalibration,
+        documents: Sequence[ScoredDocument],
+    ) -> list[Any]:
+        with ThreadPoolExecutor(processors() if self._options.parallel else 1) as pool:
+            return list(pool.map(function, documents, repeat(recalibration)))
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
         self._n_calls += 1
         log_step("%s: loss of %d documents, for the %d. time", self.name, len(self._documents), self._n_calls)
-        with ThreadPoolExecutor(self._n_threads) as pool:
-            values = list(pool.map(lambda document: self.objective(document, recalibration), self._documents))
+        values = self._each(self._objective, recalibration, self._documents)
         losses = np.array(values)
         if losses.dtype.kind not in "iuf" or losses.ndim != 1 or not np.isfinite(losses).all():
             wrong = next(v for v in values if not isinstance(v, (int, float, np.number)) or not np.isfinite(v))
@@ -199,31 +188,106 @@ class CalledLosses:
             raise ParameterError(f"{rule}, got {wrong!r}", parameter="objective")
         return losses.astype(np.float64)
 
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives; where the objective has gradients only, the Hessians are those of another point."""
+        return self._derivatives(self._options.with_samples(_SEARCH_SAMPLES), recalibration)
 
-class JointLosses:
+    def _derivatives(self, objective: DocumentObjective, recalibration: Recalibration) -> Derivatives:
+        function = objective.derivatives if objective.has_derivatives else objective.gradient
+        found = [np.array(part) for part in zip(*self._each(function, recalibration, self._documents), strict=True)]
+        if not objective.has_derivatives:
+            if self._hessians is None:
+                self._hessians = self._differences(objective, recalibration, found[1])
+            found.append(self._hessians)
+        return Derivatives(*found)
+
+    def _differences(self, objective: DocumentObjective, recalibration: Recalibration, gradients: Floats) -> Floats:
+        """Hessians as differences of gradients.
+
+        Those in the log temperature and in the offsets of links, which change only documents with such a link, give all
+        others (`changes_by_parameters`).
+        """
+        vector, places = recalibration.vector(), [LOG_TEMPERATURE, *range(LINK_OFFSETS, N_PARAMETERS)]
+        hessians = np.zeros((len(gradients), len(places), len(places)))
+        for row, place in enumerate(places):
+            log_step("%s: second derivatives, %d of %d", self.name, row + 1, len(places))
+            moved, changed = vector.copy(), np.flatnonzero(gradients[:, place])
+            moved[place] += _DIFFERENCE
+            documents = [self._documents[d] for d in changed.tolist()]
+            found = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
+            for d, (_, gradient) in zip(changed, found, strict=True):
+                hessians[d, row] = (gradient - gradients[d])[places] / _DIFFERENCE
+        return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, changes_by_parameters(by_kind=True))
+
+    def around(self, point: Floats, n_samples: int) -> Losses:
+        """Quadratics if the losses are sampled; otherwise itself, with the Hessians of the first such point."""
+        if self.sampled:
+            objective, there = self._options.with_samples(n_samples), Recalibration.from_vector(point)
+            return Quadratics(self, point, self._derivatives(objective, there))
+        if not self._is_near:
+            self._hessians, self._is_near = None, True
+        return self
+
+
+class JointLosses(Losses):
     """The likelihood plus the losses of an objective; means are per term of the likelihood."""
 
-    def __init__(self, likelihood: Losses, called: CalledLosses) -> None:
-        self.likelihood, self.called = likelihood, called
-        self.name, self.sampled, self.n_terms = called.name, called.sampled, likelihood.n_terms
+    def __init__(self, likelihood: Losses, other: Losses) -> None:
+        self._likelihood, self._other = likelihood, other
+        self.name, self.sampled, self.n_terms = other.name, other.sampled, likelihood.n_terms
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
-        return self.likelihood.at(recalibration) + self.called.at(recalibration)
+        return self._likelihood.at(recalibration) + self._other.at(recalibration)
+
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives."""
+        one, other = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
+        return Derivatives(one.losses + other.losses, one.gradients + other.gradients, one.hessians + other.hessians)
+
+    def around(self, point: Floats, n_samples: int) -> Losses:
+        """The exact likelihood, and the other losses as they are around a point."""
+        return JointLosses(self._likelihood, self._other.around(point, n_samples))
 
 
-def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated) -> Losses:
-    """Losses of an objective by name, or of a custom objective."""
+class Quadratics(Losses):
+    """Losses of documents as quadratics around a point, which have no noise and cost nothing to evaluate.
+
+    Parameters
+    ----------
+    losses
+        What they approximate.
+    point
+        float64 (N_PARAMETERS,).
+    there
+        Its derivatives at the point.
+    """
+
+    def __init__(self, losses: Losses, point: Floats, there: Derivatives) -> None:
+        self.name, self.n_terms, self._point, self._there = losses.name, losses.n_terms, point, there
+
+    def derivatives(self, recalibration: Recalibration) -> Derivatives:
+        """Losses with derivatives."""
+        there, step = self._there, recalibration.vector() - self._point
+        changes = there.hessians @ step
+        losses = there.losses + there.gradients @ step + changes @ step / 2
+        return Derivatives(losses, there.gradients + changes, there.hessians)
+
+
+def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated, by_kind: bool = False) -> Losses:
+    """Losses of an objective by name, or of a custom objective, in the parameters of a form."""
     if isinstance(objective, str):
         _checks.choice("objective", objective, OBJECTIVES)
         if objective == "likelihood":
-            return Likelihood(gold)
+            return Likelihood(gold, by_kind=by_kind)
         objective = LinkScore(unannotated=unannotated)
     if not callable(objective):
         rule = f"must be one of {', '.join(OBJECTIVES)} or callable"
         raise ParameterError(f"{rule}, got {objective!r}", parameter="objective")
-    losses = CalledLosses(gold, objective)
+    losses = CalledLosses(gold.documents, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
-    adds_likelihood = isinstance(objective, DocumentObjective) and objective.adds_likelihood
-    return JointLosses(Likelihood(gold), losses) if adds_likelihood else losses
+    options = objective if isinstance(objective, DocumentObjective) else DocumentObjective()
+    if by_kind and not (options.has_derivatives or options.has_gradient):
+        raise ParameterError(f"must have derivatives for the form 'kinds', got {losses.name}", parameter="objective")
+    return JointLosses(Likelihood(gold, by_kind=by_kind), losses) if options.adds_likelihood else losses

@@ -23,11 +23,9 @@ from corefsample.recalibration._kind_offsets import (
     LOG_TEMPERATURE,
     N_GLOBAL,
     N_KINDS,
+    N_PARAMETERS,
     NEW_BIAS,
     KindOffsets,
-    candidate_places,
-    offsets_of_vector,
-    vector_of,
 )
 
 
@@ -115,13 +113,9 @@ class Recalibration:
             If a score would overflow, or kinds are missing or not one per mention.
         """
         require_distribution(antecedents)
-        return self.apply_at(antecedents, None if self.offsets is None else places_of(antecedents, kinds))
-
-    def apply_at(self, antecedents: AntecedentDistribution, places: Ints | None) -> AntecedentDistribution:
-        """As `apply`, with the result of `places_of`, which is the same for all recalibrations of a document."""
         changed = self.scores(antecedents.scores)
         if self.offsets is not None:
-            changed += self.offsets.table().ravel()[places]
+            changed += self.offsets.table().ravel()[places_of(antecedents, kinds)]
         return antecedents.with_scores(changed)
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
@@ -169,12 +163,13 @@ class Recalibration:
 
     def vector(self) -> Floats:
         """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""
-        return vector_of(float(np.log(self.temperature)), self.new_bias, self.offsets)
+        offsets = np.zeros(N_PARAMETERS - N_GLOBAL) if self.offsets is None else self.offsets.vector()
+        return np.append([np.log(self.temperature), self.new_bias], offsets)
 
     @classmethod
     def from_vector(cls, vector: Floats) -> Self:
         """Build from log temperature and NEW bias, or from these and all offsets."""
-        offsets = None if len(vector) == N_GLOBAL else offsets_of_vector(vector)
+        offsets = None if len(vector) == N_GLOBAL else KindOffsets.from_vector(vector[N_GLOBAL:])
         return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
 
     def to_json(self) -> dict[str, Any]:
@@ -200,9 +195,20 @@ class Recalibration:
 
 
 def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:
-    """Place of each candidate's kinds in the table of offsets; kinds as for `Recalibration.apply`."""
-    codes = _checked_kinds(kinds, antecedents.n_mentions)
-    return candidate_places(codes, np.diff(antecedents.indptr), antecedents.antecedents)
+    """Place of each candidate's kinds in the flat table of offsets; kinds as for `Recalibration.apply`."""
+    if kinds is None:
+        hint = "use apply_document, which finds them, or corefsample.mention_ranking.features.mention_kinds"
+        raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
+    codes = _checks.integers("kinds", kinds)
+    if codes.shape[0] != antecedents.n_mentions:
+        raise ParameterError(
+            f"must be one per mention ({antecedents.n_mentions}), got {codes.shape[0]}", parameter="kinds"
+        )
+    outside = (codes < 0) | (codes >= N_KINDS)
+    if outside.any():
+        raise ParameterError(f"must be from 0 to {N_KINDS - 1}, got {codes[outside][0]}", parameter="kinds")
+    places: Ints = np.repeat(codes * N_KINDS, np.diff(antecedents.indptr)) + codes[antecedents.antecedents]
+    return places
 
 
 def document_kinds(document: ScoredDocument) -> Bytes:
@@ -212,19 +218,6 @@ def document_kinds(document: ScoredDocument) -> Bytes:
             "tokens are required for recalibration by kind of mention", place=f"doc_id {document.doc_id!r}"
         )
     return mention_kinds(document.tokens, document.mentions)
-
-
-def _checked_kinds(kinds: npt.ArrayLike | None, n_mentions: int) -> Bytes:
-    if kinds is None:
-        hint = "use apply_document, which finds them, or corefsample.mention_ranking.features.mention_kinds"
-        raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
-    codes = _checks.integers("kinds", kinds)
-    if codes.shape[0] != n_mentions:
-        raise ParameterError(f"must be one per mention ({n_mentions}), got {codes.shape[0]}", parameter="kinds")
-    outside = (codes < 0) | (codes >= N_KINDS)
-    if outside.any():
-        raise ParameterError(f"must be from 0 to {N_KINDS - 1}, got {codes[outside][0]}", parameter="kinds")
-    return codes.astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.recalibration._kind_offsets import N_GLOBAL, offsets_of_vector
-from corefsample.recalibration._kind_search import DomainEffect
+from corefsample.recalibration._domains import DomainEffect
+from corefsample.recalibration._kind_offsets import N_GLOBAL
 from corefsample.recalibration._model import GoldCounts, Recalibration
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ class RecalibrationDraws:
             self.offsets.flags.writeable = False
 
     @classmethod
-    def from_vectors(cls, vectors: Floats) -> Self:
-        """Build from rows of `Recalibration.vector`: (n_draws, n_parameters)."""
-        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), 0, vectors[:, N_GLOBAL:].copy())
+    def from_vectors(cls, vectors: Floats, *, n_at_edge: int = 0) -> Self:
+        """Build from rows of `Recalibration.vector`, with all parameters or the first two."""
+        offsets = None if vectors.shape[1] == N_GLOBAL else vectors[:, N_GLOBAL:].copy()
+        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), n_at_edge, offsets)
 
     def vectors(self) -> Floats:
         """Parameters of each draw, in the order of `Recalibration.vector`: (n_draws, n_parameters)."""
@@ -61,8 +62,8 @@ class RecalibrationDraws:
         return int(self.temperature.shape[0])
 
     def __getitem__(self, draw: int) -> Recalibration:
-        offsets = None if self.offsets is None else offsets_of_vector(np.concatenate(([0.0, 0.0], self.offsets[draw])))
-        return Recalibration(float(self.temperature[draw]), float(self.new_bias[draw]), offsets)
+        temperature, new_bias = float(self.temperature[draw]), float(self.new_bias[draw])
+        return Recalibration(temperature, new_bias, Recalibration.from_vector(self.vectors()[draw]).offsets)
 
     def __iter__(self) -> Iterator[Recalibration]:
         return (self[draw] for draw in range(len(self)))
@@ -96,7 +97,7 @@ class RecalibrationDraws:
         covariance = np.cov(draws.T)
         if not np.linalg.cond(covariance) < 1e12:
             raise ParameterError("draws must differ in both numbers to shrink a fit, got a singular covariance")
-        fit = np.array([np.log(recalibration.temperature), recalibration.new_bias])
+        fit = recalibration.vector()[:N_GLOBAL]
         distance = float(fit @ np.linalg.solve(covariance, fit))
         return max(0.0, 1.0 - fit.size / distance) if distance > 0.0 else 0.0
 

@@ -48,7 +48,7 @@ class LossSurface:
         """Compute the losses on n_nodes x n_nodes nodes, and fit the polynomials."""
         nodes = np.cos(np.pi * (np.arange(n_nodes) + 0.5) / n_nodes)
         lattice = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-        values = np.stack([losses.at(recalibration_at(center + half_widths * point)) for point in lattice])
+        values = np.stack([losses.at(Recalibration.from_vector(center + half_widths * point)) for point in lattice])
         coefficients = np.asarray(np.linalg.lstsq(_powers(lattice, degree), values, rcond=None)[0], np.float64)
         return cls(center, half_widths, coefficients, degree)
 
@@ -102,13 +102,13 @@ def find_surface(losses: Losses, start: Floats, weights: Floats, *, at_minimum: 
         If the search does not end: the losses have no minimum.
     """
     reach = _WIDE
-    center, value = start, float(weights @ losses.at(recalibration_at(start)))
+    center, value = start, float(weights @ losses.at(Recalibration.from_vector(start)))
     for _ in range(_MOVES):
         surface = LossSurface.around(losses, center, reach, n_nodes=5, degree=3)
         point, at_edge = (start, False) if at_minimum else surface.minimum(weights)
         # A trust region: where the polynomials promise a lower loss than there is, the region is too large for them.
         # Without this, the search can jump between the two sides of a minimum for ever.
-        there = value if at_minimum else float(weights @ losses.at(recalibration_at(point)))
+        there = value if at_minimum else float(weights @ losses.at(Recalibration.from_vector(point)))
         if there > value + _TOLERANCE * abs(value):
             reach = reach / 2.0
             continue
@@ -117,11 +117,6 @@ def find_surface(losses: Losses, start: Floats, weights: Floats, *, at_minimum: 
             return LossSurface.around(losses, point, reach, n_nodes=6, degree=3 if losses.sampled else 5)
         center, value = point, there
     raise no_minimum(losses.name)
-
-
-def recalibration_at(point: Floats) -> Recalibration:
-    """Recalibration of a log temperature and a bias."""
-    return Recalibration(float(np.exp(point[0])), float(point[1]))
 
 
 def _powers(points: Floats, degree: int) -> Floats:

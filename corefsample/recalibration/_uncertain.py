@@ -14,8 +14,8 @@ from corefsample._random import document_key
 from corefsample.coreference import AntecedentDistribution, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
+from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS
-from corefsample.recalibration._kind_search import DomainEffect
 from corefsample.recalibration._model import Recalibration, places_of
 from corefsample.recalibration._refits import RecalibrationDraws
 
@@ -118,35 +118,27 @@ class UncertainRecalibration:
         if uncertainty == "none":
             return (self.recalibration,)
         if self.draws is None or not len(self.draws):
-            raise ParameterError(
-                "needs refits to resampled documents, got a recalibration without", parameter="uncertainty"
-            )
-        if uncertainty == "domain" and self.domain_effect is None:
-            hint = "fit with domains, such as the field of the documents that names their genre"
-            raise ParameterError(
-                "needs a domain effect, got a recalibration that was fitted without domains",
-                parameter="uncertainty",
-                hint=hint,
-            )
-        vectors = self.draws.vectors()
-        vectors = vectors[np.arange(n_draws) % len(vectors)]
-        if uncertainty == "domain" and self.domain_effect is not None:
+            rule = "needs refits to resampled documents, got a recalibration without"
+            raise ParameterError(rule, parameter="uncertainty")
+        vectors = self.draws.vectors()[np.arange(n_draws) % len(self.draws)]
+        if uncertainty == "domain":
+            if self.domain_effect is None:
+                rule = "needs a domain effect, got a recalibration that was fitted without domains"
+                hint = "fit with domains, such as the field of the documents that names their genre"
+                raise ParameterError(rule, parameter="uncertainty", hint=hint)
             key = document_key(seed, domain) if domain else _checks.seed(seed)
             rng = np.random.Generator(np.random.Philox(key))
             shifts = rng.standard_normal((n_draws, N_PARAMETERS)) * self.domain_effect.sds()
-            if vectors.shape[1] == N_GLOBAL:
-                vectors = np.column_stack((vectors, np.zeros((n_draws, N_PARAMETERS - N_GLOBAL))))
-            vectors = vectors + shifts
+            shifts[:, : vectors.shape[1]] += vectors
+            vectors = shifts
         return tuple(map(Recalibration.from_vector, vectors))
 
     def to_json(self) -> dict[str, Any]:
         """The recalibration, its draws and its domain effect as JSON values."""
         content: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
         if self.draws is not None:
-            content["draws"] = {
-                "temperature": self.draws.temperature.tolist(),
-                "new_bias": self.draws.new_bias.tolist(),
-            }
+            temperature, new_bias = self.draws.temperature.tolist(), self.draws.new_bias.tolist()
+            content["draws"] = {"temperature": temperature, "new_bias": new_bias}
             if self.draws.offsets is not None:
                 content["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
         if self.domain_effect is not None:
@@ -173,13 +165,8 @@ class UncertainRecalibration:
             raise ParameterError(f"must be the name of a field, got {field!r}", parameter="domain_field")
         if not isinstance(base, str):
             raise ParameterError(f"must be fingerprints of recalibrations as a text, got {base!r}", parameter="base")
-        return cls(
-            recalibration,
-            None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None),
-            None if effect is None else DomainEffect.from_json(effect),
-            base,
-            field,
-        )
+        draws = None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None)
+        return cls(recalibration, draws, None if effect is None else DomainEffect.from_json(effect), base, field)
 
 
 def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
@@ -190,25 +177,20 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     temperature, new_bias = (_checks.floats(f"draws.{name}", content[name]) for name in names[:2])
     if not temperature.size or temperature.shape != new_bias.shape or not (temperature > 0).all():
         raise ParameterError("must be temperatures above 0 and as many NEW biases, got others", parameter="draws")
-    _require_finite("draws.temperature", temperature)
-    _require_finite("draws.new_bias", new_bias)
-    if not by_kind:
-        return RecalibrationDraws(temperature, new_bias)
-    try:
-        offsets = np.array(content["offsets"], np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError("must be lists of numbers of one length, got others", parameter="draws.offsets") from None
-    wanted = len(temperature), N_PARAMETERS - N_GLOBAL
-    if offsets.shape != wanted:
-        raise ParameterError(f"must have the shape {wanted}, got {offsets.shape}", parameter="draws.offsets")
-    _require_finite("draws.offsets", offsets)
-    return RecalibrationDraws(temperature, new_bias, 0, offsets)
-
-
-def _require_finite(name: str, values: Floats) -> None:
-    wrong = values[~np.isfinite(values)]
-    if wrong.size:
-        raise ParameterError(f"must be finite, got {wrong[0]}", parameter=name)
+    parts = {"draws.temperature": temperature, "draws.new_bias": new_bias}
+    if by_kind:
+        try:
+            parts["draws.offsets"] = np.array(content["offsets"], np.float64)
+        except (TypeError, ValueError):
+            rule = "must be lists of numbers of one length, got others"
+            raise ParameterError(rule, parameter="draws.offsets") from None
+        wanted, shape = (len(temperature), N_PARAMETERS - N_GLOBAL), parts["draws.offsets"].shape
+        if shape != wanted:
+            raise ParameterError(f"must have the shape {wanted}, got {shape}", parameter="draws.offsets")
+    for name, values in parts.items():
+        if not np.isfinite(values).all():
+            raise ParameterError(f"must be finite, got {values[~np.isfinite(values)][0]}", parameter=name)
+    return RecalibrationDraws(temperature, new_bias, 0, parts.get("draws.offsets"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

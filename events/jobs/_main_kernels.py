@@ -15,7 +15,6 @@ from corefsample.coreference import _check_kernels as candidate_checks
 from corefsample.coreference import _kernels as coreference
 from corefsample.documents import _check_kernels as document_checks
 from corefsample.mention_ranking import _kernels as ranking
-from corefsample.mention_ranking import _reuse_kernels as reuse
 from corefsample.mention_ranking.features import _atom_kernels as atoms
 from corefsample.mention_ranking.features import _hash_kernels as hashes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact
@@ -68,20 +67,6 @@ def compile_scores() -> None:
     """Compile the scores of pairs."""
     weights, filled = fixed(np.zeros(1, np.float32)), (empty(np.float64), empty(np.int32), empty(np.float64))
     ranking.score_kept(*encoded(), weights, 0.5, 0, ranking.RowScratch.of(0, 1), bounds(), *filled)
-
-
-def compile_scores_again() -> None:
-    """Compile the scores of pairs in several parses."""
-    (document, codes), weights = encoded(), fixed(np.zeros(1, np.float32))
-    scratch, filled = ranking.RowScratch.of(0, 1), (empty(np.float64), empty(np.int32), empty(np.float64))
-    known = reuse.Known(np.zeros((0, 0)), np.zeros((0, 0, 0), np.float32), np.zeros((0, 0, 0), np.uint32))
-    bits, tables = empty(np.uint64), np.zeros((0, 0, 0), np.uint64)
-    changed = reuse.Changed(bits, tables, tables, bits, empty(np.float32), empty(np.uint32))
-    aligned = empty(np.int64)
-    reuse.fill_known(document, codes, weights, 0, 0, scratch, known)
-    reuse.fill_changed(codes, codes, aligned, changed)
-    given = document, codes, weights, 0.5, 0, scratch, bounds()
-    reuse.score_again(*given, *filled, document, codes, aligned, 0, 0, known, changed)
 
 
 def compile_atoms() -> None:
@@ -215,14 +200,13 @@ GROUPS = {
     "sets": Group(compile_sets, 1.9, (coreference.sample_sets,)),
     "estimates": Group(compile_estimates, 2.0, (coreference.link_marginals, estimates.sweep)),
     "transitions": Group(compile_transitions, 0.5, (transitions.perturbed_scores,)),
-    "scores again": Group(compile_scores_again, 4.0, (reuse.fill_known, reuse.fill_changed, reuse.score_again)),
 }
-# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" and "scores
-# again" are for --parses, "sets" for scores whose recalibration is uncertain.
+# "clearnlp" is for pipelines with its labels, so `score` adds it when it knows them; "transitions" are for
+# --parses, "sets" for scores whose recalibration is uncertain.
 COMMANDS = {
     "score": ("atoms", "scores", "phrases", "words", "documents", "probabilities", "parse checks"),
     "score with ClearNLP": ("clearnlp",),
-    "score with sampled parses": ("transitions", "scores again"),
+    "score with sampled parses": ("transitions",),
     "events": ("tables", "samples", "documents", "probabilities", "parse checks", "events"),
     "events with uncertain scores": ("sets",),
     "report": ("estimates",),

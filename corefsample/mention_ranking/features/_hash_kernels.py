@@ -60,27 +60,19 @@ def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes
 
 
 @inner_kernel
-def pair_bucket(
-    mention: Words32, candidate: Words32, atoms: Ints32, pair: Words32, mask: np.uint32, t: int
-) -> np.uint32:
-    """Bucket of a template for one pair."""
-    z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
-    z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])
-    z += U64(pair[atoms[t, 1]]) * U64(codes.MURMUR3_FACTORS[1])
-    z ^= z >> U64(codes.LOWBIAS32_SHIFTS[0])
-    z *= U64(codes.LOWBIAS32_FACTORS[0])
-    z ^= z >> U64(codes.LOWBIAS32_SHIFTS[1])
-    z *= U64(codes.LOWBIAS32_FACTORS[1])
-    return U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
-
-
-@inner_kernel
 def fill_buckets(
     mention: Words32, candidate: Words32, atoms: Ints32, pair: Words32, mask: np.uint32, buckets: Words32
 ) -> None:
     """Fill the bucket of each template for one pair."""
     for t in range(mention.shape[0]):
-        buckets[t] = pair_bucket(mention, candidate, atoms, pair, mask, t)
+        z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
+        z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])
+        z += U64(pair[atoms[t, 1]]) * U64(codes.MURMUR3_FACTORS[1])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[0])
+        z *= U64(codes.LOWBIAS32_FACTORS[0])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[1])
+        z *= U64(codes.LOWBIAS32_FACTORS[1])
+        buckets[t] = U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
 
 
 @inner_kernel

@@ -6,11 +6,11 @@ speech, so a model trained on one sort of parse reads the other.
 
 from __future__ import annotations
 
-import threading
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import resources
+from itertools import starmap
 
 import numpy as np
 
@@ -167,9 +167,11 @@ def _acronym(text: str) -> int:
     return code
 
 
-def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> list[int]:
+@lru_cache(maxsize=1 << 18)
+def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> bytes:
+    """Row of a word table, in bytes: they are joined faster than arrays."""
     form, base = text.lower(), lemma.lower()
-    return [
+    row = [
         word_hash(form),
         word_hash(base),
         word_hash(f"-{form[-codes.ENDING_LETTERS :]}{_shape(text)}"),
@@ -182,35 +184,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str) -> list[int]:
         int(form in _QUOTES),
         int("?" in form),
     ]
-
-
-class _WordCache:
-    """Rows of the words looked up so far; emptied at `LARGEST`."""
-
-    LARGEST = 1 << 18
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rows: dict[tuple[str, ...], int] = {}
-        self._values = np.zeros((1 << 12, len(Column)), np.uint32)
-
-    def table(self, words: Iterable[tuple[str, ...]]) -> Words32:
-        with self._lock:
-            if len(self._rows) > self.LARGEST:
-                self._rows.clear()
-            rows = [self._rows[word] if word in self._rows else self._added(word) for word in words]
-            return self._values[rows] if rows else np.zeros((0, len(Column)), np.uint32)
-
-    def _added(self, word: tuple[str, ...]) -> int:
-        row = len(self._rows)
-        if row == len(self._values):
-            self._values = np.concatenate((self._values, np.zeros_like(self._values)))
-        self._values[row] = _row(*word)
-        self._rows[word] = row
-        return row
-
-
-_CACHE = _WordCache()
+    return np.array(row, np.uint32).tobytes()
 
 
 def word_table(tokens: Tokens) -> Words32:
@@ -232,7 +206,8 @@ def word_table(tokens: Tokens) -> Words32:
         If ``xpos`` or ``feats`` has a value that is not a string.
     """
     xpos, feats = _extra_strings(tokens, "xpos"), _extra_strings(tokens, "feats")
-    return _CACHE.table(zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, strict=True))
+    rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, strict=True))
+    return np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy()
 
 
 def _extra_strings(tokens: Tokens, name: str) -> Sequence[str]:

@@ -161,7 +161,6 @@ def run_score(
             compilers.add("clearnlp")
         if options.parses is not None:
             compilers.add("transitions")
-            compilers.add("scores again")
         sources = checksums(documents.paths)
         manifest = _manifest(scorer, sources)
     engine = _engine(options, workers, scheduler)

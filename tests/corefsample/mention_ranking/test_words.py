@@ -146,15 +146,6 @@ def test_a_word_is_looked_up_by_all_fields_of_the_parse() -> None:
     assert table[0, Column.UPOS] != table[1, Column.UPOS]
 
 
-def test_the_cache_of_words_is_emptied_when_full_and_answers_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CACHE", module._WordCache())
-    monkeypatch.setattr(module._WordCache, "LARGEST", 3)
-    rows = [(f"w{n}", f"w{n}", "NOUN") for n in range(10)]
-    first = [word_table(tokens_of(row)) for row in rows]
-    again = [word_table(tokens_of(row)) for row in rows]
-    np.testing.assert_array_equal(first, again)
-
-
 def test_no_tokens_have_an_empty_table() -> None:
     tokens = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
     assert word_table(tokens).shape == (0, len(Column))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tolerance
+from expected_errors import error
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from references import recalibration as rr
@@ -29,7 +30,7 @@ from corefsample.recalibration import (
     fit_recalibration,
 )
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood
+from corefsample.recalibration._losses import Likelihood, Losses
 from corefsample.recalibration._surface import LossSurface, find_surface
 
 SKIP = {"missing": "skip", "unannotated": "skip"}
@@ -94,33 +95,23 @@ def test_a_recalibration_can_be_stored_as_json() -> None:
     assert Recalibration.from_json(change.to_json()) == change
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0.0,), "temperature must be above 0, got 0.0"),
-        ((-1.0,), "temperature must be above 0, got -1.0"),
-        ((math.nan,), "temperature must be a finite number, got nan"),
-        ((True,), "temperature must be a finite number, got True"),
-        (("2",), "temperature must be a finite number, got '2'"),
-        ((1.0, math.inf), "new_bias must be a finite number, got inf"),
-    ],
-)
-def test_a_number_out_of_range_raises(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
-        Recalibration(*arguments)
+@pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, True, "2"])
+def test_a_temperature_out_of_range_raises(temperature: Any) -> None:
+    with error(ParameterError, "temperature"):
+        Recalibration(temperature)
+    with error(ParameterError, "new_bias"):
+        Recalibration(1.0, math.inf)
 
 
 @pytest.mark.parametrize("content", [{}, {"temperature": 1.0}, {"temperature": 1, "new_bias": 0, "more": 1}, [1, 2]])
 def test_json_with_other_fields_raises(content: Any) -> None:
-    with pytest.raises(
-        ParameterError, match="recalibration must have the fields temperature and new_bias only, or offsets too, got"
-    ):
+    with error(ParameterError, "recalibration"):
         Recalibration.from_json(content)
 
 
 def test_a_score_that_would_overflow_raises() -> None:
     large = AntecedentDistribution.from_lists([[], [0]], [[], [1e300]])
-    with pytest.raises(ParameterError, match="temperature must leave every score finite, got 1e-10"):
+    with error(ParameterError, "temperature"):
         Recalibration(1e-10).apply(large)
 
 
@@ -143,29 +134,12 @@ def test_the_likelihood_follows_the_definition(
     assert losses.n_terms.tolist() == [sum(x is not None for x in expected)]
 
 
-@pytest.mark.kernels
-@settings(max_examples=100)
-@given(annotated(), recalibrations)
-def test_the_gradient_is_the_slope_of_the_likelihood(
-    case: tuple[Lists, list[int | str | None]], change: Recalibration
-) -> None:
-    lists, gold = case
-
-    def loss(log_temperature: float, new_bias: float) -> float:
-        return rr.likelihood_loss(rr.recalibrated(lists, math.exp(log_temperature), new_bias), gold)
-
-    _, gradients = losses_of(lists, gold).with_gradient(change)
-    x, b, h = math.log(change.temperature), change.new_bias, 1e-5
-    slopes = [loss(x + h, b) - loss(x - h, b), loss(x, b + h) - loss(x, b - h)]
-    np.testing.assert_allclose(gradients[0], np.array(slopes) / (2 * h), rtol=1e-5, atol=1e-5)
-
-
 def test_scores_far_apart_do_not_overflow() -> None:
     # Mention 2 is in the entity of mention 0, whose score lies 1,600 below the other's: a loss of 1,600.
     losses = losses_of(Lists([[], [], [0, 1]], [[], [], [-800.0, 800.0]]), ["a", "b", "a"])
-    loss, gradient = losses.with_gradient(Recalibration())
-    assert loss[0] == pytest.approx(1600.0)
-    assert np.isfinite(gradient).all()
+    found = losses.derivatives(Recalibration())
+    assert found.losses[0] == pytest.approx(1600.0)
+    assert np.isfinite(found.gradients).all()
 
 
 @pytest.mark.kernels
@@ -220,16 +194,8 @@ PARTLY_GOLD: list[int | str | None] = ["a", None, "a", "a", "b"]
 
 def test_gold_annotations_are_counted() -> None:
     counts = fit_counts([rr.document(PARTLY, PARTLY_GOLD)])
-    assert counts == {
-        "n_documents": 1,
-        "n_without_gold": 0,
-        "n_mentions": 5,
-        "n_unannotated": 1,
-        "n_new": 2,
-        "n_linked": 1,
-        "n_missing": 1,
-        "n_floored": 0,
-    }
+    names = "n_documents n_without_gold n_mentions n_unannotated n_new n_linked n_missing n_floored"
+    assert counts == dict(zip(names.split(), [1, 0, 5, 1, 2, 1, 1, 0], strict=True))
 
 
 def fit_counts(documents: list[ScoredDocument], **options: str) -> dict[str, int]:
@@ -307,12 +273,7 @@ def test_link_scores_give_the_same_shares(score: str) -> None:
 def test_the_scores_of_a_fit_are_means_over_terms() -> None:
     fit = fit_recalibration(two_scores())
     # As scored: P(link) is 1/(1+e^-1) and 1/(1+e^-2); first mentions have loss 0 but count.
-    odds = [
-        math.log(1 + math.exp(-1)),
-        math.log(1 + math.exp(1)),
-        math.log(1 + math.exp(-2)),
-        math.log(1 + math.exp(2)),
-    ]
+    odds = [math.log(1 + math.exp(score)) for score in (-1, 1, -2, 2)]
     before = 5 * odds[0] + 5 * odds[1] + 8 * odds[2] + 2 * odds[3]
     after = -(10 * math.log(0.5) + 8 * math.log(0.8) + 2 * math.log(0.2))
     assert fit.n_terms == 40
@@ -455,40 +416,32 @@ def test_gold_that_determines_no_recalibration_raises(lists: Lists, gold: list[i
 
 
 @pytest.mark.parametrize(
-    ("documents", "message"),
+    ("documents", "parameter"),
     [
-        ([], "gold must annotate a mention of some document, got none in 0 documents"),
-        ([rr.document(ONE_LINK, None)], "gold must annotate a mention of some document, got none in 1 documents"),
-        (
-            [rr.document(ONE_LINK, [None, None])],
-            "gold must annotate a mention of some document, got none in 1 documents",
-        ),
-        ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents must have unique doc_ids, got 'd' twice"),
-        (
-            [rr.document(Lists([[], [0]], [[], [0.0]]), ["a", "b"])],
-            "scores must not all be 0: no temperature can be fitted",
-        ),
-        (
-            [rr.document(Lists([[]], [[]]), ["a"])],
-            "scores must not all be 0: no temperature can be fitted",
-        ),
+        ([], None),
+        ([rr.document(ONE_LINK, None)], None),
+        ([rr.document(ONE_LINK, [None, None])], None),
+        ([rr.document(ONE_LINK, ["a", "a"])] * 2, "documents"),
+        ([rr.document(Lists([[], [0]], [[], [0.0]]), ["a", "b"])], None),
+        ([rr.document(Lists([[]], [[]]), ["a"])], None),
     ],
 )
-def test_documents_that_determine_no_fit_raise(documents: list[ScoredDocument], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+def test_documents_that_determine_no_fit_raise(documents: list[ScoredDocument], parameter: str | None) -> None:
+    with error(ParameterError, parameter):
         fit_recalibration(documents)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"missing": "drop"}, "missing must be one of skip, floor, got 'drop'"),
-        ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
-    ],
-)
-def test_unknown_options_raise(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
-        fit_recalibration([rr.document(ONE_LINK, ["a", "a"])], **options)
+def test_what_is_wrong_with_the_documents_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"^gold must annotate a mention of some document, got none in 1 "):
+        fit_recalibration([rr.document(ONE_LINK, None)])
+    with pytest.raises(ParameterError, match=r"^scores must not all be 0: no temperature can be fitted"):
+        fit_recalibration([rr.document(Lists([[]], [[]]), ["a"])])
+
+
+@pytest.mark.parametrize(("option", "value"), [("missing", "drop"), ("unannotated", "guess")])
+def test_unknown_options_raise(option: str, value: Any) -> None:
+    with error(ParameterError, option):
+        fit_recalibration([rr.document(ONE_LINK, ["a", "a"])], **{option: value})
 
 
 # --- folds --------------------------------------------------------------------------------------------------
@@ -547,21 +500,14 @@ def test_other_seeds_give_other_folds(calibrated: list[ScoredDocument], held_out
     assert other.folds.tolist() != held_out.folds.tolist()
 
 
-@pytest.mark.parametrize(
-    ("n_folds", "message"),
-    [
-        (1, "n_folds must be a whole number of at least 2, got 1"),
-        (2.5, "n_folds must be a whole number of at least 2, got 2.5"),
-        (4, "n_folds must be at most the number of documents with gold (3), got 4"),
-    ],
-)
-def test_an_invalid_number_of_folds_raises(calibrated: list[ScoredDocument], n_folds: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+@pytest.mark.parametrize("n_folds", [1, 2.5, 4])
+def test_an_invalid_number_of_folds_raises(calibrated: list[ScoredDocument], n_folds: Any) -> None:
+    with error(ParameterError, "n_folds"):
         cross_fit(calibrated[:3], n_folds)
 
 
 def test_the_fold_of_an_unknown_document_raises(held_out: CrossFit) -> None:
-    with pytest.raises(ParameterError, match="doc_id must be one of the documents fitted, got 'nobody'"):
+    with error(ParameterError, "doc_id"):
         held_out.recalibration_of("nobody")
 
 
@@ -579,7 +525,7 @@ def test_a_refit_equals_the_fit_to_the_resampled_documents(calibrated: list[Scor
         copies = [document for document, w in zip(documents, weights, strict=True) for _ in range(w)]
         drawn = [dataclasses.replace(copy, doc_id=name) for copy, name in zip(copies, names, strict=True)]
         direct = fit_recalibration(drawn, objective=objective).recalibration
-        point, at_edge = fitter._surface.minimum(weights.astype(float))
+        point, at_edge = fitter._search.surface.minimum(weights.astype(float))
         assert not at_edge
         assert point[0] == pytest.approx(math.log(direct.temperature), abs=0.01)
         assert point[1] == pytest.approx(direct.new_bias, abs=0.02)
@@ -589,9 +535,9 @@ def test_the_spread_of_draws_follows_the_sandwich_formula(calibrated: list[Score
     fitter = RecalibrationFitter(calibrated)
     draws = fitter.bootstrap(600)
     spread = np.array([np.log(draws.temperature).std(), draws.new_bias.std()])
-    point, _ = fitter._surface.minimum(np.ones(60))
+    point, _ = fitter._search.surface.minimum(np.ones(60))
     # The standard deviation of 600 draws has an error of 2.9%, times 4.9; terms of higher order add about 5%.
-    np.testing.assert_allclose(spread, fitter._surface.standard_errors(point, np.ones(60)), rtol=0.2)
+    np.testing.assert_allclose(spread, fitter._search.surface.standard_errors(point, np.ones(60)), rtol=0.2)
 
 
 def test_draws_depend_only_on_seed_and_documents(calibrated: list[ScoredDocument]) -> None:
@@ -612,24 +558,24 @@ def test_draws_of_all_folds_share_their_document_weights(calibrated: list[Scored
     assert np.corrcoef(draws)[np.triu_indices(4, 1)].mean() > 0.35
 
 
-@pytest.mark.parametrize(("n_boot", "seed"), [(0, 0), (1.5, 0), (3, -1)])
-def test_invalid_options_of_a_bootstrap_raise(calibrated: list[ScoredDocument], n_boot: Any, seed: int) -> None:
-    with pytest.raises(ParameterError, match=r"(n_boot|seed) must be a whole number of at least"):
-        RecalibrationFitter(calibrated[:3]).bootstrap(n_boot, seed=seed)
+@pytest.mark.parametrize(("name", "value"), [("n_boot", 0), ("n_boot", 1.5), ("seed", -1)])
+def test_invalid_options_of_a_bootstrap_raise(calibrated: list[ScoredDocument], name: str, value: Any) -> None:
+    with error(ParameterError, name):
+        RecalibrationFitter(calibrated[:3]).bootstrap(**{name: value})
 
 
 # --- the polynomials ----------------------------------------------------------------------------------------
 
 
-class _Polynomials:
+class _Polynomials(Losses):
     """Losses that are polynomials of the third degree, of two documents."""
 
     name = "polynomials"
     sampled = True
     n_terms = np.ones(2)
 
-    def at(self, change: Recalibration) -> Any:
-        x, b = math.log(change.temperature), change.new_bias
+    def at(self, recalibration: Recalibration) -> Any:
+        x, b = math.log(recalibration.temperature), recalibration.new_bias
         return np.array([(x - 0.1) ** 2 + 0.2 * (b - 0.3) ** 2 + 0.1 * x**3, 2 * (x + 0.2) ** 2 + (b + 0.1) ** 2])
 
 
@@ -654,11 +600,11 @@ def test_a_minimum_outside_the_region_is_at_the_edge() -> None:
 def test_standard_errors_follow_the_sandwich_formula() -> None:
     # Two bowls (x - c)^2 + (b - d)^2 at c = -1, 1 and d = 0: least at 0, gradients -2c = 2, -2 along x, 0 along b.
     # H = 4 I, sum of squared gradients 8: variance of x = 8 / 16.
-    class Bowls:
+    class Bowls(Losses):
         name, sampled, n_terms = "bowls", False, np.ones(2)
 
-        def at(self, change: Recalibration) -> Any:
-            x, b = math.log(change.temperature), change.new_bias
+        def at(self, recalibration: Recalibration) -> Any:
+            x, b = math.log(recalibration.temperature), recalibration.new_bias
             return np.array([(x + 1) ** 2 + b**2, (x - 1) ** 2 + b**2])
 
     surface = find_surface(Bowls(), np.zeros(2), np.ones(2), at_minimum=True)
@@ -730,7 +676,7 @@ def test_results_are_described_in_one_line(held_out: CrossFit) -> None:
 def test_a_lower_loss_that_polynomials_promise_but_is_not_there_is_not_followed() -> None:
     # The loss falls up to a cliff just before the edge of the first region, where all nodes but none beyond it lie. The
     # polynomial's minimum is at the edge, over the cliff: going there, and back, ends at a loss of 9.97.
-    class Cliff:
+    class Cliff(Losses):
         name, sampled, n_terms = "cliff", False, np.ones(1)
 
         def at(self, recalibration: Recalibration) -> np.ndarray[Any, Any]:

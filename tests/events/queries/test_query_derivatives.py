@@ -8,7 +8,7 @@ from references import recalibration as rr
 
 from corefsample import AntecedentDistribution, clustering_log_prob, sample_clusterings
 from corefsample.recalibration import N_PARAMETERS, Recalibration, RecalibrationFitter
-from corefsample.recalibration._derivatives import Derivatives, KindLikelihood, Quadratics
+from corefsample.recalibration._losses import Derivatives, Likelihood, Quadratics
 from events import simulate_documents
 from events.queries import DocumentQueries, QueryScore, _kernels, named_objective
 
@@ -107,7 +107,7 @@ def test_a_joint_fit_by_kind_is_better_than_the_likelihood_alone() -> None:
 
     def total(change: Recalibration) -> float:
         penalty = float((change.vector()[2:] ** 2).sum()) / (2.0 * float(joint.prior_sd or 1.0) ** 2)
-        exact = float(KindLikelihood(gold).at(change).sum())
+        exact = float(Likelihood(gold, by_kind=True).at(change).sum())
         return exact + sum(losses(document, change) for document in documents) + penalty
 
     found, other, before = total(joint.recalibration), total(likelihood.recalibration), total(Recalibration())
