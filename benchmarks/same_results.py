@@ -2,11 +2,11 @@
 
     python benchmarks/same_results.py REVISION [--only NAME ...]
 
-Both trees run the same public functions and commands, each in its own processes and by its own entry point. Tables are
-compared by their values (numbers to 1e-12, relative or absolute) under the names of `COLUMNS`; the order of columns
-does not matter, that of rows does. Then this tree runs some commands in several ways (processes, partitions, order of the
-inputs), whose outputs must agree in each byte. The shared GUM files and spaCy pipelines are used where they exist. The
-exit status is 1 if anything differs.
+Both trees run the same public functions and commands, each in its own processes and by its own entry point. Tables
+are compared by their values (numbers to 1e-12, relative or absolute) under the names of `COLUMNS`; the order of
+columns does not matter, that of rows does. Then this tree runs some commands in several ways (processes, partitions,
+order of the inputs), whose outputs must agree in each byte. The shared GUM files and spaCy pipelines are used where
+they exist. The exit status is 1 if anything differs.
 """
 
 from __future__ import annotations
