@@ -54,7 +54,7 @@ def cold_start(runs: int) -> Iterator[Row]:
             with tempfile.TemporaryDirectory() as cache:
                 run(command, Path(cache))
 
-        for command, figure in (("score", 8 / 2.4), ("events", 4 / 1.9)):
+        for command, figure in (("score", 12 / 2.4), ("events", 6 / 1.9)):
             again = folder / command  # the cache of the second runs
             run(command, again)
             sides = in_turn(

@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
+import pkgutil
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
-from corefsample._compilers import KernelCompiler, PartCompiler, pipeline_options, prepare_to_load
 from corefsample._log import logger
 
 P = ParamSpec("P")
@@ -27,82 +28,47 @@ R = TypeVar("R")
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _FUSED = {"nnan", "nsz", "contract"}
-_SOURCES = (
-    "kernels.py",
-    "_codes.py",
-    "_jit.py",
-    "_compilers.py",
-)  # how the names of files end that decide machine code
+_SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # how the names of files end that decide machine code
 
 _log = logger("kernels")
 _kernels: list[Any] = []  # of all modules that are loaded
 
 
-@cache
-def sources_hash(package: str) -> bytes:
-    """SHA-256 of all sources of a package that decide the machine code of any of its kernels."""
-    total = hashlib.sha256()
-    for path in sorted(path for folder in sys.modules[package].__path__ for path in _sources_in(folder)):
-        with open(path, "rb") as file:
-            content = file.read()
-        total.update(f"{os.path.basename(path)}\0{len(content)}\0".encode() + content)
-    return total.digest()
-
-
-def _sources_in(folder: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:  # a package within an archive
-        return
-    for entry in entries:
-        if entry.is_dir() and entry.name != "__pycache__":
-            yield from _sources_in(entry.path)
-        elif entry.name.endswith(_SOURCES):
-            yield entry.path
-
-
 class _KernelCache(FunctionCache):
-    """Numba's cache of one function on disk, which becomes invalid when any source of kernels changes.
+    """Numba's cache of one function on disk, with two differences.
 
-    A kernel contains the kernels and constants of other modules that it uses, but numba compares only the module in
-    which it is defined.
+    It becomes invalid when any source of kernels changes: a kernel contains the kernels and constants of other modules
+    that it uses, but numba compares only the module in which it is defined. And it loads a kernel without loading all
+    that a compiler needs, which takes longer than the kernels.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        home = function.__module__.partition(".")[0]
-        hashes = [sources_hash(package) for package in sorted({"corefsample", home} - {"__main__"})]
-        stamp = (self._impl.locator.get_source_stamp(), *hashes)
+        packages = sorted({"corefsample", function.__module__.partition(".")[0]} - {"__main__"})
+        stamp = (self._impl.locator.get_source_stamp(), *map(_sources_hash, packages))
         self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)
-        self._title = f"{function.__module__}.{function.__qualname__}"
-        self._started = 0.0
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load a compiled kernel; log that it has to be compiled if there is none.
-
-        Numba's own method refreshes the context before, which only compiling needs and then does itself.
-        """
-        prepare_to_load(target_context)
+        """Load a compiled kernel, after numba's memory manager, which it calls; log that there is none."""
+        rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             loaded = self._load_overload(signature, target_context)
         if loaded is None:
-            self._started = time.perf_counter()
-            announce()
+            _announce()
         return loaded
-
-    def save_overload(self, signature: Any, data: Any) -> None:
-        """Save a compiled kernel."""
-        _log.debug("compiled %s in %.1f s", self._title, time.perf_counter() - self._started)
-        super().save_overload(signature, data)
-
-    def is_empty(self) -> bool:
-        """Whether there is no compiled kernel of these sources for any signature."""
-        return not self._cache_file._load_index()
 
 
 @cache
-def announce() -> None:
-    """Log, once, that kernels are compiled."""
+def _sources_hash(package: str) -> str:
+    """SHA-256 of all sources of a package that decide the machine code of any of its kernels."""
+    folder = os.path.dirname(str(sys.modules[package].__file__))
+    names = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    sources = [Path(name).read_bytes() for name in sorted(names) if name.endswith(_SOURCES)]
+    return hashlib.sha256(b"\0".join(sources)).hexdigest()
+
+
+@cache
+def _announce() -> None:
     _log.info("compiling kernels (first run only)")
 
 
@@ -112,7 +78,7 @@ def _announce_no_folder() -> None:
 
 
 def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    compiled = numba.njit(**pipeline_options(KernelCompiler), **options)(function)
+    compiled = numba.njit(**options)(function)
     if compiled is not function:  # the function itself if NUMBA_DISABLE_JIT is set
         try:
             compiled._cache = _KernelCache(function)
@@ -169,7 +135,7 @@ def sums_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _part(function: Callable[P, R], arithmetic: dict[str, Any]) -> Callable[P, R]:
-    options = {**_OPTIONS, **arithmetic, "no_cpython_wrapper": True, "_nrt": False, **pipeline_options(PartCompiler)}
+    options = {**_OPTIONS, **arithmetic, "no_cpython_wrapper": True, "_nrt": False}
     return cast("Callable[P, R]", numba.njit(**options)(function))
 
 
@@ -178,23 +144,26 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS)(function))
 
 
-def load_compiler() -> None:
-    """Load what numba needs to compile, which it would do at the first compilation."""
-    cpu_target.target_context.refresh()
-
-
-def must_be_compiled(*kernels: Callable[..., Any]) -> bool:
-    """Whether there is a folder for compiled kernels, and one of these kernels is not in it."""
-    caches = [getattr(each, "_cache", None) for each in kernels]
-    return any(isinstance(each, _KernelCache) and each.is_empty() for each in caches)
-
-
-def cache_folders(*kernels: Callable[..., Any]) -> list[str]:
-    """Folders in which these kernels are cached."""
-    caches = [getattr(each, "_cache", None) for each in kernels]
-    return sorted({str(each.cache_path) for each in caches if isinstance(each, _KernelCache)})
+def kernels_of(package: str) -> list[Callable[..., Any]]:
+    """All kernels of a package, whose modules are loaded for it."""
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        if module.name.endswith("kernels"):
+            importlib.import_module(module.name)
+    return [each for each in _kernels if each.__module__.startswith(f"{package}.")]
 
 
 def compiled_kernels() -> list[Callable[..., Any]]:
     """Kernels that are compiled for some types, in this process or loaded from a folder."""
     return [each for each in _kernels if each.signatures]
+
+
+def is_cached(kernel: Callable[..., Any]) -> bool:
+    """Whether a kernel of these sources is in its folder."""
+    kept = getattr(kernel, "_cache", None)
+    return isinstance(kept, _KernelCache) and bool(kept._cache_file._load_index())
+
+
+def cache_folders(kernels: Iterable[Callable[..., Any]]) -> list[str]:
+    """Folders in which kernels are cached."""
+    caches = [getattr(each, "_cache", None) for each in kernels]
+    return sorted({str(each.cache_path) for each in caches if isinstance(each, _KernelCache)})

@@ -119,14 +119,12 @@ def events(
       corefsample events scored.parquet --rule arrest --rule kill --out run4
       corefsample events 'scored/*.parquet' --workers 8 --out run5
     """
-    from events.jobs import compiled_ahead
+    from events.jobs.count_events import EventsOptions, run_events
 
     rules = options["rule"]
     rule = rules[0] if len(rules) == 1 else rules
-    with compiled_ahead("events"), progress("counting", as_json) as on_progress:
-        from events.jobs.count_events import EventsOptions, run_events
-
-        chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
+    chosen = EventsOptions(**{**options, "rule": rule, "compare": options["compare"] or None})
+    with progress("counting", as_json) as on_progress:
         summary = run_events(
             inputs,
             out,

@@ -11,10 +11,9 @@ __all__ = ["warm_up"]
 
 
 @click.command("warm-up", cls=Command, short_help="Compile kernels ahead of the first run.")
-@click.option("--all", "all_commands", is_flag=True, help="Those of calibrate, recalibrate, train and audit too.")
 @json_option
-def warm_up(all_commands: bool, as_json: bool) -> None:
-    """Compile the kernels of score, events, demo and report, so that their first run does not have to.
+def warm_up(as_json: bool) -> None:
+    """Compile the kernels of score and events, by a small run of both, so that their first run does not have to.
 
     Compiled kernels are kept beside the package, or in the folder NUMBA_CACHE_DIR; each machine needs this once, and
     again after an update. They are valid for processors of one kind.
@@ -25,11 +24,10 @@ def warm_up(all_commands: bool, as_json: bool) -> None:
     """
     from events.jobs.warm_up import run_warm_up
 
-    run = run_warm_up(all_commands=all_commands)
+    run = run_warm_up()
     if as_json:
         print_json(run.to_json())
         return
-    names = f"{', '.join(run.commands[:-1])} and {run.commands[-1]}"
-    click.echo(f"{counted(run.n_kernels, 'kernel')} of {names} ready in {run.seconds:,.1f} s:")
+    click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
     for folder in run.folders:
         click.echo(f"  {folder}")

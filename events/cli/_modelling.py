@@ -260,33 +260,30 @@ def score(
       corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
       corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
     """
-    from events.jobs import compiled_ahead
+    from corefsample.files import local_name
+    from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
 
     if number_articles:
         options["id_column"] = None
-    with compiled_ahead("score"):
-        from corefsample.files import local_name
-        from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
-
-        chosen = ScoreOptions(**options)
-        try:
-            with progress("scoring", as_json) as on_progress:
-                run = run_score(
-                    inputs,
-                    out,
-                    chosen,
-                    resume=resume,
-                    overwrite=overwrite,
-                    workers=workers,
-                    scheduler=scheduler,
-                    on_progress=on_progress,
-                )
-        except BaseException as error:
-            # After a usage error, parts of an earlier run are not the next step.
-            parts = local_name(out) + PARTS_SUFFIX
-            if os.path.isdir(parts) and not isinstance(error, ParameterError):
-                print_error(f"finished parts are kept in {parts}; --resume continues from them")
-            raise
+    chosen = ScoreOptions(**options)
+    try:
+        with progress("scoring", as_json) as on_progress:
+            run = run_score(
+                inputs,
+                out,
+                chosen,
+                resume=resume,
+                overwrite=overwrite,
+                workers=workers,
+                scheduler=scheduler,
+                on_progress=on_progress,
+            )
+    except BaseException as error:
+        # After a usage error, parts of an earlier run are not the next step.
+        parts = local_name(out) + PARTS_SUFFIX
+        if os.path.isdir(parts) and not isinstance(error, ParameterError):
+            print_error(f"finished parts are kept in {parts}; --resume continues from them")
+        raise
     print_result(run, as_json, _print_scoring)
 
 

@@ -1,5 +1,3 @@
-from ._compiling import compiled_ahead as compiled_ahead
-from ._compiling import compiled_meanwhile as compiled_meanwhile
 from ._document_inputs import ANNOTATED as ANNOTATED
 from ._document_inputs import DocumentInputs as DocumentInputs
 from ._document_inputs import ReadDocument as ReadDocument

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 from corefsample._processors import one_processor_left
@@ -14,7 +13,6 @@ from corefsample.errors import CorefsampleError, ParameterError
 from corefsample.files import FolderCopy, PathLike, is_url, joined, path_list
 from events.jobs._actor_notes import warn_about_actors
 from events.jobs._cluster import require_dask
-from events.jobs._compiling import compiled_meanwhile
 from events.jobs.partitions import (
     STANDARD_INPUT,
     EventsOptions,
@@ -98,11 +96,7 @@ def run_events(
                 if finished is not None:
                     return finished
                 try:
-                    with compiled_meanwhile("events") as compilers:
-                        if compilers.n_processes:
-                            _load_libraries(pictures)
-                            compilers.wait_at_once()
-                        missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
+                    missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
                     _compute(run, missing, workers, scheduler, on_progress)
                     summary = finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
                     warn_about_actors(run, options)
@@ -143,12 +137,6 @@ def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None,
     if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
         rule = "cannot be combined with standard input, which only one process can read"
         raise ParameterError(rule, parameter=parameter)
-
-
-def _load_libraries(pictures: bool) -> None:
-    """Load what the end of the job needs, in time that would be spent waiting."""
-    for name in ("pandas", *(("matplotlib.figure",) if pictures else ())):
-        import_module(name)
 
 
 def _left(run: FolderCopy) -> str:

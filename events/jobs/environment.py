@@ -8,17 +8,18 @@ import re
 import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from itertools import chain
 from typing import Any
 
 from corefsample import __version__
 from corefsample._extras import requirements
+from corefsample._jit import cache_folders, is_cached, kernels_of
 from corefsample._memory import available_memory
 from corefsample._processors import processors
-from events.jobs._compiling import folders_of_kernels, missing_groups
 
 __all__ = ["Environment", "describe_environment"]
 
-_COMMANDS = ("score", "events")
+_PACKAGES = {"score": "corefsample.mention_ranking", "events": "events.counting"}  # with kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 
 
@@ -43,7 +44,7 @@ class Environment:
     kernel_folders
         Folders for compiled kernels; none: every process compiles.
     kernels_missing
-        Groups of kernels of `score` and `events` that are not compiled yet.
+        Those of the commands `score` and `events` whose kernels are not compiled yet.
     variables
         Environment variables that are set and change how the program runs.
     """
@@ -86,7 +87,8 @@ def describe_environment() -> Environment:
 
     prefixes = ("ARROW_", "COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
     needed, extras = _requirements()
-    folders = folders_of_kernels(*_COMMANDS)
+    kernels = {command: kernels_of(package) for command, package in _PACKAGES.items()}
+    folders = cache_folders(chain(*kernels.values()))
     return Environment(
         corefsample=__version__,
         python=platform.python_version(),
@@ -97,7 +99,7 @@ def describe_environment() -> Environment:
         processors=processors(),
         free_memory=available_memory(),
         kernel_folders=tuple(folders),
-        kernels_missing=tuple(missing_groups(*_COMMANDS)) if folders else (),
+        kernels_missing=tuple(name for name, own in kernels.items() if folders and not any(map(is_cached, own))),
         variables={name: value for name, value in sorted(os.environ.items()) if name.startswith(prefixes)},
     )
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from corefsample._jit import cache_folders, compiled_kernels
+from corefsample._jit import cache_folders, compiled_kernels, kernels_of
 from corefsample.errors import CorefsampleError
-from events.jobs._compiling import compiled_meanwhile, folders_of_kernels, load_kernels
+from corefsample.formats import write_documents
+from events.jobs.count_events import EventsOptions, run_events
+from events.jobs.scoring import ScoreOptions, run_score
+from events.simulation import simulate_documents
 
 __all__ = ["WarmUp", "run_warm_up"]
 
-_COMMANDS = ("score", "events", "demo", "report")
-_GROUPS = (
-    *("score", "score with ClearNLP", "score with sampled parses"),
-    *("events", "events with uncertain scores", "report"),
-)
+_DOCUMENTS, _SAMPLES = 5, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,6 @@ class WarmUp:
 
     Attributes
     ----------
-    commands
-        Commands whose kernels are compiled.
     folders
         Folders with the compiled kernels.
     n_kernels
@@ -35,7 +34,6 @@ class WarmUp:
         Wall time.
     """
 
-    commands: tuple[str, ...]
     folders: tuple[str, ...]
     n_kernels: int
     seconds: float
@@ -45,31 +43,22 @@ class WarmUp:
         return asdict(self)
 
 
-def run_warm_up(*, all_commands: bool = False) -> WarmUp:
-    """Compile the kernels of scoring and counting into numba's cache, in as many processes as there are processors.
-
-    Parameters
-    ----------
-    all_commands
-        Whether to compile those of calibrating, recalibrating and training too, by small runs on simulated documents.
+def run_warm_up() -> WarmUp:
+    """Score simulated news and count their events, so that the kernels of both are in numba's cache.
 
     Raises
     ------
     CorefsampleError
         If no folder for them can be written, or numba is told not to compile.
     """
-    started = time.time()
-    if not folders_of_kernels(*_GROUPS):
+    if not cache_folders(kernels_of("events.counting")):
         rule = "a folder for compiled kernels must be writable, and NUMBA_DISABLE_JIT unset"
         raise CorefsampleError(f"{rule}, got no such folder; NUMBA_CACHE_DIR can name one")
-    with compiled_meanwhile(*_GROUPS):
-        pass
-    load_kernels(*_GROUPS)
-    commands: tuple[str, ...] = _COMMANDS
-    if all_commands:
-        from events.jobs._small_runs import SMALL_RUNS, compile_by_small_runs
-
-        compile_by_small_runs()
-        commands += SMALL_RUNS
+    started = time.time()
+    with tempfile.TemporaryDirectory() as name:
+        news, scored = (Path(name) / f"{each}.parquet" for each in ("news", "scored"))
+        write_documents((each.document for each in simulate_documents(_DOCUMENTS, seed=0, event_share=1.0)), news)
+        run_score(news, scored, ScoreOptions(mentions="parse"))
+        run_events(scored, Path(name) / "run", EventsOptions(n_samples=_SAMPLES), pictures=False)
     kernels = compiled_kernels()
-    return WarmUp(commands, tuple(cache_folders(*kernels)), len(kernels), round(time.time() - started, 3))
+    return WarmUp(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))

@@ -63,7 +63,7 @@ def of(package: str) -> list[str]:
 
 # Packages from the bottom up; one may import those of lower levels only. Within a level there is no import.
 LEVELS: list[list[str]] = [
-    ["corefsample._log", "corefsample._compilers"],
+    ["corefsample._log"],
     ["corefsample.errors", "corefsample._jit", "corefsample._arrays"],
     ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
     ["corefsample._processors"],
@@ -93,7 +93,6 @@ LEVELS: list[list[str]] = [
     ["events"],
     ["events.jobs"],
     ["events.jobs.scoring", "events.jobs.training"],
-    ["events.jobs._small_runs"],
     ["events.jobs.warm_up", "events.jobs.calibrate_parses"],
     ["events.cli"],
 ]
@@ -159,7 +158,7 @@ def test_the_face_of_a_package_exports_and_defines_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.endswith("kernels")])
 def test_kernels_import_only_the_compiler_other_kernels_and_codes(name: str) -> None:
-    allowed = ("_jit", "_compilers", "_arrays", "kernels", "_codes")
+    allowed = ("_jit", "_arrays", "kernels", "_codes")
     assert [other for other in ours(imported(name)) & set(MODULES) if not other.endswith(allowed)] == []
 
 
@@ -181,7 +180,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 @pytest.mark.parametrize("name", of("corefsample"))
 def test_heavy_libraries_load_where_they_are_used(name: str) -> None:
-    allowed = {"numba"} if name in ("corefsample._jit", "corefsample._compilers") else set()
+    allowed = {"numba"} if name == "corefsample._jit" else set()
     if name.startswith(("corefsample.formats", "corefsample.documents._batch")):
         allowed = {"pyarrow"}
     if name == "corefsample.spacy_bridge.component":  # spaCy registers a factory while its module loads

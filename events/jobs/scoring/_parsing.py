@@ -71,11 +71,6 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     return pipeline
 
 
-def has_clearnlp_labels(pipeline: Language) -> bool:
-    """Whether the parser of a pipeline gives labels of ClearNLP, as spaCy's English models do."""
-    return "pobj" in {label for labels in pipeline.pipe_labels.values() for label in labels}
-
-
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 

@@ -17,13 +17,12 @@ from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from corefsample.recalibration import chosen_recalibration
 from corefsample.syntax import is_unparsed
-from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, compiled_meanwhile, free_outputs, run_record
+from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, free_outputs, run_record
 from events.jobs._cluster import require_dask
 from events.jobs.convert import ConvertOptions, run_convert
 from events.jobs.scoring._engines import Engine
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
-from events.jobs.scoring._parsing import has_clearnlp_labels
 from events.jobs.scoring._parts import open_parts
 from events.jobs.scoring._workers import Scorer
 from events.news import Article, TextTally
@@ -155,14 +154,9 @@ def run_score(
     _require_pipeline_for_text(documents, options)
     if resume and "-" in documents.paths:
         raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
-    with compiled_meanwhile("score") as compilers:
-        scorer = Scorer(options)
-        if scorer.pipeline is not None and has_clearnlp_labels(scorer.pipeline):
-            compilers.add("clearnlp")
-        if options.parses is not None:
-            compilers.add("transitions")
-        sources = checksums(documents.paths)
-        manifest = _manifest(scorer, sources)
+    scorer = Scorer(options)
+    sources = checksums(documents.paths)
+    manifest = _manifest(scorer, sources)
     engine = _engine(options, workers, scheduler)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
