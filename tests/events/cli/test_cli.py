@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import events.jobs.partitions._evaluation
 import pandas as pd
 import pytest
 from command_line import called
@@ -20,7 +21,6 @@ from references import events as er
 import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
-import events.jobs.partitions._evaluation
 from corefsample import __version__, read_documents
 
 COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "calibrate-queries", "recalibrate")

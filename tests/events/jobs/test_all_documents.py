@@ -8,17 +8,17 @@ import random
 from pathlib import Path
 from typing import Any
 
+import events.jobs.partitions._documents as table_module
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, merged_tables
 from references import events as er
 
-import events.jobs.partitions._documents as table_module
 from corefsample import read_documents
 from events import EventCounter
 from events.jobs.count_events import EventsOptions, run_events
-from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, merged_tables
 
 OPTIONS = EventsOptions(n_samples=300)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import events.jobs.partitions._evaluation
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +23,6 @@ from strategies import documents as strategies
 
 import events.jobs._pictures
 import events.jobs._run_pictures
-import events.jobs.partitions._evaluation
 import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._processors import processors

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import pytest
-
 from events.jobs.partitions._evaluation import Evaluation
 
 
