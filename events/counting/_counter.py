@@ -155,7 +155,7 @@ class EventCounter:
         self._screen: Screen | None = None
         columns, codes = {"event": COUNTRY}, frozenset[str]()
         if predicate is None:
-            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon)
+            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
         is_ready = isinstance(recalibration, CorpusRecalibration)
@@ -231,7 +231,7 @@ class EventCounter:
             If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
             date makes the periods more than 100,000. Then the document is not counted.
         """
-        place = required(document, self.ids)
+        place = required(document, self.ids, tokens=self._predicate is None)
         batch, matches = from_documents([document]), {0: DocumentMatches()}
         if self._predicate is not None:
             try:
@@ -241,8 +241,6 @@ class EventCounter:
             sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
             found = [evaluate_predicate(document, self._predicate, recalibrated=recalibrated, **sampling)]
         else:
-            if document.tokens is None:
-                raise InputError("tokens are required for events", place=place)
             matches = self._valid(batch)
             found = self._events(batch, 0, matches[0]) if matches[0].parses else []
         self._add_events(batch, self._add_documents(batch), matches, {0: found} if found else {})
@@ -331,7 +329,10 @@ class EventCounter:
 
     def _valid(self, batch: DocumentBatch) -> dict[int, DocumentMatches]:
         """What is found in the documents of a batch; raises InputError at the first that is rejected."""
-        matches, reasons = self._inspected(batch, known=self.ids)
+        try:
+            matches, reasons = self._inspected(batch, known=self.ids)
+        except ParameterError as error:  # the scores are not of the kind that an uncertainty needs
+            raise error.as_input_error(_place(batch, 0)) from None
         for row, reason in sorted(reasons.items()):
             message, hint = (reason, None) if isinstance(reason, str) else reason
             raise InputError(message, place=_place(batch, row), hint=hint)
@@ -573,7 +574,7 @@ class EventCounter:
         return pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
 
 
-def required(document: ScoredDocument, counted: Collection[str] | CountedIds) -> str:
+def required(document: ScoredDocument, counted: Collection[str] | CountedIds, *, tokens: bool = True) -> str:
     """Place of a document in messages; raises if it cannot be added to those that are counted.
 
     Raises
@@ -581,7 +582,7 @@ def required(document: ScoredDocument, counted: Collection[str] | CountedIds) ->
     ParameterError
         If it is no ScoredDocument.
     InputError
-        If its doc_id is counted already, or it has no date.
+        If its doc_id is counted already, or it has no date or no tokens.
     """
     if not isinstance(document, ScoredDocument):
         raise ParameterError(f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document")
@@ -590,6 +591,8 @@ def required(document: ScoredDocument, counted: Collection[str] | CountedIds) ->
         raise InputError(DUPLICATE, place=place)
     if document.date is None:
         raise InputError("date is required for events", place=place)
+    if tokens and document.tokens is None:
+        raise InputError("tokens are required for events", place=place)
     return place
 
 

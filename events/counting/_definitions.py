@@ -17,7 +17,7 @@ from events.rules import Rule, load_rules
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definitions:
-    """Rules and a lexicon; `of` and `named` check them, once for everything that counts them.
+    """Rules and a lexicon; `of` and `named` check them, and `with_examples` the rules' examples: once for a run.
 
     Attributes
     ----------
@@ -32,14 +32,14 @@ class Definitions:
 
     @classmethod
     def of(cls, rule: Rule | Sequence[Rule] | None = None, lexicon: Lexicon | None = None) -> Self:
-        """Check rules, their inline examples and a lexicon; None stands for the shipped ones.
+        """Check rules and a lexicon; None stands for the shipped ones.
 
         Raises
         ------
         ParameterError
             If one is of another type, there is no rule, or two have one name.
         InputError
-            If a rule has a class that is unknown, or an example fails.
+            If a rule has a class that is unknown.
         """
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
         for each in rules:
@@ -57,14 +57,19 @@ class Definitions:
         lexicon = load_lexicon() if lexicon is None else lexicon
         for each in rules:
             check_classes(each, lexicon)
-            check_examples(each, lexicon)
         return cls(rules, lexicon)
+
+    def with_examples(self) -> Self:
+        """The same; raises InputError if an inline example of a rule fails."""
+        for rule in self.rules:
+            check_examples(rule, self.lexicon)
+        return self
 
     @classmethod
     def named(cls, rules: Sequence[str], preset: str, lexicon: str | None = None) -> Self:
-        """Load and check rules and a lexicon by their names or paths."""
+        """Load and check rules, their examples and a lexicon by their names or paths."""
         words = load_lexicon(lexicon)
-        return cls.of([load_rules(rule, preset) for rule in rules], words)
+        return cls.of([load_rules(rule, preset) for rule in rules], words).with_examples()
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:

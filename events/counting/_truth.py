@@ -100,12 +100,12 @@ class TrueEvents:
             If the document has no date, tokens or gold, its labels fit no scheme, or its doc_id was added before.
         """
         place = required(document, self._doc_ids)
-        missing = next((name for name in ("gold", "tokens") if getattr(document, name) is None), None)
-        if missing or document.tokens is None or document.date is None:
-            raise InputError(f"{missing} is required for true events", place=place)
-        spans, date = document.mentions, document.date
+        if document.gold is None:
+            raise InputError("gold is required for true events", place=place)
+        spans, tokens, date = document.mentions, document.tokens, document.date
+        assert tokens is not None and date is not None  # noqa: PT018
         try:
-            matches = match_document(document.tokens, spans, self._rule, self._lexicon, date, self._scheme)
+            matches = match_document(tokens, spans, self._rule, self._lexicon, date, self._scheme)
         except InputError as error:
             raise error.at(place) from None
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()

@@ -39,10 +39,8 @@ def test_adding_a_document_returns_its_events() -> None:
     third = result["doc 3"]
     assert third is not None
     assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
-    assert third.matches is not None
-    direct = evaluate_matches(
-        DOCUMENTS[2].antecedents, third.matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100
-    )
+    matches = third.parses[0].matches
+    direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)
     assert third.hits.tolist() == direct.hits.tolist()
 
 

@@ -1,19 +1,13 @@
-"""The table of all documents of a run, and the merge of its parts."""
+"""The table of all documents of a run."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import random
 from pathlib import Path
-from typing import Any
 
-import events.jobs.partitions._documents as table_module
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, merged_tables
 from references import events as er
 
 from corefsample import read_documents
@@ -72,35 +66,6 @@ def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
         if found[each["doc_id"]]["sampled"]:
             assert found[each["doc_id"]]["actor"]
     assert not all(row["actor"] for row in found.values())
-
-
-def row(day: int, doc_id: str) -> dict[str, Any]:
-    date = datetime.date(2000, 1, 1) + datetime.timedelta(day)
-    flags = {"trigger": False, "actor": True, "sampled": False, "probability": day / 99}
-    return {
-        "doc_id": doc_id,
-        "date": date,
-        "period": "2000Q1",
-        **flags,
-        "events": [doc_id],
-        "actors": ["USA"],
-        "probabilities": [0.5],
-    }
-
-
-@pytest.mark.parametrize("most_open", [64, 3])
-def test_merged_parts_are_the_sorted_rows(tmp_path: Path, most_open: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_module, "_MOST_OPEN", most_open)
-    random.seed(1)
-    rows = [row(random.randrange(30), f"d{number}é" if number % 7 else f"d{number}\U0001f600") for number in range(500)]
-    paths = []
-    for number in range(11):
-        mine = sorted(rows[number::11], key=lambda each: (each["date"], each["doc_id"]))
-        paths.append(tmp_path / f"run-{number}.arrow")
-        with pa.ipc.new_file(str(paths[-1]), ALL_DOCUMENTS_SCHEMA) as writer:
-            writer.write_table(pa.Table.from_pylist(mine, ALL_DOCUMENTS_SCHEMA), max_chunksize=7)
-    merged = pa.concat_tables(list(merged_tables(paths, tmp_path))).to_pylist()
-    assert merged == sorted(rows, key=lambda each: (each["date"], each["doc_id"]))
 
 
 def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_path: Path) -> None:
