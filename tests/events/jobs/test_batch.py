@@ -21,9 +21,9 @@ from references import events as er
 from strategies import documents as strategies
 
 import events.counting._counter
+import events.jobs._count_part
 import events.jobs._pictures
 import events.jobs._run_pictures
-import events.jobs._count_part
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._processors import processors
 from events import EventCounter
