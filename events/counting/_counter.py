@@ -153,15 +153,15 @@ class EventCounter:
         self._predicate = predicate
         self._definitions: Definitions | None = None
         self._screen: Screen | None = None
-        columns, codes = {"event": COUNTRY}, frozenset[str]()
+        columns: dict[str, tuple[str, ...]] = {"event": COUNTRY}
+        codes = frozenset[str]()
         if predicate is None:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
-        is_ready = isinstance(recalibration, CorpusRecalibration)
-        self._recalibrated = (
-            recalibration if is_ready else CorpusRecalibration(recalibration, uncertainty, self.seed)  # type: ignore[arg-type]
-        )
+        if not isinstance(recalibration, CorpusRecalibration):
+            recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
+        self._recalibrated: CorpusRecalibration | None = recalibration
         self._begin(columns, codes, period, folder)
         keys = None if compared is None else {event_key(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
@@ -559,11 +559,13 @@ class EventCounter:
         roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
         """
         schema = evidence_schema(self.roles, parses=self.n_several_parses > 0)
-        return self._table(self.rows.evidence).select(schema.names).to_pandas()
+        table: pd.DataFrame = self._table(self.rows.evidence).select(schema.names).to_pandas()
+        return table
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
-        return self._table(self.rows.all_documents).to_pandas()
+        table: pd.DataFrame = self._table(self.rows.all_documents).to_pandas()
+        return table
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

@@ -35,7 +35,7 @@ _Alternative = tuple[int, str, float, float]  # trigger, words, share of the sam
 
 @dataclass(frozen=True, slots=True)
 class ParseEvidence:
-    """What the alternative parses of a document contribute to one event; columns of a table of evidence.
+    """What the parses of a document contribute to one event; columns of a table of evidence.
 
     Attributes
     ----------
@@ -86,10 +86,10 @@ class EvidenceRow:
     places
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
         role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
-        With alternative parses, mentions are those of the first parse, -1 if it has none of these words, and
+        With several parses, mentions are those of the first parse, -1 if it has none of these words, and
         ``alternatives`` are [token of the trigger, words, share, probability].
     parse
-        Of a document with alternative parses; in a table the columns of `ParseEvidence`, if it has them.
+        Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
 
     doc_id: str
@@ -227,7 +227,8 @@ def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
     found: dict[str, None] = {}
     for each in events.parses:
         tokens = parses[each.parse].tokens
-        for trigger in each.matches.excluded if tokens is not None else ():
+        assert tokens is not None  # rules need them
+        for trigger in each.matches.excluded:
             found[f"{tokens.text[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
     return SEPARATOR.join(found)
 
@@ -331,6 +332,7 @@ class _Sources:
     def alternatives(self, event: int, triggers: Sequence[int]) -> list[_Alternative]:
         """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""
         counts, n_samples = self._events.parse_counts, self._events.n_samples
+        assert counts is not None  # of a document with several parses
         listed = []
         for trigger in triggers:
             sizes: dict[str, int] = {}

@@ -447,7 +447,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.jobs._run_folder.ParquetWriter.write",
+        "events.jobs._count_tables.ParquetWriter.write",
         "events.jobs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
