@@ -231,11 +231,12 @@ class EventCounter:
             If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
             date makes the periods more than 100,000. Then the document is not counted.
         """
+        recalibration = self._recalibration()
         place = required(document, self.ids, tokens=self._predicate is None)
         batch, matches = from_documents([document]), {0: DocumentMatches()}
         if self._predicate is not None:
             try:
-                recalibrated = self._recalibration().for_scores(document.metadata)
+                recalibrated = recalibration.for_scores(document.metadata)
             except ParameterError as error:
                 raise error.as_input_error(place) from None
             sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
@@ -324,7 +325,8 @@ class EventCounter:
 
     def _recalibration(self) -> CorpusRecalibration:
         if self._recalibrated is None:
-            raise ParameterError("must be added to the counter of its rules, got a counter that was loaded")
+            rule = "must have rules to add documents, got one that was loaded: count them apart, and merge"
+            raise ParameterError(rule, parameter="counter")
         return self._recalibrated
 
     def _valid(self, batch: DocumentBatch) -> dict[int, DocumentMatches]:
@@ -564,8 +566,12 @@ class EventCounter:
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
-        table: pd.DataFrame = self._table(self.rows.all_documents).to_pandas()
+        table: pd.DataFrame = self.table_of_all_documents().to_pandas()
         return table
+
+    def table_of_all_documents(self) -> pa.Table:
+        """The same as an Arrow table."""
+        return self._table(self.rows.all_documents)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""

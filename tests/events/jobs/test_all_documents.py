@@ -11,7 +11,9 @@ import pytest
 from references import events as er
 
 from corefsample import read_documents
+from corefsample.formats import DocumentStream
 from events import EventCounter
+from events.audit import counted_documents, read_run_documents
 from events.jobs.count_events import EventsOptions, run_events
 
 OPTIONS = EventsOptions(n_samples=300)
@@ -74,3 +76,13 @@ def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_pa
     run_events([first, second], tmp_path / "run", dataclasses.replace(OPTIONS, threads=1), pictures=False)
     names = ("run", "all_documents.parquet")
     assert tmp_path.joinpath(*names).read_bytes() == run.joinpath(*names).read_bytes()
+
+
+@pytest.mark.parametrize("actors", [None, ("all",), ("USA",)])
+def test_an_audit_takes_the_documents_of_a_counter_as_those_of_a_run(run: Path, actors: tuple[str, ...] | None) -> None:
+    counter = EventCounter(n_samples=300)
+    counter.update(DocumentStream(run / "corpus.jsonl", needs=("date", "tokens")))
+    found, expected = counted_documents(counter, actors), read_run_documents(run / "run", actors)
+    for name in ("doc_ids", "dates", "rows", "columns", "values"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    assert (found.targets, found.event, found.period) == (expected.targets, expected.event, expected.period)
