@@ -8,6 +8,7 @@ from ._estimates import AuditEstimate as AuditEstimate
 from ._estimates import MoreLabels as MoreLabels
 from ._estimates import estimate_counts as estimate_counts
 from ._frame import AuditFrame as AuditFrame
+from ._frame_files import counted_documents as counted_documents
 from ._frame_files import read_run_documents as read_run_documents
 from ._frame_files import read_scores as read_scores
 from ._frame_files import read_text_table as read_text_table

@@ -16,16 +16,18 @@ from corefsample._arrays import Floats, Ints
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, sha256
 from events.audit._frame import RULES, AuditFrame, Names
-from events.counting import Calendar
+from events.counting import ALL_DOCUMENTS_SCHEMA, Calendar, EventCounter
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
-__all__ = ["ALL_DOCUMENTS", "SOME_EVENT", "read_run_documents", "read_scores", "read_text_table"]
+__all__ = ["ALL_DOCUMENTS", "SOME_EVENT", "counted_documents", "read_run_documents", "read_scores", "read_text_table"]
 
 ALL_DOCUMENTS = "all_documents.parquet"
 SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
 _REQUIRED = ("doc_id", "date", "probability")
+_OF_RUN = ["doc_id", "date", "events", "actors", "probabilities"]
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -47,7 +49,6 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         If no document of the run has an actor.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     folder = Path(run)
@@ -57,22 +58,34 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         rule = f"run must have {ALL_DOCUMENTS}, got none"
         raise InputError(rule, place=place, hint="repeat the run with this version")
     try:
-        table = pq.read_table(path, columns=["doc_id", "date", "probability", "events", "actors", "probabilities"])
-        doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
-        dates = table.column("date").to_numpy().astype("datetime64[D]")
-        of_rules = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
-        names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
-        values = pc.list_flatten(table.column("probabilities")).to_numpy()
-        lengths = pc.list_value_length(table.column("events")).to_numpy()
+        schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
+        table = pq.read_table(path, columns=_OF_RUN).select(_OF_RUN).cast(schema)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         found = " ".join(str(error).split())
         raise InputError(f"file must be as a run writes it, got: {found}", place=str(path)) from None
-    event = str(record["rule"]["name"])
-    about: dict[str, Any] = {
-        "event": event,
-        "period": str(record["arguments"]["period"]),
-        "source": {"kind": "run", "path": place, "sha256": sha256(path)},
-    }
+    event, period = str(record["rule"]["name"]), str(record["arguments"]["period"])
+    return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
+
+
+def counted_documents(counter: EventCounter, actors: Sequence[str] | None = None) -> AuditFrame:
+    """The documents of a counter, as `read_run_documents` reads those of a run; `actors` and errors as there."""
+    source = {"kind": "arrays", "path": "", "sha256": None}
+    table = counter.table_of_all_documents().select(_OF_RUN)
+    return _frame(table, RULES.join(counter.tallies), counter.calendar.period, source, actors)
+
+
+def _frame(
+    table: pa.Table, event: str, period: str, source: dict[str, Any], actors: Sequence[str] | None
+) -> AuditFrame:
+    """Frame of the rows of all documents of a run."""
+    import pyarrow.compute as pc
+
+    doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
+    dates = table.column("date").to_numpy().astype("datetime64[D]")
+    of_rules = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
+    names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
+    values = pc.list_flatten(table.column("probabilities")).to_numpy()
+    lengths = pc.list_value_length(table.column("events")).to_numpy()
     rules = tuple(event.split(RULES))
     if actors is None:
         names = np.where(names == SOME_EVENT, of_rules, SOME_EVENT)
@@ -89,7 +102,7 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     rows = np.repeat(np.arange(len(doc_ids)), lengths)
     chosen = np.array([name in number for name in names.tolist()], np.bool_)
     columns = np.array([number[name] for name in names[chosen].tolist()], np.int32)
-    return AuditFrame(doc_ids, dates, targets, rows[chosen], columns, values[chosen], **about)
+    return AuditFrame(doc_ids, dates, targets, rows[chosen], columns, values[chosen], event, period, source)
 
 
 def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterError:

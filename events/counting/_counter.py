@@ -1,35 +1,62 @@
-"""Counting events in Python: add documents, read posterior counts."""
+"""Counting events: documents are added one by one or in batches, counters are merged, and posterior counts read."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Ints32
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents import DocumentBatch, Fault, ScoredDocument, from_documents
 from corefsample.errors import InputError, ParameterError
-from corefsample.recalibration import UNCERTAINTIES, UncertainRecalibration, Uncertainty, document_kinds
-from events.counting._adding import DocumentMatcher, checked_date, count_documents
-from events.counting._counts import EventCounts, Interval
-from events.counting._evaluation import DocumentEvents, Predicate, evaluate_predicate, evaluate_rules
-from events.counting._evidence import EvidenceRow, evidence_rows, evidence_schema
-from events.counting._mixture_evidence import ParsedMentions, mixture_evidence_rows
-from events.counting._mixtures import MatchedParse, evaluate_mixture
-from events.counting._periods import Calendar
-from events.counting._recalibrated import CorpusRecalibration, CountedRecalibration
-from events.counting._rule_examples import check_examples
-from events.counting._tables import COUNTRY, count_columns
-from events.counting._tally import CountTally
+from corefsample.files import write_json
+from corefsample.formats import DocumentStream
+from corefsample.posterior import CorpusRecalibration, DocumentPosterior, parse_rows, unlike_scores
+from corefsample.recalibration import UNCERTAINTIES, UncertainRecalibration, Uncertainty
+from corefsample.syntax import scheme_names
+from events.counting._all_documents import document_rows
+from events.counting._counted_rows import CountedRows
+from events.counting._counts import EventCounts, Interval, joined_counts
+from events.counting._definitions import Definitions
+from events.counting._doc_ids import CountedIds, repeated_ids
+from events.counting._evaluation import DocumentEvents, Predicate, evaluate_document, evaluate_predicate
+from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
+from events.counting._keys import event_key
+from events.counting._periods import Calendar, Period
+from events.counting._sorted_rows import SortedRows
+from events.counting._tables import COUNTRY
+from events.counting._tally import MOST_PERIODS, CountTally
+from events.counting._threads import Task, Threads
 from events.lexicon import Lexicon
+from events.matching import DocumentMatches, Screen
 from events.rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+DUPLICATE = "doc_id must be unique in the corpus, got it again"
+_AHEAD = 2  # batches that are being sampled while the next is read and matched
+_RECORD = "counter.json"
+_TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
+
+
+@dataclass(frozen=True, slots=True)
+class _BegunBatch:
+    """A batch whose documents are being sampled."""
+
+    batch: DocumentBatch
+    periods: list[Period]
+    matches: Mapping[int, DocumentMatches]
+    tasks: dict[int, Task[list[DocumentEvents]]]  # by row, of the documents in which an event is possible
 
 
 class EventCounter:
@@ -39,7 +66,7 @@ class EventCounter:
     ----------
     rule
         Definition of the event, or of several events with different names, which are then counted in one pass; by
-        default the shipped rule `attack`, preset `paper`.
+        default the shipped rule `attack`, preset `paper`. `events.counting.Definitions` were checked before.
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate
@@ -54,11 +81,18 @@ class EventCounter:
     seed
         In [0, 2**64).
     recalibration
-        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`. None: the scores as
+        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
+        `corefsample.posterior.CorpusRecalibration`. None: the scores as
         they are, with the uncertainty of the recalibration of the English model if it is the one that they had, as
         those of `corefsample score` and `corefsample.recalibration.score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+    by_sample
+        Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
+    compared
+        The events that will be compared; None: any.
+    folder
+        An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
 
     Raises
     ------
@@ -90,7 +124,7 @@ class EventCounter:
 
     def __init__(
         self,
-        rule: Rule | Sequence[Rule] | None = None,
+        rule: Rule | Sequence[Rule] | Definitions | None = None,
         lexicon: Lexicon | None = None,
         *,
         predicate: Predicate | None = None,
@@ -98,8 +132,11 @@ class EventCounter:
         period: str = "quarter",
         n_samples: int = 1000,
         seed: int = 0,
-        recalibration: UncertainRecalibration | None = None,
+        recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
+        by_sample: bool = True,
+        compared: Collection[str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
             raise ParameterError("cannot be combined with a rule or a lexicon", parameter="predicate")
@@ -107,34 +144,69 @@ class EventCounter:
             raise ParameterError(
                 f"must be a function of a document and its labels, got {predicate!r}", parameter="predicate"
             )
-        self.seed = _checks.seed(seed)
+        if scheme is not None:
+            _checks.choice("scheme", scheme, scheme_names())
         if uncertainty is not None:
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
-        self._recalibrated = CorpusRecalibration(recalibration, uncertainty, self.seed)
-        self.calendar = Calendar(period)
+        self.seed = _checks.seed(seed)
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._predicate = predicate
-        self._codes: frozenset[str] = frozenset()
-        self._columns: dict[str, tuple[str, ...]] = {"event": COUNTRY}  # of the roles of each event
+        self._definitions: Definitions | None = None
+        self._screen: Screen | None = None
+        columns: dict[str, tuple[str, ...]] = {"event": COUNTRY}
+        codes = frozenset[str]()
         if predicate is None:
-            self._matcher = DocumentMatcher(rule, lexicon, scheme)
-            self._codes = frozenset(self._matcher.lexicon.codes)
-            self._columns = {each.name: each.columns for each in self._matcher.rules}
-            for each in self._matcher.rules:
-                check_examples(each, self._matcher.lexicon)
-        self.tallies = {event: CountTally(n_samples) for event in self._columns}
-        self._rows: list[EvidenceRow] = []
-        self._doc_ids: set[str] = set()
+            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
+            self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
+            self._screen = Screen(found.rules, found.lexicon, scheme)
+        if not isinstance(recalibration, CorpusRecalibration):
+            recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
+        self._recalibrated: CorpusRecalibration | None = recalibration
+        self._begin(columns, codes, period, folder)
+        keys = None if compared is None else {event_key(name) for name in compared}
+        self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
+
+    def _begin(
+        self,
+        columns: dict[str, tuple[str, ...]],
+        codes: frozenset[str],
+        period: str,
+        folder: str | os.PathLike[str] | None,
+    ) -> None:
+        """Begin without documents."""
+        self.calendar = Calendar(period)
+        self._columns, self._codes = columns, codes  # of the roles of each event; of the actors
+        self._folder = None if folder is None else Path(folder)
+        self.rows = CountedRows(self.roles, self._folder)
+        self.ids = CountedIds()
+        self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
+        self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
+        self.uncertainty: str | None = None if self._recalibrated is None else self._recalibrated.uncertainty
+        self._extremes: list[tuple[str, str]] = []  # the first and the last date, each with its place
 
     def __repr__(self) -> str:
-        counted = ["a predicate"] if self._predicate is not None else [repr(each) for each in self._matcher.rules]
+        counted = "a predicate" if self._predicate is not None else ", ".join(self._columns)
+        if self._definitions is not None:
+            counted = ", ".join(map(repr, self._definitions.rules))
         tallies = "".join(f"\n  {tally!r}" for tally in self.tallies.values())
-        return f"EventCounter({', '.join(counted)}, seed {self.seed}){tallies}"
+        return f"EventCounter({counted}, seed {self.seed}){tallies}"
 
     @property
     def tally(self) -> CountTally:
         """Sums over the documents so far, of the first rule; `tallies` has them by event."""
         return next(iter(self.tallies.values()))
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents so far."""
+        return self.tally.n_documents
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Columns of the roles of all rules."""
+        return tuple(dict.fromkeys(column for columns in self._columns.values() for column in columns))
+
+    # --- adding documents ---
 
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
         """Add one document; return its events, or None if no clustering of it can have one.
@@ -159,88 +231,285 @@ class EventCounter:
             If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
             date makes the periods more than 100,000. Then the document is not counted.
         """
-        date = checked_date(document, self._doc_ids)
-        found = self._evaluated(document, date)
-        place = f"doc_id {document.doc_id!r}"
-        several = [count_documents(tally, self.calendar, [date], lambda _: place) for tally in self.tallies.values()]
-        (period,) = several[0]
-        self._doc_ids.add(document.doc_id)
-        for events in found:
-            event = "event" if events.matches is None else events.matches.event
-            self.tallies[event].add_events(events, period.number)
-            self._rows += self._evidence_of(events, period.label, document)
+        recalibration = self._recalibration()
+        place = required(document, self.ids, tokens=self._predicate is None)
+        batch, matches = from_documents([document]), {0: DocumentMatches()}
+        if self._predicate is not None:
+            try:
+                recalibrated = recalibration.for_scores(document.metadata)
+            except ParameterError as error:
+                raise error.as_input_error(place) from None
+            sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed}
+            found = [evaluate_predicate(document, self._predicate, recalibrated=recalibrated, **sampling)]
+        else:
+            matches = self._valid(batch)
+            found = self._events(batch, 0, matches[0]) if matches[0].parses else []
+        self._add_events(batch, self._add_documents(batch), matches, {0: found} if found else {})
         return tuple(found)
 
-    @staticmethod
-    def _evidence_of(events: DocumentEvents, period: str, document: ScoredDocument) -> list[EvidenceRow]:
-        if events.alternatives:
-            parses = [ParsedMentions(parse.tokens, parse.mentions) for parse in document.parses]
-            return mixture_evidence_rows(events, period, parses)
-        return evidence_rows(events, period, document.tokens, document.mentions)
-
-    def _evaluated(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
-        if document.parses:
-            return self._evaluated_parses(document, date)
-        recalibrated = self._recalibrated_for(document)
-        sampling: dict[str, Any] = {"n_samples": self.n_samples, "seed": self.seed, "recalibrated": recalibrated}
-        if self._predicate is not None:
-            kinds = None if recalibrated is None or not recalibrated.needs_kinds else document_kinds(document)
-            return [evaluate_predicate(document, self._predicate, kinds=kinds, **sampling)]
-        matches = [each for each in self._matcher.match(document, date) if each.possible]
-        if not matches:
-            return []
-        return evaluate_rules(
-            document.antecedents,
-            matches,
-            document.doc_id,
-            date,
-            kinds=_kinds(recalibrated, document.tokens, document.mentions),
-            **sampling,
-        )
-
-    def _evaluated_parses(self, document: ScoredDocument, date: datetime.date) -> list[DocumentEvents]:
-        if self._predicate is not None:
-            rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
-            raise InputError(f"{rule}, got {len(document.parses)}", place=f"doc_id {document.doc_id!r}")
-        recalibrated = self._recalibrated_for(document)
-        parses = []
-        for k, parse in enumerate(document.parses):
-            matched = self._matcher.match(document.with_parse(k), date)
-            matches = tuple(each for each in matched if each.possible)
-            kinds = _kinds(recalibrated, parse.tokens, parse.mentions) if matches else None
-            parses.append(MatchedParse(parse.weight, parse.antecedents, matches, kinds))
-        return evaluate_mixture(
-            parses,
-            document.doc_id,
-            date,
-            n_samples=self.n_samples,
-            seed=self.seed,
-            recalibrated=recalibrated,
-        )
-
-    def _recalibrated_for(self, document: ScoredDocument) -> CountedRecalibration | None:
-        try:
-            return self._recalibrated.for_scores(document.metadata)
-        except ParameterError as error:
-            raise error.as_input_error(f"doc_id {document.doc_id!r}") from None
-
-    def update(self, documents: Iterable[ScoredDocument]) -> None:
+    def update(
+        self,
+        documents: Iterable[ScoredDocument] | Iterable[DocumentBatch] | DocumentStream,
+        *,
+        threads: int = 1,
+        repeated: Collection[int] = (),
+        on_batch: Callable[[], None] | None = None,
+    ) -> None:
         """Add documents, as `add` does.
+
+        Parameters
+        ----------
+        documents
+            Documents, batches of documents with dates and tokens, or the stream of a file's, which is the fastest way.
+            Of a stream, bad documents are rejected as it says.
+        threads
+            That sample batches while the next are read and matched; documents are added in any case in their order.
+        repeated
+            Numbers of the lines or rows of a stream that are rejected, because another file has their doc_id.
+        on_batch
+            Called after each batch.
 
         Raises
         ------
         ParameterError
             If `documents` is not an iterable of documents; read a file with `corefsample.read_documents` first.
         InputError
-            As `add` does; the documents before the invalid one are counted.
+            As `add` does; the documents before the invalid one are counted, and of a stream most of them.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
             found = _checks.shown(documents)
             raise ParameterError(
                 f"must be ScoredDocuments, as read_documents yields them, got {found}", parameter="documents"
             )
-        for document in documents:
-            self.add(document)
+        if isinstance(documents, DocumentStream) and self._predicate is None:
+            # The stream itself sees to its own doc_ids.
+            known = self.ids if self.n_documents else ()
+            inspect = partial(self._inspected, repeated=frozenset(repeated), known=known)
+            self._update(documents.inspected(inspect), threads, on_batch)
+            return
+        for each in documents:
+            if not isinstance(each, DocumentBatch):
+                self.add(each)
+            elif self._predicate is None:
+                self._update([(each, self._valid(each))], threads, on_batch)
+            else:
+                for row in range(len(each)):
+                    self.add(each.document(row))
+
+    def _update(
+        self,
+        inspected: Iterable[tuple[DocumentBatch, Mapping[int, DocumentMatches]]],
+        n_threads: int,
+        on_batch: Callable[[], None] | None,
+    ) -> None:
+        """Add batches; sampling runs in threads, some batches ahead of counting."""
+        begun: deque[_BegunBatch] = deque()
+        with Threads(n_threads) as threads:
+            for batch, matches in inspected:
+                tasks = {
+                    row: threads.begin(partial(self._events, batch, row, each))
+                    for row, each in matches.items()
+                    if each.parses
+                }
+                begun.append(_BegunBatch(batch, self._add_documents(batch), matches, tasks))
+                if len(begun) > _AHEAD:
+                    self._finish(begun.popleft())
+                if on_batch is not None:
+                    on_batch()
+            while begun:
+                self._finish(begun.popleft())
+
+    def _finish(self, begun: _BegunBatch) -> None:
+        found = {row: task.result() for row, task in begun.tasks.items()}
+        self._add_events(begun.batch, begun.periods, begun.matches, found)
+
+    def _recalibration(self) -> CorpusRecalibration:
+        if self._recalibrated is None:
+            rule = "must have rules to add documents, got one that was loaded: count them apart, and merge"
+            raise ParameterError(rule, parameter="counter")
+        return self._recalibrated
+
+    def _valid(self, batch: DocumentBatch) -> dict[int, DocumentMatches]:
+        """What is found in the documents of a batch; raises InputError at the first that is rejected."""
+        try:
+            matches, reasons = self._inspected(batch, known=self.ids)
+        except ParameterError as error:  # the scores are not of the kind that an uncertainty needs
+            raise error.as_input_error(_place(batch, 0)) from None
+        for row, reason in sorted(reasons.items()):
+            message, hint = (reason, None) if isinstance(reason, str) else reason
+            raise InputError(message, place=_place(batch, row), hint=hint)
+        return matches
+
+    def _inspected(
+        self, batch: DocumentBatch, *, known: CountedIds | tuple[()], repeated: Collection[int] = ()
+    ) -> tuple[dict[int, DocumentMatches], dict[int, str | Fault]]:
+        """What is found in the documents of a batch, and the rows to reject."""
+        recalibrated = self._recalibration()
+        assert self._screen is not None  # that of a predicate is not called with batches
+        matches, reasons = self._screen.match(batch)
+        if len(batch):
+            recalibrated.begin(batch.metadata(0))
+        if recalibrated.is_shared:
+            for tally in self.tallies.values():
+                tally.keep_samples()
+        again = [row for row, number in enumerate(batch.places) if number in repeated] if repeated else []
+        again += [row for row, doc_id in enumerate(batch.doc_ids) if doc_id in known] if known else []
+        wrong = _of_other_scores(batch, recalibrated)
+        return matches, {**wrong, **reasons, **dict.fromkeys(again, DUPLICATE)}
+
+    def _events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+        """Events of one document, by rule."""
+        try:
+            recalibrated = self._recalibration().for_scores(batch.metadata(row))
+            posterior = DocumentPosterior.of_row(batch, row, recalibrated)
+            date: datetime.date = batch.dates[row].item()
+            return evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+        except Exception as error:
+            error.add_note(f"while counting {_place(batch, row)}")
+            raise
+
+    def _add_documents(self, batch: DocumentBatch) -> list[Period]:
+        """Count the documents of a batch, with or without events; return their periods."""
+        numbers = self.calendar.numbers(batch.dates)
+        outlier = self.tally.first_outlier(numbers)
+        if outlier is not None:
+            raise self._outlying(str(batch.dates[outlier]), _place(batch, outlier))
+        for tally in self.tallies.values():
+            tally.add_documents(numbers)
+        self.ids.add(batch)
+        self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
+        self.scores_had, self.uncertainty = self._recalibration().first, self._recalibration().uncertainty
+        if len(batch):
+            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+            self._add_extremes([(str(batch.dates[row]), _place(batch, row)) for row in rows])
+        return self.calendar.periods(numbers)
+
+    def _outlying(self, date: str, place: str) -> InputError:
+        # We cannot tell whether this date or an earlier document's is wrong.
+        rule = f"at most {MOST_PERIODS:,} periods ({self.calendar.period}) from first to last document"
+        return InputError(f"date must leave {rule}, got {date}", place=place)
+
+    def _add_extremes(self, extremes: Sequence[tuple[str, str]]) -> None:
+        dated = [*self._extremes, *extremes]
+        self._extremes = [choose(dated, key=lambda each: np.datetime64(each[0])) for choose in (min, max)]
+
+    def _add_events(
+        self,
+        batch: DocumentBatch,
+        periods: Sequence[Period],
+        matches: Mapping[int, DocumentMatches],
+        events_of: Mapping[int, Sequence[DocumentEvents]],
+    ) -> None:
+        """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
+        if len(batch):
+            self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
+        with_events, evidence = [], []
+        for row, several in events_of.items():
+            self.n_sampled += 1
+            self.n_ambiguous += max((each.parses[0].matches.n_ambiguous for each in several if each.parses), default=0)
+            for events in several:
+                self.tallies[events.event].add_events(events, periods[row].number)
+            if any(events.n_hits.any() for events in several):
+                with_events.append(row)
+                parses = [
+                    ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in parse_rows(batch, row)
+                ]
+                evidence += evidence_rows(several, periods[row].label, parses)
+        self.n_with_events += len(with_events)
+        if with_events:
+            self.rows.evidence.add(evidence_batch(evidence, self._columns, self.roles))
+            if self._folder is not None:
+                self.rows.documents.add(batch.take(with_events).table)
+
+    # --- parts of a corpus ---
+
+    def merge(self, other: EventCounter, *, distinct: bool = False) -> None:
+        """Add the documents of another counter of the same events.
+
+        Parameters
+        ----------
+        other
+            The counter; files in its folder are read when they are needed.
+        distinct
+            Whether the doc_ids are known to differ from those so far.
+
+        Raises
+        ------
+        ParameterError
+            If rules, period or number of samples differ.
+        InputError
+            If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
+            recalibration of known uncertainty and those of the other had not.
+        """
+        if (other._columns, other.calendar.freq) != (self._columns, self.calendar.freq):
+            raise ParameterError(
+                "must count the same events by the same period, got another counter", parameter="other"
+            )
+        again = [] if distinct else repeated_ids([self.ids, other.ids])
+        if again:
+            raise InputError(DUPLICATE, place=f"document {again[0][1][1]} of the other counter")
+        if self.n_documents and other.n_documents and self.uncertainty != other.uncertainty:
+            raise unlike_scores(other.scores_had, self.scores_had).as_input_error(other._source)
+        numbers = self.calendar.numbers([datetime.date.fromisoformat(date) for date, _ in other._extremes])
+        outlier = self.tally.first_outlier(numbers)
+        if outlier is not None:
+            raise self._outlying(*other._extremes[outlier])
+        if not self.n_documents:
+            self.uncertainty, self.scores_had = other.uncertainty, other.scores_had
+        for event, tally in self.tallies.items():
+            tally.merge(other.tallies[event])
+        for name in _TOTALS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other._extremes:
+            self._add_extremes(other._extremes)
+        self.ids.extend(other.ids)
+        self.rows.extend(other.rows)
+
+    @property
+    def _source(self) -> str:
+        """File of the first document, or its name."""
+        return self._extremes[0][1].partition(": ")[0]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write everything into an existing folder, for `load`; the folder of the counter is one."""
+        path = Path(folder)
+        self.rows.save(path)
+        self.ids.save(path)
+        record = {
+            "columns": self._columns,
+            "codes": sorted(self._codes),
+            "period": self.calendar.period,
+            "seed": self.seed,
+            "uncertainty": self.uncertainty,
+            "scores_had": self.scores_had,
+            "extremes": self._extremes,
+            **{name: getattr(self, name) for name in _TOTALS},
+            "tallies": {event: tally.to_json() for event, tally in self.tallies.items()},
+        }
+        write_json(path / _RECORD, record, indent=None)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """The counter that `save` wrote; it can be read and merged, but no document can be added to it."""
+        path = Path(folder)
+        record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
+        counter = cls.__new__(cls)
+        counter._predicate = counter._definitions = counter._screen = counter._recalibrated = None
+        columns = {event: tuple(names) for event, names in record["columns"].items()}
+        counter._begin(columns, frozenset(record["codes"]), record["period"], path)
+        counter.seed, counter.scores_had, counter.uncertainty = (
+            record[name] for name in ("seed", "scores_had", "uncertainty")
+        )
+        counter.tallies = {event: CountTally.from_json(content) for event, content in record["tallies"].items()}
+        counter.n_samples = counter.tally.n_samples
+        counter._extremes = [(date, place) for date, place in record["extremes"]]
+        for name in _TOTALS:
+            setattr(counter, name, record[name])
+        counter.ids = CountedIds.load(path)
+        counter.rows.load(path)
+        return counter
+
+    # --- results ---
 
     def counts(self, *, event: str | None = None, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
         """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`.
@@ -270,8 +539,12 @@ class EventCounter:
             known=self._codes,
             event=event,
             columns=self._columns[event],
-            uncertainty=self._recalibrated.uncertainty,
+            uncertainty=self.uncertainty,
         )
+
+    def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> list[EventCounts]:
+        """The posterior of each rule's counts."""
+        return [self.counts(event=event, level=level, interval=interval) for event in self.tallies]
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
         """The counts of all rules in one table, as counts.csv of the command `events`.
@@ -279,35 +552,84 @@ class EventCounter:
         It has the columns of `EventCounts.to_frame`, with the columns of the roles of all rules; those of other rules
         are empty.
         """
-        import pandas as pd
-
-        tables = [self.counts(event=event, level=level, interval=interval).to_frame() for event in self.tallies]
-        table = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-        return table.reindex(columns=list(count_columns(self._roles))).fillna(dict.fromkeys(self._roles, ""))
-
-    @property
-    def _roles(self) -> tuple[str, ...]:
-        """Columns of the roles of all rules."""
-        return tuple(dict.fromkeys(column for columns in self._columns.values() for column in columns))
+        return joined_counts(self.counts_of_all(level=level, interval=interval), self.roles)
 
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
 
-        Instead of `actors` it has the columns of the rules' roles, and if a document has alternative parses the columns
-        of `events.counting.ParseEvidence` instead of `parse`.
+        Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
+        roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
         """
-        import pandas as pd
+        schema = evidence_schema(self.roles, parses=self.n_several_parses > 0)
+        table: pd.DataFrame = self._table(self.rows.evidence).select(schema.names).to_pandas()
+        return table
 
-        has_parses = any(row.parse is not None for row in self._rows)
-        rows = [row.values(self._columns[row.event], self._roles, parses=has_parses) for row in self._rows]
-        return pd.DataFrame(rows, columns=evidence_schema(self._roles, parses=has_parses).names)
+    def all_documents(self) -> pd.DataFrame:
+        """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
+        table: pd.DataFrame = self.table_of_all_documents().to_pandas()
+        return table
+
+    def table_of_all_documents(self) -> pa.Table:
+        """The same as an Arrow table."""
+        return self._table(self.rows.all_documents)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)
 
+    def _table(self, rows: SortedRows) -> pa.Table:
+        return pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
 
-def _kinds(recalibrated: CountedRecalibration | None, tokens: Tokens | None, mentions: Ints32) -> Bytes | None:
-    """Kinds of mentions, if a recalibration needs them."""
-    return None if recalibrated is None or tokens is None else recalibrated.kinds(tokens, mentions)
+
+def required(document: ScoredDocument, counted: Collection[str] | CountedIds, *, tokens: bool = True) -> str:
+    """Place of a document in messages; raises if it cannot be added to those that are counted.
+
+    Raises
+    ------
+    ParameterError
+        If it is no ScoredDocument.
+    InputError
+        If its doc_id is counted already, or it has no date or no tokens.
+    """
+    if not isinstance(document, ScoredDocument):
+        raise ParameterError(f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document")
+    place = f"doc_id {document.doc_id!r}"
+    if document.doc_id in counted:
+        raise InputError(DUPLICATE, place=place)
+    if document.date is None:
+        raise InputError("date is required for events", place=place)
+    if tokens and document.tokens is None:
+        raise InputError("tokens are required for events", place=place)
+    return place
+
+
+def _place(batch: DocumentBatch, row: int) -> str:
+    doc_id = f"doc_id {batch.doc_ids[row]!r}"
+    # Documents that were made in Python have no place but their name.
+    return doc_id if batch.unit == "document" else f"{batch.source}: {batch.unit} {batch.places[row]}: {doc_id}"
+
+
+def _of_other_scores(batch: DocumentBatch, recalibrated: CorpusRecalibration) -> dict[int, Fault]:
+    """Documents whose scores had other recalibrations than those to which a given one was fitted.
+
+    Raises
+    ------
+    InputError
+        If the scores of all documents must be alike, and these are not: then no document is wrong, but the corpus.
+    """
+    faults: dict[int, Fault] = {}
+    if recalibrated.takes_all:
+        return faults
+    right: set[str | None] = set()  # metadata of many documents are the same
+    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
+        if text in right:
+            continue
+        try:
+            recalibrated.for_scores(batch.metadata(row))
+            right.add(text)
+        except ParameterError as error:
+            if recalibrated.takes_alike:
+                raise error.as_input_error(_place(batch, row)) from None
+            faults[row] = Fault(f"{error.parameter or ''} {error.message}".strip(), error.hint)
+    return faults

@@ -17,6 +17,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
+from corefsample.posterior import N_DRAWS
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import (
@@ -26,7 +27,6 @@ from events.counting._poisson_binomial import (
     hdi_interval,
     quantile_interval,
 )
-from events.counting._recalibrated import N_DRAWS
 from events.counting._tables import (
     COMPARISON_COLUMNS,
     COUNTRY,
@@ -274,3 +274,17 @@ class EventCounts:
                 result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
             rows.append((self.event, period.label, period.start, *names, *dataclasses.astuple(result), self.level))
         return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+
+
+def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:
+    """Table of the counts of several rules; columns of roles that a rule does not have are empty in its rows."""
+    import pandas as pd
+
+    columns = count_columns(roles)
+    columns = columns if several[0].uncertainty is None else recalibrated_columns(columns)
+    table = (
+        pd.concat([counts.to_frame() for counts in several], ignore_index=True)
+        if several[1:]
+        else several[0].to_frame()
+    )
+    return table.reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))

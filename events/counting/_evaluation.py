@@ -11,16 +11,14 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference import AntecedentDistribution, canonical_labels
 from corefsample.documents import ScoredDocument
-from corefsample.errors import ParameterError
-from corefsample.recalibration import SampleShare
+from corefsample.errors import InputError, ParameterError
+from corefsample.posterior import DocumentPosterior, DrawnRecalibration, ParsePosterior, ParseSamples
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
 from events.counting._keys import EventKey, event_key, event_name
-from events.counting._recalibrated import CountedRecalibration, clustering_labels
 from events.matching import MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
@@ -46,6 +44,42 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> Floats:
     return errors
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ParseEvents:
+    """Events of a rule in the samples of a document that have one of its parses.
+
+    Attributes
+    ----------
+    parse
+        Number of the parse.
+    samples
+        int64 (n,), increasing: the samples with this parse. Empty for a first parse of weight 0.
+    matches
+        Matches of the rule in this parse.
+    hits
+        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches.
+    one_best
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
+    instance_hits
+        int64 (n_instances, n_keys): samples in which an instance makes the event true.
+    description_hits
+        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    """
+
+    parse: int
+    samples: Ints
+    matches: MentionMatches
+    hits: Bytes
+    one_best: Bools
+    instance_hits: Ints
+    description_hits: Ints
+
+    @property
+    def keys(self) -> tuple[EventKey, ...]:
+        """The possible events."""
+        return _keys(self.matches)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentEvents:
     """Events of one document in each sample.
@@ -59,18 +93,13 @@ class DocumentEvents:
     hits
         uint8 (n_keys, n_samples): whether the event is true in the sample.
     one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
-    matches
-        Matches of the rule; None for a predicate.
-    instance_hits
-        int64 (n_instances, n_keys): samples in which an instance makes the event true; None for a predicate.
-    description_hits
-        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
-    alternatives
-        Of a document with several parses, the events in each parse in which one is possible; `matches` are then those
-        of the first of these, and the two counts are in the alternatives.
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse.
+    event
+        Name of the rule.
+    parses
+        The events given each parse in which one is possible and that some sample has; none for a predicate.
     parse_counts
-        int64 (n_parses,): samples with each parse of such a document; None for a document with one parse.
+        int64 (n_parses,): samples with each parse of the document; None stands for one parse.
     """
 
     doc_id: str
@@ -78,10 +107,8 @@ class DocumentEvents:
     keys: tuple[EventKey, ...]
     hits: Bytes
     one_best: Bools
-    matches: MentionMatches | None = None
-    instance_hits: Ints | None = None
-    description_hits: Ints | None = None
-    alternatives: tuple[ParseEvents, ...] = ()
+    event: str = "event"
+    parses: tuple[ParseEvents, ...] = ()
     parse_counts: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
@@ -91,8 +118,13 @@ class DocumentEvents:
         return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
 
     @property
+    def n_parses(self) -> int:
+        """Number of parses of the document."""
+        return 1 if self.parse_counts is None else len(self.parse_counts)
+
+    @property
     def n_samples(self) -> int:
-        """Number of sampled clusterings."""
+        """Number of samples."""
         return int(self.hits.shape[1])
 
     @property
@@ -112,28 +144,43 @@ class DocumentEvents:
 
     @property
     def mc_errors(self) -> Floats:
-        """float64 (n_keys,): see `monte_carlo_errors`."""
+        """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParseEvents:
-    """Events of a document in the samples that have one of its parses.
+class VarianceParts:
+    """The variance of an event's indicator over the samples, by the law of total variance.
 
     Attributes
     ----------
     parse
-        Index of the parse among those of the document.
-    samples
-        int64 (n,), ascending: the samples with this parse. Empty for a first parse of weight 0.
-    events
-        The events given this parse, with one sample for each of these, or with one that does not count if there are
-        none.
+        float64 (n_events,): variance over parses of P(event | parse).
+    coreference
+        float64 (n_events,): mean over parses of the variance given the parse. Their sum is P (1 - P).
     """
 
-    parse: int
-    samples: Ints
-    events: DocumentEvents
+    parse: Floats
+    coreference: Floats
+
+
+def variance_parts(events: DocumentEvents) -> VarianceParts:
+    """Split the variance of each event into what the parse and what coreference contributes.
+
+    P(event | parse) is the share of the samples with this parse, so chance adds to the parse's part: of K parses and n
+    samples about (K - 1) / n of coreference's part. With one parse all variance is coreference's.
+    """
+    p = events.probabilities
+    total = p * (1.0 - p)
+    if events.n_parses < 2:
+        return VarianceParts(np.zeros_like(total), total)
+    within = np.zeros_like(total)
+    for each in events.parses:
+        if each.samples.size:
+            n_hits = np.count_nonzero(events.hits[:, each.samples], axis=1)
+            within += n_hits * (1.0 - n_hits / each.samples.size)
+    within /= events.n_samples
+    return VarianceParts(np.maximum(total - within, 0.0), within)
 
 
 def evaluate_matches(
@@ -144,10 +191,8 @@ def evaluate_matches(
     *,
     n_samples: int = 1000,
     seed: int = 0,
-    recalibrated: CountedRecalibration | None = None,
-    kinds: Bytes | None = None,
 ) -> DocumentEvents:
-    """Sample clusterings of a document and evaluate the event of a rule in each.
+    """Sample clusterings of a document with one parse and evaluate the event of a rule in each.
 
     An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
     section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
@@ -165,71 +210,100 @@ def evaluate_matches(
         At least 1.
     seed
         In [0, 2**64).
-    recalibrated, kinds
-        A recalibration whose draws share the samples, and the kinds of the document's mentions; None: the scores as
-        they are.
     """
-    options = {"n_samples": n_samples, "seed": seed, "recalibrated": recalibrated, "kinds": kinds}
-    return evaluate_rules(antecedents, [matches], doc_id, date, **options)[0]  # type: ignore[arg-type]
+    posterior = DocumentPosterior(doc_id, (ParsePosterior(antecedents),))
+    return evaluate_document(posterior, {0: [matches]}, date, n_samples=n_samples, seed=seed)[0]
 
 
-def evaluate_rules(
-    antecedents: AntecedentDistribution,
-    matches: Sequence[MentionMatches],
-    doc_id: str,
+def evaluate_document(
+    posterior: DocumentPosterior,
+    matches: Mapping[int, Sequence[MentionMatches]],
     date: datetime.date,
     *,
     n_samples: int = 1000,
     seed: int = 0,
-    first_sample: int = 0,
-    recalibrated: CountedRecalibration | None = None,
-    kinds: Bytes | None = None,
-    share: SampleShare | None = None,
 ) -> list[DocumentEvents]:
-    """Evaluate the events of several rules in the same samples, each as `evaluate_matches` does.
+    """Sample a document's posterior, and evaluate the events of several rules in the same samples.
 
-    `first_sample` is the index of the first one in the document's random stream. With a recalibration the samples are
-    divided among its draws; `kinds` are the kinds of the document's mentions, and `share` says which of the document's
-    samples these are, if not all.
+    Parameters
+    ----------
+    posterior
+        Of the document.
+    matches
+        By number of the parse, the matches of the rules whose event is possible in it. Where a parse cannot have an
+        event, its samples have not.
+    date
+        Of the document.
+    n_samples, seed
+        As of `corefsample.posterior.DocumentPosterior.sample`.
+
+    Returns
+    -------
+    list of DocumentEvents
+        Of each rule whose event is possible in some parse, as `evaluate_matches` describes them.
     """
-    # Later mentions are not described, fill no role, and do not change the labels of earlier ones.
-    uncertain = [each for each in matches if not _is_certain(each)]
+    samples = posterior.sample(n_samples=n_samples, seed=seed)
+    counts = samples.parse_counts
+    found: dict[str, list[ParseEvents]] = {}
+    for parse, several in sorted(matches.items()):
+        # The one best is that of the first parse, which needs no sample.
+        if parse == 0 or counts[parse]:
+            given = samples.of_parse(parse, _n_relevant(several))
+            for events in _given_parse(parse, several, given):
+                found.setdefault(events.matches.event, []).append(events)
+    return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in found.values()]
+
+
+def _n_relevant(several: Sequence[MentionMatches]) -> int:
+    """Number of mentions up to the last that is described or fills a role: the others do not change the events."""
+    uncertain = [each for each in several if not _is_certain(each)]
     parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
-    last = max((int(part.max(initial=-1)) for part in parts), default=-1)
-    relevant = antecedents.first_mentions(last + 1)
-    sampled, best = clustering_labels(
-        relevant,
-        recalibrated,
-        kinds,
-        n_samples=n_samples,
-        seed=seed,
-        doc_id=doc_id,
-        first_sample=first_sample,
-        share=share,
-    )
-    likeliest = np.ascontiguousarray(best[:, None])
-    found: dict[int, tuple[Hits, Bytes]] = {}  # by matches: in the samples, and the events of the likeliest antecedents
-    for each in matches:
+    return max((int(part.max(initial=-1)) for part in parts), default=-1) + 1
+
+
+def _given_parse(parse: int, several: Sequence[MentionMatches], given: ParseSamples) -> list[ParseEvents]:
+    """Events of the rules in the samples with one parse."""
+    found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
+    for rule, each in enumerate(several):
         if _is_certain(each):
-            certain = _certain(each, n_samples)
-            found[id(each)] = certain, certain.events
-    for group in with_common_descriptions(uncertain):
-        inputs = KernelInputs(group)
-        together = zip(group, inputs.evaluated(sampled), inputs.evaluated(likeliest), strict=True)
-        found |= {id(each): (hits, one_best.events) for each, hits, one_best in together}
+            certain = _certain(each, len(given.samples))
+            found[rule] = certain, _certain(each, 1).events
+    likeliest = np.ascontiguousarray(given.likeliest[:, None])
+    for group in with_common_descriptions(several, [rule for rule in range(len(several)) if rule not in found]):
+        inputs = KernelInputs([several[rule] for rule in group])
+        together = zip(group, inputs.evaluated(given.labels), inputs.evaluated(likeliest), strict=True)
+        found |= {rule: (hits, one_best.events) for rule, hits, one_best in together}
     return [
-        DocumentEvents(
-            doc_id=doc_id,
-            date=date,
-            keys=_keys(each),
+        ParseEvents(
+            parse=parse,
+            samples=given.samples,
+            matches=several[rule],
             hits=hits.events,
             one_best=one_best[:, 0].astype(np.bool_),
-            matches=each,
             instance_hits=hits.instances,
             description_hits=hits.descriptions,
         )
-        for each, (hits, one_best) in ((each, found[id(each)]) for each in matches)
+        for rule, (hits, one_best) in sorted(found.items())
     ]
+
+
+def _of_all_parses(doc_id: str, date: datetime.date, parses: Sequence[ParseEvents], counts: Ints) -> DocumentEvents:
+    """Events of one rule in all samples."""
+    first, event, several = parses[0], parses[0].matches.event, tuple(parses)
+    if len(counts) == 1:
+        return DocumentEvents(doc_id, date, first.keys, first.hits, first.one_best, event, several, counts)
+    rows: dict[EventKey, int] = {}
+    for each in parses:
+        for key in each.keys:
+            rows.setdefault(key, len(rows))
+    hits: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
+    one_best: Bools = np.zeros(len(rows), np.bool_)
+    for each in parses:
+        own = np.array([rows[key] for key in each.keys], np.int64)
+        hits[np.ix_(own, each.samples)] = each.hits
+        if each.parse == 0:
+            one_best[own] = each.one_best
+    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts)
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
@@ -276,10 +350,9 @@ def evaluate_predicate(
     *,
     n_samples: int = 1000,
     seed: int = 0,
-    recalibrated: CountedRecalibration | None = None,
-    kinds: Bytes | None = None,
+    recalibrated: DrawnRecalibration | None = None,
 ) -> DocumentEvents:
-    """Sample clusterings of a document and evaluate a user's own predicate in each.
+    """Sample clusterings of a document with one parse and evaluate a user's own predicate in each.
 
     Parameters
     ----------
@@ -292,22 +365,25 @@ def evaluate_predicate(
         At least 1.
     seed
         In [0, 2**64).
-    recalibrated, kinds
-        As of `evaluate_rules`.
+    recalibrated
+        A recalibration whose draws share the samples; None: the scores as they are.
 
     Raises
     ------
     ParameterError
         If the document has no date, or the predicate returns anything else.
+    InputError
+        If the document has several parses.
     """
+    place = f"doc_id {document.doc_id!r}"
     if document.date is None:
-        raise ParameterError("date is required for events", place=f"doc_id {document.doc_id!r}")
-    _checks.n_samples(n_samples, 1)
-    sampled, best = clustering_labels(
-        document.antecedents, recalibrated, kinds, n_samples=n_samples, seed=seed, doc_id=document.doc_id
-    )
-    by_sample = _answers(predicate, document, sampled.T)
-    by_best = _answers(predicate, document, best[None, :])
+        raise ParameterError("date is required for events", place=place)
+    if document.parses:
+        rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
+        raise InputError(f"{rule}, got {len(document.parses)}", place=place)
+    samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
+    by_sample = _answers(predicate, document, samples.labels.T)
+    by_best = _answers(predicate, document, samples.likeliest[None, :])
     names = sorted({*by_sample, *by_best})
     hits = np.zeros((len(names), n_samples), np.uint8)
     one_best = np.zeros(len(names), np.bool_)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from corefsample._arrays import Ints32
+from corefsample._arrays import Ints, Ints32
 from corefsample.documents import Tokens
-from events.counting._evaluation import DocumentEvents, monte_carlo_errors
+from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
 from events.counting._keys import EventKey
 from events.counting._tables import COUNTRY, arrow_schema, role_values
 
@@ -24,13 +24,18 @@ SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
 
-_Instance = tuple[int, list[int], float]
-_Description = tuple[int, str, list[int], float]
+_LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
+
+K = TypeVar("K")
+_Span = list[int]  # start, end, head
+_Instance = tuple[int, list[int], float]  # trigger, mentions, probability
+_Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
+_Alternative = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
 
 
 @dataclass(frozen=True, slots=True)
 class ParseEvidence:
-    """What the alternative parses of a document contribute to one event; columns of a table of evidence.
+    """What the parses of a document contribute to one event; columns of a table of evidence.
 
     Attributes
     ----------
@@ -81,10 +86,10 @@ class EvidenceRow:
     places
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
         role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
-        With alternative parses, mentions are those of the first parse, -1 if it has none of these words, and
+        With several parses, mentions are those of the first parse, -1 if it has none of these words, and
         ``alternatives`` are [token of the trigger, words, share, probability].
     parse
-        Of a document with alternative parses; in a table the columns of `ParseEvidence`, if it has them.
+        Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
 
     doc_id: str
@@ -101,23 +106,6 @@ class EvidenceRow:
     places: str = ""
     excluded: str = ""
     parse: ParseEvidence | None = None
-
-    def values(self, columns: Sequence[str], roles: Sequence[str], *, parses: bool = False) -> dict[str, Any]:
-        """The row of a table.
-
-        Parameters
-        ----------
-        columns
-            Columns of the rule's roles.
-        roles
-            Columns of roles in the table, with those of other rules.
-        parses
-            Whether the table has the columns of `ParseEvidence`.
-        """
-        fields = {name: getattr(self, name) for name in _COLUMNS}
-        if parses:
-            fields |= dataclasses.asdict(parse_evidence(self))
-        return {**fields, **dict.fromkeys(roles, ""), **role_values(self.actors, columns)}
 
 
 _COLUMNS = {
@@ -141,13 +129,9 @@ EVIDENCE_SCHEMA = evidence_schema(COUNTRY)
 
 
 def evidence_batch(
-    rows: Sequence[EvidenceRow],
-    columns: Mapping[str, Sequence[str]],
-    roles: Sequence[str],
-    *,
-    parses: bool = False,
+    rows: Sequence[EvidenceRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
 ) -> pa.RecordBatch:
-    """The table of some rows, as `evidence_schema` describes it.
+    """The table of some rows, with the columns of `ParseEvidence`.
 
     Parameters
     ----------
@@ -157,11 +141,10 @@ def evidence_batch(
         Columns of the roles of each rule, by its name.
     roles
         Columns of roles in the table.
-    parses
-        Whether it has the columns of `ParseEvidence`.
     """
-    schema = evidence_schema(roles, parses=parses)
-    about_parses = [parse_evidence(row) for row in rows] if parses else []
+    schema = evidence_schema(roles, parses=True)
+    # Of a document with one parse, all variance is coreference's.
+    about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
     of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
     arrays = [
         pa.array(
@@ -175,116 +158,229 @@ def evidence_batch(
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def parse_evidence(row: EvidenceRow) -> ParseEvidence:
-    """What alternative parses contribute to a row; nothing if its document has one parse."""
-    return row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability))
+class ParsedMentions(NamedTuple):
+    """One parse of a document: its tokens, and the spans int32 (n_mentions, 3) of its mentions."""
+
+    tokens: Tokens | None
+    spans: Ints32
 
 
 def evidence_rows(
-    events: DocumentEvents, period: str, tokens: Tokens | None, spans: Ints32, event: str | None = None
+    several: Sequence[DocumentEvents], period: str, parses: Sequence[ParsedMentions]
 ) -> list[EvidenceRow]:
     """Rows of one document, one for each event with P > 0.
 
     Parameters
     ----------
-    events
-        Events of the document.
+    several
+        Events of the document, of one rule or several.
     period
         Label of its period.
-    tokens, spans
-        Tokens and mentions (int32 (n_mentions, 3)) of the document, for the texts; None leaves them empty.
-    event
-        Name of the rule; by default that of the matches.
+    parses
+        All parses of the document, in order; without tokens the texts are empty.
     """
+    texts = None if parses[0].tokens is None else _Texts(parses[0].tokens)
     rows = []
-    name = event or ("event" if events.matches is None else events.matches.event)
-    excluded = "" if tokens is None else excluded_triggers(events, tokens)
-    texts_of = None if tokens is None else _texts_of(tokens, spans)
-    true_in_any = np.flatnonzero(events.n_hits)
-    probabilities = (events.n_hits[true_in_any] / events.n_samples).tolist()
-    errors = monte_carlo_errors(events.n_hits[true_in_any], events.n_samples).tolist()
-    sources = _Sources(events)
-    for e, probability, error in zip(true_in_any.tolist(), probabilities, errors, strict=True):
-        instances, descriptions = sources.of(e)
-        texts = ("", "", "") if texts_of is None else texts_of.of(instances, descriptions)
-        rows.append(
-            EvidenceRow(
-                events.doc_id,
-                events.date,
-                period,
-                name,
-                events.keys[e],
-                probability,
-                error,
-                bool(events.one_best[e]),
-                *texts,
-                json.dumps({"instances": instances, "descriptions": descriptions}),
-                excluded,
-            )
-        )
+    for events in several:
+        likely = np.flatnonzero(events.n_hits).tolist()
+        if likely:
+            errors, sources = events.mc_errors.tolist(), _Sources(events, parses)
+            excluded = _excluded(events, parses)
+            rows += [_row(events, e, period, errors[e], sources, texts, excluded) for e in likely]
     return rows
 
 
-def excluded_triggers(events: DocumentEvents, tokens: Tokens) -> str:
-    """Triggers that a condition excluded, with their token and the conditions."""
-    if events.matches is None:
-        return ""
-    return SEPARATOR.join(
-        f"{tokens.text[each.token]} [{each.token}] {', '.join(each.conditions)}" for each in events.matches.excluded
+def _row(
+    events: DocumentEvents,
+    e: int,
+    period: str,
+    error: float,
+    sources: _Sources,
+    texts: _Texts | None,
+    excluded: str,
+) -> EvidenceRow:
+    instances, descriptions = sources.of(e)
+    places: dict[str, Any] = {
+        "instances": [[t, [sources.in_first(m) for m in several], p] for t, several, p in instances],
+        "descriptions": [
+            [place, code, words, p]
+            for mention, code, words, p in descriptions
+            if (place := sources.in_first(mention)) >= 0
+        ],
+    }
+    about_parse = None
+    if events.n_parses > 1 and texts is not None:
+        places["alternatives"] = sources.alternatives(e, sorted({trigger for trigger, _, _ in instances}))
+        about_parse = sources.about_parses(e, texts.tokens, places["alternatives"])
+    return EvidenceRow(
+        *(events.doc_id, events.date, period, events.event, events.keys[e]),
+        *(float(events.probabilities[e]), error, bool(events.one_best[e])),
+        *(("", "", "") if texts is None else texts.of(instances, descriptions, sources.spans)),
+        json.dumps(places),
+        excluded,
+        about_parse,
     )
 
 
-class _Sources:
-    """What makes the events of a document true; what they share is done once."""
+def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
+    """Triggers that a condition excluded in any parse, with their token and the conditions."""
+    found: dict[str, None] = {}
+    for each in events.parses:
+        tokens = parses[each.parse].tokens
+        assert tokens is not None  # rules need them
+        for trigger in each.matches.excluded:
+            found[f"{tokens.text[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+    return SEPARATOR.join(found)
 
-    def __init__(self, events: DocumentEvents) -> None:
-        matches, instance_hits, description_hits = events.matches, events.instance_hits, events.description_hits
-        self._events = events
-        self._instance_hits = instance_hits
-        self._described: list[tuple[str, _Description]] = []  # in any event, the likeliest first
-        if matches is None or instance_hits is None or description_hits is None:
-            return
-        self._instances = list(zip(matches.triggers.tolist(), matches.instances.tolist(), strict=True))
-        hits, mentions = description_hits.tolist(), matches.described_mentions.tolist()
-        codes = [matches.countries[c] for c in matches.described_countries.tolist()]
-        words = [[] for _ in hits] if matches.described_words is None else matches.described_words.tolist()
-        self._described = [
-            (codes[d], (mentions[d], codes[d], words[d], hits[d] / events.n_samples))
-            for d in sorted((d for d, n_hits in enumerate(hits) if n_hits), key=lambda d: -hits[d])
+
+class _Sources:
+    """What makes the events of a document true, over all parses.
+
+    Mentions of several parses with the same words are one. In the results they are numbers of their spans.
+    """
+
+    def __init__(self, events: DocumentEvents, parses: Sequence[ParsedMentions]) -> None:
+        self._events, self._parses = events, parses
+        self.spans: list[_Span]
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._firsts: dict[tuple[int, int], int] = {}
+        if len(parses) > 1:
+            self.spans = []
+            self._firsts = {(start, end): m for m, (start, end, _) in reversed([*enumerate(parses[0].spans.tolist())])}
+        else:
+            self.spans = parses[0].spans.tolist()
+        self._drawn = [each for each in events.parses if each.samples.size]
+        self._descriptions = self._described()
+
+    def in_first(self, mention: int) -> int:
+        """Mention of the first parse with the span of a mention, -1 if there is none."""
+        if len(self._parses) == 1 or mention < 0:
+            return mention
+        return self._firsts.get((self.spans[mention][0], self.spans[mention][1]), -1)
+
+    def _mention(self, parse: int, mention: int) -> int:
+        if len(self._parses) == 1 or mention < 0:
+            return mention
+        start, end, head = self._parses[parse].spans[mention].tolist()
+        number = self._numbers.setdefault((start, end), len(self._numbers))
+        if number == len(self.spans):
+            self.spans.append([start, end, head])
+        return number
+
+    def _described(self) -> list[_Description]:
+        """Descriptions in the entities of any event, the likeliest first."""
+        hits: dict[tuple[int, str, int, int], int] = {}
+        for each in self._drawn:
+            matches, counts = each.matches, each.description_hits.tolist()
+            mentions, codes = matches.described_mentions.tolist(), matches.described_countries.tolist()
+            for d in np.flatnonzero(each.description_hits).tolist():
+                first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
+                key = self._mention(each.parse, mentions[d]), matches.countries[codes[d]], first, end
+                hits[key] = hits.get(key, 0) + counts[d]
+        return [
+            (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
+            for (mention, code, first, end), n in _likeliest(hits)
         ]
 
     def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
-        """Instances and descriptions that make an event true, the likeliest first; none for a predicate."""
-        if self._instance_hits is None:
-            return [], []
-        hits, key = self._instance_hits[:, event].tolist(), self._events.keys[event]
-        n_samples = self._events.n_samples
-        made = sorted((t for t, n_hits in enumerate(hits) if n_hits), key=lambda t: -hits[t])
-        describing = [description for code, description in self._described if code in key]
-        instances = [(*self._instances[t], hits[t] / n_samples) for t in made[:MOST_MENTIONS]]
-        return instances, describing[:MOST_MENTIONS]
+        """Instances and descriptions that make an event true (at most eight), the likeliest first."""
+        key = self._events.keys[event]
+        made: dict[tuple[int, tuple[int, ...]], int] = {}
+        for each in self._drawn:
+            if key not in each.keys:
+                continue
+            counts, matches = each.instance_hits[:, each.keys.index(key)], each.matches
+            for t in np.flatnonzero(counts).tolist():
+                mentions = tuple(self._mention(each.parse, m) for m in matches.instances[t].tolist())
+                source = int(matches.triggers[t]), mentions
+                made[source] = made.get(source, 0) + int(counts[t])
+        instances = [
+            (trigger, [*mentions], n / self._events.n_samples)
+            for (trigger, mentions), n in _likeliest(made)[:MOST_MENTIONS]
+        ]
+        return instances, [each for each in self._descriptions if each[1] in key][:MOST_MENTIONS]
+
+    @cached_property
+    def _hits(self) -> dict[int, Ints]:
+        """By parse, the samples with it in which each event of the document is true."""
+        return {each.parse: np.count_nonzero(self._events.hits[:, each.samples], axis=1) for each in self._drawn}
+
+    @cached_property
+    def _parts(self) -> VarianceParts:
+        return variance_parts(self._events)
+
+    def about_parses(self, event: int, tokens: Tokens, alternatives: Sequence[_Alternative]) -> ParseEvidence:
+        """What the parses contribute to an event: those that make it come first."""
+        made = []
+        for each in self._drawn:
+            n_hits, n = int(self._hits[each.parse][event]), each.samples.size
+            if n_hits:
+                made.append(
+                    (-n_hits, each.parse, f"{each.parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}")
+                )
+        return ParseEvidence(
+            n_parses=len(self._parses),
+            parse_variance=float(self._parts.parse[event]),
+            coreference_variance=float(self._parts.coreference[event]),
+            parses=SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
+            alternatives=SEPARATOR.join(
+                f"{tokens.text[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
+                for trigger, words, share, probability in alternatives
+            ),
+        )
+
+    def alternatives(self, event: int, triggers: Sequence[int]) -> list[_Alternative]:
+        """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""
+        counts, n_samples = self._events.parse_counts, self._events.n_samples
+        assert counts is not None  # of a document with several parses
+        listed = []
+        for trigger in triggers:
+            sizes: dict[str, int] = {}
+            hits: dict[str, int] = {}
+            for k in np.flatnonzero(counts).tolist():
+                words = _arcs(self._parses[k].tokens, trigger)
+                sizes[words] = sizes.get(words, 0) + int(counts[k])
+                hits[words] = hits.get(words, 0) + (int(self._hits[k][event]) if k in self._hits else 0)
+            for words, size in _likeliest(sizes)[:MOST_MENTIONS]:
+                listed.append((trigger, words, size / n_samples, hits[words] / size))
+        return listed
 
 
-class EvidenceTexts:
+def _likeliest(counts: Mapping[K, int]) -> list[tuple[K, int]]:
+    """The counts, the largest first; the first of equal ones first."""
+    return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def _arcs(tokens: Tokens | None, trigger: int) -> str:
+    """The words that depend on a trigger with their labels, in the order of the text."""
+    assert tokens is not None  # documents with several parses have tokens
+    below = np.flatnonzero(tokens.head == trigger).tolist()
+    return ", ".join(f"{tokens.dep[t]} {tokens.text[t]}" for t in below if tokens.dep[t] not in _LEAVES)
+
+
+class _Texts:
     """Sentences and mentions of a document as text, each made once."""
 
-    def __init__(self, tokens: Tokens, spans: Ints32) -> None:
-        self.tokens, self.spans = tokens, spans
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
         self._bounds = tokens.sentences()
         self._sentences: dict[int, str] = {}
-        self._mentions: dict[int, str] = {}
+        self._mentions: dict[tuple[int, int], str] = {}
 
-    def of(self, instances: list[_Instance], descriptions: list[_Description]) -> tuple[str, str, str]:
+    def of(
+        self, instances: list[_Instance], descriptions: list[_Description], spans: Sequence[_Span]
+    ) -> tuple[str, str, str]:
         """Sentences, agents and described mentions of an event."""
         if not instances:
             return "", "", ""
         agents = [
-            " > ".join(self._mention(m) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
+            " > ".join(self._mention(spans[m]) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
             for _, mentions, probability in instances
         ]
-        described = [f"{self._mention(mention)} {probability:.3f}" for mention, _, _, probability in descriptions]
-        heads = [int(self.spans[mention, 2]) for mention, *_ in descriptions]
-        places = {trigger for trigger, _, _ in instances}.union(heads)
+        described = [
+            f"{self._mention(spans[mention])} {probability:.3f}" for mention, _, _, probability in descriptions
+        ]
+        places = {trigger for trigger, _, _ in instances}.union(spans[mention][2] for mention, *_ in descriptions)
         sentences = map(self._sentence, sorted({int(self.tokens.sent[place]) for place in places}))
         return SEPARATOR.join(sentences), SEPARATOR.join(agents), SEPARATOR.join(dict.fromkeys(described))
 
@@ -293,21 +389,10 @@ class EvidenceTexts:
             self._sentences[number] = " ".join(self.tokens.text[slice(*self._bounds[number])])
         return self._sentences[number]
 
-    def _mention(self, mention: int) -> str:
-        if mention not in self._mentions:
-            start, end, _ = self.spans[mention].tolist()
+    def _mention(self, span: _Span) -> str:
+        start, end, _ = span
+        if (start, end) not in self._mentions:
             words = list(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
             shortened = " ..." if end - start > _LONGEST_MENTION else ""
-            self._mentions[mention] = f"{' '.join(words)}{shortened} [{start}-{end}]"
-        return self._mentions[mention]
-
-
-_latest = threading.local()  # the texts of the latest document: the rules of a run follow each other in it
-
-
-def _texts_of(tokens: Tokens, spans: Ints32) -> EvidenceTexts:
-    """The texts of a document, of which the latest are kept."""
-    kept: EvidenceTexts | None = getattr(_latest, "texts", None)
-    if kept is None or kept.tokens is not tokens or kept.spans is not spans:
-        kept = _latest.texts = EvidenceTexts(tokens, spans)
-    return kept
+            self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
+        return self._mentions[start, end]

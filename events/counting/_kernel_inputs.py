@@ -21,15 +21,15 @@ class Hits(NamedTuple):
     descriptions: Ints  # (n_descriptions,)
 
 
-def with_common_descriptions(several: Iterable[MentionMatches]) -> list[list[MentionMatches]]:
-    """Matches of several rules, those together that `KernelInputs` can take together."""
-    groups: list[list[MentionMatches]] = []
-    for matches in several:
-        group = next((each for each in groups if _shares_descriptions(each[0], matches)), None)
+def with_common_descriptions(several: Sequence[MentionMatches], chosen: Iterable[int]) -> list[list[int]]:
+    """Numbers of the chosen matches of several rules, those together that `KernelInputs` can take together."""
+    groups: list[list[int]] = []
+    for rule in chosen:
+        group = next((each for each in groups if _shares_descriptions(several[each[0]], several[rule])), None)
         if group is None:
-            groups.append([matches])
+            groups.append([rule])
         else:
-            group.append(matches)
+            group.append(rule)
     return groups
 
 

@@ -274,8 +274,8 @@ class CountTally:
         copied.merge(self)
         return copied
 
-    def to_json(self, pairs: Collection[EventKey]) -> dict[str, Any]:
-        """The sums as JSON values, and of pairs of events those within `pairs`."""
+    def to_json(self) -> dict[str, Any]:
+        """The sums as JSON values."""
         return {
             "n_samples": self.n_samples,
             "documents": sorted(self._documents.items()),
@@ -283,7 +283,6 @@ class CountTally:
             "pairs": [
                 [first, second, period, [[*shares, count] for shares, count in sorted(documents.items())]]
                 for (first, second, period), documents in sorted(self._pairs.items())
-                if first in pairs and second in pairs
             ],
         }
 

@@ -12,12 +12,15 @@ from corefsample import _checks
 from corefsample.documents import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links import gold_codes
-from events.counting._adding import DocumentMatcher, checked_date
+from corefsample.syntax import scheme_names
+from events.counting._counter import required
+from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_clustering
 from events.counting._keys import event_key, event_name
 from events.counting._periods import Calendar
 from events.counting._tables import role_values
 from events.lexicon import Lexicon
+from events.matching import match_document
 from events.rules import Rule
 
 if TYPE_CHECKING:
@@ -74,10 +77,12 @@ class TrueEvents:
         period: str = "quarter",
     ) -> None:
         self.calendar = Calendar(period)
-        self._matcher = DocumentMatcher(rule, lexicon, scheme)
-        if len(self._matcher.rules) > 1:
-            raise ParameterError(f"must be one rule, got {len(self._matcher.rules)}", parameter="rule")
-        self._rule = self._matcher.rules[0]
+        if scheme is not None:
+            _checks.choice("scheme", scheme, scheme_names())
+        definitions = Definitions.of(rule, lexicon)
+        if len(definitions.rules) > 1:
+            raise ParameterError(f"must be one rule, got {len(definitions.rules)}", parameter="rule")
+        self._rule, self._lexicon, self._scheme = definitions.rules[0], definitions.lexicon, scheme
         self._events: list[TrueEvent] = []
         self._doc_ids: set[str] = set()
 
@@ -94,10 +99,15 @@ class TrueEvents:
         InputError
             If the document has no date, tokens or gold, its labels fit no scheme, or its doc_id was added before.
         """
-        date = checked_date(document, self._doc_ids)
+        place = required(document, self._doc_ids)
         if document.gold is None:
-            raise InputError("gold is required for true events", place=f"doc_id {document.doc_id!r}")
-        (matches,) = self._matcher.match(document, date)
+            raise InputError("gold is required for true events", place=place)
+        spans, tokens, date = document.mentions, document.tokens, document.date
+        assert tokens is not None and date is not None  # noqa: PT018
+        try:
+            matches = match_document(tokens, spans, self._rule, self._lexicon, date, self._scheme)
+        except InputError as error:
+            raise error.at(place) from None
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
         countries = tuple(map(event_name, keys))
         self._doc_ids.add(document.doc_id)

@@ -20,7 +20,7 @@ from events.jobs._explained_events import N_SAMPLES, EventShare, document_events
 from events.jobs._explanations import Explained, Explanation
 from events.jobs._reading import Progress
 from events.lexicon import Lexicon, load_lexicon
-from events.matching import DocumentTrace, TriggerTrace, check_classes, trace_document
+from events.matching import DocumentTrace, Screen, TriggerTrace, check_classes, trace_document
 from events.rules import Rule, load_rules
 
 __all__ = ["N_SAMPLES", "ExplainOptions", "Explained", "Explanation", "run_explain", "traced"]
@@ -94,6 +94,7 @@ def run_explain(
     options = options or ExplainOptions()
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
     check_classes(rule, lexicon)
+    screen = Screen(rule, lexicon, options.scheme)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (None if options.doc_id is not None else DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
@@ -112,7 +113,7 @@ def run_explain(
             if limit is not None and len(chosen) == limit and rank < chosen[0][0]:
                 continue
             if not is_evaluated:
-                events = document_events(batch, row, rule, lexicon, options.scheme, options.seed)
+                events = document_events(batch, row, screen, options.seed)
                 is_evaluated = True
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if limit is not None and len(chosen) > limit:

@@ -7,6 +7,7 @@ from ._matching import check_classes as check_classes
 from ._matching import match_document as match_document
 from ._matching import match_rules as match_rules
 from ._matching import readable_schemes as readable_schemes
+from ._screening import DocumentMatches as DocumentMatches
 from ._screening import Screen as Screen
 from ._tracing import OUTCOMES as OUTCOMES
 from ._tracing import DocumentTrace as DocumentTrace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -39,6 +39,23 @@ class _WordTable:
         return flags
 
 
+@dataclass(slots=True)
+class DocumentMatches:
+    """What rules and a lexicon find in one document.
+
+    Attributes
+    ----------
+    has_trigger, has_name
+        Whether any parse has a trigger of some rule, and a word that may begin a name of the lexicon.
+    parses
+        By number of the parse, the matches of the rules whose event is possible in it, where there are any.
+    """
+
+    has_trigger: bool = False
+    has_name: bool = False
+    parses: dict[int, tuple[MentionMatches, ...]] = field(default_factory=dict)
+
+
 class Screen:
     """Matches rules and a lexicon with batches; documents without a trigger or an actor's name are skipped.
 
@@ -65,7 +82,6 @@ class Screen:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self._lexicon = lexicon
         self._scheme = scheme
-        self._found: tuple[DocumentBatch, Bools, Bools] | None = None
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = _WordTable(partial(_unreadable, self._schemes), {})  # a method would keep the last batch alive
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
@@ -79,8 +95,8 @@ class Screen:
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
-    def match(self, batch: DocumentBatch) -> tuple[dict[int, tuple[MentionMatches, ...]], dict[int, Fault]]:
-        """Match the documents of a batch.
+    def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
+        """Match the documents of a batch, each in all its parses.
 
         Parameters
         ----------
@@ -90,32 +106,39 @@ class Screen:
         Returns
         -------
         matches, reasons
-            By row: the matches of the rules whose event is possible in the document, where there are any, and why a
-            document is rejected.
+            By row: what is found in a document, and why another is rejected, of which a parse cannot be read.
         """
-        matches: dict[int, tuple[MentionMatches, ...]] = {}
-        reasons: dict[int, Fault] = {}
-        misfits = _bits_of(batch, self._misfits.flags(batch, "dep"))
+        every, firsts = batch, np.arange(len(batch))
+        if batch.parses is not None:
+            every, firsts = batch.parses.batch, batch.parses.firsts
+        documents = np.searchsorted(firsts, np.arange(len(every)), side="right") - 1
+        misfits = _bits_of(every, self._misfits.flags(every, "dep"))
         readable = {name: misfits & 1 << i == 0 for i, name in enumerate(self._schemes)}
         unreadable = ~np.any([*readable.values()], axis=0)
-        promising = self._promising(batch, readable)
-        for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
-            chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]]
+        triggers, named, promising = self._promising(every, readable)
+        flags = zip(_any(triggers, firsts), _any(named, firsts), strict=True)
+        matches = {row: DocumentMatches(*each) for row, each in enumerate(flags)}
+        reasons: dict[int, Fault] = {}
+        for place in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
+            row = int(documents[place])
+            parse = place - int(firsts[row])
+            chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
             try:
-                found = self._match(batch, row, chosen or self._rules)
+                possible = tuple(each for each in self._match(every, place, chosen or self._rules) if each.possible)
             except InputError as error:
-                reasons[row] = Fault(error.message, error.hint)
-            else:
-                possible = tuple(each for each in found if each.possible)
-                if possible:
-                    matches[row] = possible
+                prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
+                reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
+                matches.pop(row, None)
+                continue
+            if possible and row not in reasons:
+                matches[row].parses[parse] = possible
         return matches, reasons
 
-    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> list[Bools]:
-        """For each rule, whether each document has a trigger and all that a required role needs.
+    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> tuple[Bools, Bools, list[Bools]]:
+        """Whether each document has a trigger; a word that may begin the name of an actor; and what each rule needs.
 
-        That is a word that may begin the name of an actor, and mentions that can fill the role. `readable` says for
-        each scheme which documents it can read.
+        That is a trigger of the rule, and if a role is required such a word and mentions that can fill the role.
+        `readable` says for each scheme which documents it can read.
         """
         flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
         of_documents = _bits_of(batch, flags)
@@ -123,7 +146,6 @@ class Screen:
         if self._lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
         named = _bits_of(batch, starts) != 0
-        self._found = batch, of_documents != 0, named
         reach = _Reach(batch, readable, flags, named)
         promising = []
         for rule, bits in zip(self._rules, self._bits_of_rules, strict=True):
@@ -132,20 +154,7 @@ class Screen:
                 rows = rows & named
                 rows = rows & reach.fillable(rule, rows) if rows.any() else rows
             promising.append(rows)
-        return promising
-
-    def found(self, batch: DocumentBatch) -> tuple[Bools, Bools]:
-        """Whether each document has a trigger of some rule, and a word that may begin a name of the lexicon.
-
-        Of the last batch that was matched, the answer is kept.
-        """
-        if self._found is None or self._found[0] is not batch:
-            flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-            starts = self._starts.flags(batch, "text")
-            if self._lexicon.has_nouns:
-                starts = starts | self._nouns.flags(batch, "lemma")
-            self._found = batch, _bits_of(batch, flags) != 0, _bits_of(batch, starts) != 0
-        return self._found[1:]
+        return of_documents != 0, named, promising
 
     def _match(self, batch: DocumentBatch, row: int, rules: Sequence[Rule]) -> tuple[MentionMatches, ...]:
         tokens = batch.tokens(row)
@@ -214,6 +223,12 @@ class _Reach:
             self._is_head = np.zeros(int(batch.token_bounds[-1]), np.bool_)
             self._is_head[heads[heads < len(self._is_head)]] = True  # not all are there in a batch without tokens
         return self._is_head
+
+
+def _any(flags: Bools, firsts: Ints) -> list[bool]:
+    """For each document whether any of its parses has a flag."""
+    found: list[bool] = np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
+    return found
 
 
 def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:

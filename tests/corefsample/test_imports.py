@@ -81,6 +81,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.links", "corefsample.mention_ranking.features", "corefsample.parses"],
     ["corefsample.mention_ranking"],
     ["corefsample.recalibration", "corefsample.summaries"],
+    ["corefsample.posterior"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
     ["events._yaml_faults"],

@@ -10,6 +10,7 @@ from typing import Any
 from corefsample import _checks
 from corefsample.documents import ON_ERROR
 from corefsample.errors import ParameterError
+from corefsample.posterior import CorpusRecalibration
 from corefsample.recalibration import (
     ENGLISH,
     NO_RECALIBRATION,
@@ -19,7 +20,7 @@ from corefsample.recalibration import (
     read_recalibration,
 )
 from corefsample.syntax import scheme_names
-from events.counting import INTERVALS, CorpusRecalibration, Interval
+from events.counting import INTERVALS, Interval
 
 __all__ = ["EventsOptions", "RunSummary"]
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from corefsample._arrays import Bytes, Ints
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
+from events.counting import DUPLICATE, CountedIds, repeated_ids
 from events.jobs.partitions._plan import Partition, RunPlan
-from events.jobs.partitions._run import DUPLICATE
 from events.jobs.partitions._store import Store
 
 __all__ = ["repeated"]
@@ -27,28 +23,13 @@ def repeated(store: Store, plan: RunPlan, records: Mapping[int, dict[str, Any]])
         At the first, unless bad documents are set aside.
     """
     partitions = plan.in_order()
-    parts = [_ids(store.result(records[each.number]) / "ids.npz") for each in partitions]
-    digests = np.concatenate([digests for digests, _ in parts]).view([("high", "<u8"), ("low", "<u8")]).ravel()
-    numbers = np.concatenate([numbers for _, numbers in parts])
-    owners = np.repeat(np.arange(len(parts)), [len(numbers) for _, numbers in parts])
-    order = np.lexsort((np.arange(len(digests)), digests["low"], digests["high"]))  # of the same, the earlier first
-    same = np.flatnonzero(digests[order[1:]] == digests[order[:-1]]) + 1
-    later = np.sort(order[same])
-    if later.size and plan.options.on_error == "stop":
-        second = int(later[0])
-        first = int(order[np.flatnonzero(digests[order] == digests[second])[0]])
-        one, other = ((partitions[owners[i]], int(numbers[i])) for i in (first, second))
-        raise _repeated_error(plan, one, other)
+    pairs = repeated_ids([CountedIds.load(store.result(records[each.number])) for each in partitions])
     found: dict[int, list[int]] = {}
-    for i in later.tolist():
-        found.setdefault(partitions[owners[i]].number, []).append(int(numbers[i]))
+    for (earlier, first), (later, number) in pairs:
+        if plan.options.on_error == "stop":
+            raise _repeated_error(plan, (partitions[earlier], first), (partitions[later], number))
+        found.setdefault(partitions[later].number, []).append(number)
     return found
-
-
-def _ids(path: Path) -> tuple[Bytes, Ints]:
-    """Digests of the doc_ids of a partition, (n, 16), and the numbers of their lines or rows."""
-    with np.load(path) as content:
-        return content["digests"], content["numbers"]
 
 
 def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:

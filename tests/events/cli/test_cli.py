@@ -17,10 +17,10 @@ from command_line import called
 from places import PROJECT
 from references import events as er
 
+import events.counting._counter
 import events.jobs._pictures
 import events.jobs._run_pictures
 import events.jobs.count_events
-import events.jobs.partitions._evaluation
 from corefsample import __version__, read_documents
 
 COMMANDS = ("demo", "score", "events", "report", "doctor", "calibrate", "calibrate-queries", "recalibrate")
@@ -409,7 +409,7 @@ def test_an_interrupt_has_status_130(
     def interrupted(*args: Any, **keywords: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", interrupted)
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", interrupted)
     assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
@@ -448,7 +448,7 @@ def test_any_other_failure_has_status_1_and_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\nlines")
 
-    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", fail)
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
     status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     place = f"{corpus}: line 1: doc_id 'doc 1'"

@@ -7,11 +7,14 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 
 import events
 from corefsample import InputError, ParameterError
+from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.counting import evaluate_matches
 
@@ -39,10 +42,8 @@ def test_adding_a_document_returns_its_events() -> None:
     third = result["doc 3"]
     assert third is not None
     assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
-    assert third.matches is not None
-    direct = evaluate_matches(
-        DOCUMENTS[2].antecedents, third.matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100
-    )
+    matches = third.parses[0].matches
+    direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)
     assert third.hits.tolist() == direct.hits.tolist()
 
 
@@ -110,17 +111,17 @@ def test_labels_of_no_scheme_are_rejected_with_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "parameter"),
     [
-        ({"n_samples": 0}, "n_samples must be"),
-        ({"seed": -1}, "seed must"),
-        ({"period": "2Q"}, "period must be one of"),
-        ({"scheme": "ud3"}, "scheme must be one of"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"seed": -1}, "seed"),
+        ({"period": "2Q"}, "period"),
+        ({"scheme": "ud3"}, "scheme"),
         ({"rule": load_rules(), "predicate": lambda document, labels: {}}, "predicate"),
     ],
 )
-def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], parameter: str) -> None:
+    with error(ParameterError, parameter):
         EventCounter(**options)
 
 
@@ -145,10 +146,10 @@ def test_anything_but_documents_is_rejected_with_the_way_to_read_them(documents:
 @pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
 def test_anything_but_a_document_is_rejected(document: Any) -> None:
     counter = EventCounter()
-    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as error:
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as found:
         counter.add(document)
-    assert "\n" not in str(error.value)
-    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
+    assert "\n" not in str(found.value)
+    with error(ParameterError, "document"):
         counter.update([document])
     assert counter.tally.n_documents == 0
 
@@ -162,3 +163,60 @@ def test_an_outlying_date_is_rejected_with_its_document_and_not_counted() -> Non
         counter.add(outlier)
     assert counter.tally.n_documents == len(DOCUMENTS)
     assert counter.add(dataclasses.replace(outlier, date=DOCUMENTS[1].date)) is not None  # it was not counted
+
+
+# --- batches and parts -------------------------------------------------------------------------------------
+
+
+def tables(counter: EventCounter) -> list[Any]:
+    return [counter.to_frame(), counter.evidence(), counter.near_half(3), counter.all_documents()]
+
+
+def assert_same(counter: EventCounter, other: EventCounter) -> None:
+    for found, expected in zip(tables(counter), tables(other), strict=True):
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("is_stream", [True, False])
+@pytest.mark.parametrize("in_folder", [True, False])
+def test_batches_are_counted_as_their_documents(tmp_path: Path, threads: int, is_stream: bool, in_folder: bool) -> None:
+    stream = DocumentStream(er.write_lines(tmp_path / "d.jsonl", er.corpus()), needs=("date", "tokens"), batch_size=3)
+    counter = EventCounter(n_samples=100, folder=tmp_path if in_folder else None)
+    counter.update(stream if is_stream else iter(stream), threads=threads)
+    assert_same(counter, counted())
+    with error(InputError, place="d.jsonl: line 1: doc_id 'doc 1'" if is_stream else "doc_id 'doc 1'"):
+        counter.update(stream if is_stream else iter(stream))
+
+
+@pytest.mark.parametrize("options", [{}, {"rule": [load_rules("attack"), load_rules("arrest")], "period": "year"}])
+def test_the_merged_counts_of_parts_are_those_of_the_corpus(tmp_path: Path, options: dict[str, Any]) -> None:
+    parts = [EventCounter(n_samples=100, **options) for _ in range(3)]
+    for number, part in enumerate(parts):
+        part.update(DOCUMENTS[number::3])
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        part.save(folder)
+    whole = counted(**options)
+    for third, second, first in (parts[::-1], [EventCounter.load(tmp_path / str(number)) for number in range(3)]):
+        first.merge(second)
+        first.merge(third)
+        assert_same(first, whole)
+        assert (first.n_sampled, first.n_with_events) == (whole.n_sampled, whole.n_with_events)
+        with error(InputError):  # its documents are there already
+            first.merge(third)
+
+
+def test_only_counters_of_the_same_events_are_merged() -> None:
+    with error(ParameterError, "other"):
+        counted().merge(counted(period="year"))
+    outlying = EventCounter(period="day", n_samples=100)
+    outlying.add(dataclasses.replace(DOCUMENTS[1], doc_id="outlier", date=datetime.date(999, 2, 6)))
+    with error(InputError, place="doc_id 'outlier'"):
+        counted(period="day").merge(outlying)
+
+
+def test_no_document_is_added_to_a_counter_that_was_loaded(tmp_path: Path) -> None:
+    counted().save(tmp_path)
+    with error(ParameterError, "counter"):
+        EventCounter.load(tmp_path).add(dataclasses.replace(DOCUMENTS[0], doc_id="new"))

@@ -1,24 +1,20 @@
-"""The table of all documents of a run, and the merge of its parts."""
+"""The table of all documents of a run."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import random
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from references import events as er
 
-import events.jobs.partitions._documents as table_module
 from corefsample import read_documents
+from corefsample.formats import DocumentStream
 from events import EventCounter
+from events.audit import counted_documents, read_run_documents
 from events.jobs.count_events import EventsOptions, run_events
-from events.jobs.partitions._documents import ALL_DOCUMENTS_SCHEMA, merged_tables
 
 OPTIONS = EventsOptions(n_samples=300)
 
@@ -74,38 +70,19 @@ def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
     assert not all(row["actor"] for row in found.values())
 
 
-def row(day: int, doc_id: str) -> dict[str, Any]:
-    date = datetime.date(2000, 1, 1) + datetime.timedelta(day)
-    flags = {"trigger": False, "actor": True, "sampled": False, "probability": day / 99}
-    return {
-        "doc_id": doc_id,
-        "date": date,
-        "period": "2000Q1",
-        **flags,
-        "events": [doc_id],
-        "actors": ["USA"],
-        "probabilities": [0.5],
-    }
-
-
-@pytest.mark.parametrize("most_open", [64, 3])
-def test_merged_parts_are_the_sorted_rows(tmp_path: Path, most_open: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_module, "_MOST_OPEN", most_open)
-    random.seed(1)
-    rows = [row(random.randrange(30), f"d{number}é" if number % 7 else f"d{number}\U0001f600") for number in range(500)]
-    paths = []
-    for number in range(11):
-        mine = sorted(rows[number::11], key=lambda each: (each["date"], each["doc_id"]))
-        paths.append(tmp_path / f"run-{number}.arrow")
-        with pa.ipc.new_file(str(paths[-1]), ALL_DOCUMENTS_SCHEMA) as writer:
-            writer.write_table(pa.Table.from_pylist(mine, ALL_DOCUMENTS_SCHEMA), max_chunksize=7)
-    merged = pa.concat_tables(list(merged_tables(paths, tmp_path))).to_pylist()
-    assert merged == sorted(rows, key=lambda each: (each["date"], each["doc_id"]))
-
-
 def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_path: Path) -> None:
     lines = list(reversed(er.corpus()))
     first, second = er.write_lines(tmp_path / "a.jsonl", lines[:3]), er.write_lines(tmp_path / "b.jsonl", lines[3:])
     run_events([first, second], tmp_path / "run", dataclasses.replace(OPTIONS, threads=1), pictures=False)
     names = ("run", "all_documents.parquet")
     assert tmp_path.joinpath(*names).read_bytes() == run.joinpath(*names).read_bytes()
+
+
+@pytest.mark.parametrize("actors", [None, ("all",), ("USA",)])
+def test_an_audit_takes_the_documents_of_a_counter_as_those_of_a_run(run: Path, actors: tuple[str, ...] | None) -> None:
+    counter = EventCounter(n_samples=300)
+    counter.update(DocumentStream(run / "corpus.jsonl", needs=("date", "tokens")))
+    found, expected = counted_documents(counter, actors), read_run_documents(run / "run", actors)
+    for name in ("doc_ids", "dates", "rows", "columns", "values"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    assert (found.targets, found.event, found.period) == (expected.targets, expected.event, expected.period)

@@ -20,14 +20,14 @@ from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
 
+import events.counting._counter
+import events.jobs._count_part
 import events.jobs._pictures
 import events.jobs._run_pictures
-import events.jobs.partitions._evaluation
-import events.jobs.partitions._run
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._processors import processors
 from events import EventCounter
-from events.counting import COUNT_COLUMNS, evaluate_rules
+from events.counting import COUNT_COLUMNS, evaluate_document
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 
 FILES = {
@@ -199,7 +199,7 @@ def test_batches_and_threads_do_not_matter(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, threads: int
 ) -> None:
     run(corpus, tmp_path / "reference")
-    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", size)
+    monkeypatch.setattr(events.jobs._count_part, "_BATCH", size)
     run(corpus, tmp_path / "run", threads=threads)
     assert tables(tmp_path / "run") == tables(tmp_path / "reference")
 
@@ -250,11 +250,11 @@ def test_documents_that_cannot_contain_an_event_are_never_sampled(
 ) -> None:
     sampled: list[str] = []
 
-    def spy(antecedents: Any, matches: Any, doc_id: str, *args: Any, **keywords: Any) -> Any:
-        sampled.append(doc_id)
-        return evaluate_rules(antecedents, matches, doc_id, *args, **keywords)
+    def spy(posterior: Any, *args: Any, **keywords: Any) -> Any:
+        sampled.append(posterior.doc_id)
+        return evaluate_document(posterior, *args, **keywords)
 
-    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", spy)
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", spy)
     run(corpus, tmp_path / "run")
     assert sorted(sampled) == ["doc 1", "doc 2", "doc 3", "doc 5", "doc 7", "doc 9"]
 
@@ -341,7 +341,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", size)
+    monkeypatch.setattr(events.jobs._count_part, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
     lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
@@ -374,7 +374,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 def test_an_outlying_date_stops_a_daily_run_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
 ) -> None:
-    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", batch)
+    monkeypatch.setattr(events.jobs._count_part, "_BATCH", batch)
     path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
     with pytest.raises(InputError) as error:
         run(path, tmp_path / "run", period="day", on_error=on_error)
@@ -447,7 +447,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.jobs._run_folder.ParquetWriter.write",
+        "events.jobs._count_tables.ParquetWriter.write",
         "events.jobs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
@@ -479,14 +479,14 @@ def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr(events.jobs.partitions._evaluation, "evaluate_rules", fail)
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
     with pytest.raises(ZeroDivisionError, match="broken"):
         run(corpus, tmp_path / "run")
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
 
 
 def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.jobs.partitions._run, "_BATCH", 4)
+    monkeypatch.setattr(events.jobs._count_part, "_BATCH", 4)
     seen: list[tuple[int, int, int]] = []
     run_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *numbers: seen.append(numbers))
     assert [done for _, _, done in seen] == [4, 8, 10]

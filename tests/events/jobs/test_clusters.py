@@ -40,7 +40,7 @@ TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "n
 # Loaded by each worker: it waits before each document that it samples, and before each task of documents it scores.
 SLOW = """
 import os, time
-import events.jobs.partitions._evaluation as run
+import events.counting._counter as run
 import events.jobs.scoring._engines as engines
 def slower(function):
     def slow(*arguments, **keywords):
@@ -48,8 +48,8 @@ def slower(function):
         return function(*arguments, **keywords)
     slow.__wrapped__ = function
     return slow
-if not hasattr(run.evaluate_rules, "__wrapped__"):
-    run.evaluate_rules = slower(run.evaluate_rules)
+if not hasattr(run.evaluate_document, "__wrapped__"):
+    run.evaluate_document = slower(run.evaluate_document)
     engines._scorer_of = type("Known", (dict,), {"__getitem__": slower(dict.__getitem__)})()
 """
 

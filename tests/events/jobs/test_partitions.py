@@ -127,10 +127,10 @@ def test_rows_that_need_many_runs_are_merged_in_order(
     run_bytes: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("events.jobs.partitions._sorted._WIDE", wide)
-    monkeypatch.setattr("events.jobs.partitions._sorted._RUN_BYTES", run_bytes)
-    monkeypatch.setattr("events.jobs.partitions._sorted._MOST_OPEN", 3)
-    monkeypatch.setattr("events.jobs.partitions._run._BATCH", 2)
+    monkeypatch.setattr("events.counting._sorted_rows._WIDE", wide)
+    monkeypatch.setattr("events.counting._sorted_rows._RUN_BYTES", run_bytes)
+    monkeypatch.setattr("events.counting._sorted_rows._MOST_OPEN", 3)
+    monkeypatch.setattr("events.jobs._count_part._BATCH", 2)
     run(corpus, tmp_path / "run")
     assert tables(tmp_path / "run") == reference
     assert not list((tmp_path / "run" / "partitions").glob("merged*"))
@@ -382,13 +382,13 @@ COMMAND = [sys.executable, "-m", "events.cli", "events"]
 ARGUMENTS = ["--samples", "60", "--compare", "USA", "IRQ", "--partition-size", "9", "--threads", "1", "--no-pictures"]
 SLOW = """
 import sys, time
-import events.jobs.partitions._evaluation as work
+import events.counting._counter as work
 from events.cli import main
-evaluate = work.evaluate_rules
+evaluate = work.evaluate_document
 def slowly(*arguments, **keywords):
     time.sleep(float(sys.argv[1]))
     return evaluate(*arguments, **keywords)
-work.evaluate_rules = slowly
+work.evaluate_document = slowly
 main(sys.argv[2:])
 """
 

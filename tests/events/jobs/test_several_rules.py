@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 
 from corefsample import ParameterError, read_documents, write_documents
@@ -66,22 +67,22 @@ def test_a_counter_of_several_rules_has_the_tables_of_the_command(news: Path, tm
 def test_a_counter_returns_the_events_of_each_rule_that_can_have_one(news: Path) -> None:
     counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
     found = [counter.add_to_each(document) for document in read_documents(news)]
-    names = [[events.matches.event for events in each if events.matches] for each in found]
+    names = [[events.event for events in each] for each in found]
     assert names == [["attack", "attack_target"], ["arrest"], ["arrest"], ["attack", "attack_target"], []]
     assert counter.tally.n_documents == counter.tallies["arrest"].n_documents == len(SENTENCES)
 
 
 def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
     attack, arrest = load_rules("attack"), load_rules("arrest")
-    for rules, message in (([], "at least one rule, got none"), ([attack, attack], "got 'attack' twice"), ([1], "1")):
-        with pytest.raises(ParameterError, match=f"rule must .*{message}"):
+    for rules in ([], [attack, attack], [1]):
+        with error(ParameterError, "rule"):
             EventCounter(rules)  # type: ignore[arg-type]
     counter = EventCounter([attack, arrest])
     with pytest.raises(ParameterError, match="event must be one of attack, arrest, got none"):
         counter.counts()
-    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got 'meet'"):
+    with error(ParameterError, "event"):
         counter.counts(event="meet")
-    with pytest.raises(ParameterError, match="rule must be one rule, got 2"):
+    with error(ParameterError, "rule"):
         TrueEvents([attack, arrest])  # type: ignore[arg-type]
 
 
@@ -99,7 +100,7 @@ def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tm
     assert arrests.to_dict() == {"": 1.0, "IRQ": 1.0}
     assert read_count_posterior(tmp_path / "run", "IRQ>IRN", "1999").event == "attack_target"
     assert read_count_posterior(tmp_path / "run", "IRQ", "1999", event="arrest").mean == 1.0
-    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got none"):
+    with error(ParameterError, "event"):
         read_count_posterior(tmp_path / "run", "IRQ", "1999")
 
 
@@ -123,10 +124,7 @@ def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tm
     assert run(path, tmp_path / "paper", "attack")["evidence"]["excluded"].tolist() == [""]
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [(("attack", "attack"), "rule must name different rules, got 'attack' twice"), ((), "at least one rule, got none")],
-)
-def test_rules_are_different_and_at_least_one(rule: tuple[str, ...], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+@pytest.mark.parametrize("rule", [("attack", "attack"), ()])
+def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
+    with error(ParameterError, "rule"):
         EventsOptions(rule=rule)

@@ -24,7 +24,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, map_
 from corefsample.coreference import canonical_labels
 from corefsample.documents import Tokens
 from corefsample.summaries import point_estimate
-from events.counting import evaluate_matches, evidence_rows
+from events.counting import ParsedMentions, evaluate_matches, evidence_rows
 from events.lexicon import load_lexicon
 from events.matching import match_document
 from events.pages import packed, spaced
@@ -209,7 +209,7 @@ def test_the_country_word_is_all_of_a_name() -> None:
     tokens, mentions = Tokens(**er.token_columns([sentence])), np.array([[0, 5, 1]], np.int32)
     matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
     events = evaluate_matches(AntecedentDistribution.from_lists([[]], [[]]), matches, "d", DAY, n_samples=2)
-    (row,) = evidence_rows(events, "1995Q2", tokens, mentions)
+    (row,) = evidence_rows([events], "1995Q2", [ParsedMentions(tokens, mentions)])
     assert json.loads(row.places) == {"instances": [[5, [0], 1.0]], "descriptions": [[0, "NZL", [3, 5], 1.0]]}
 
 

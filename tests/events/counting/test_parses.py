@@ -1,4 +1,4 @@
-"""Events of documents with several parses: against enumeration, and as mixtures of one-parse documents."""
+"""Events of documents with several parses: against enumeration, and as means of one-parse documents."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import tolerance
+from expected_errors import error
 from references import coreference as references
 from references import events as er
 from references import parses as pr
 
-from corefsample import AntecedentDistribution, InputError, Recalibration, ScoredDocument, read_documents
+from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents
 from corefsample.documents import sample_parses
+from corefsample.posterior import DocumentPosterior, ParsePosterior
 from events import EventCounter
-from events.counting import CountedRecalibration, MatchedParse, evaluate_mixture, evaluate_rules, variance_parts
+from events.counting import DocumentEvents, evaluate_document, variance_parts
 from events.matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -40,27 +42,30 @@ def matches(instance: int) -> MentionMatches:
     )
 
 
-def three_parses() -> list[MatchedParse]:
-    distribution = AntecedentDistribution.from_lists(*SCORES)
-    several = [(matches(1),), (matches(0),), ()]
-    return [MatchedParse(weight, distribution, each) for weight, each in zip(WEIGHTS, several, strict=True)]
+def evaluated(
+    several: list[MentionMatches | None], weights: tuple[float, ...] = WEIGHTS, n_samples: int = 1000
+) -> DocumentEvents:
+    """Events of a document with the same mentions in each parse."""
+    parses = tuple(ParsePosterior(AntecedentDistribution.from_lists(*SCORES), weight) for weight in weights)
+    by_parse = {k: [each] for k, each in enumerate(several) if each is not None}
+    (events,) = evaluate_document(DocumentPosterior("d", parses), by_parse, DAY, n_samples=n_samples)
+    return events
 
 
 def test_the_probability_is_the_mean_over_parses() -> None:
     # P = .5 P(link) + .2 * 1 + .3 * 0, by hand: the only clusterings are "together" and "apart".
     n = 20_000
-    (events,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=n)
+    events = evaluated([matches(1), matches(0), None], n_samples=n)
     assert tolerance.plausible_counts(events.n_hits, n, [0.5 * P_LINK + 0.2]).all()
     # It fails for parses that are drawn with equal weights.
-    equal = [MatchedParse(1.0, each.antecedents, each.matches) for each in three_parses()]
-    (wrong,) = evaluate_mixture(equal, "d", DAY, n_samples=n)
+    wrong = evaluated([matches(1), matches(0), None], (1.0, 1.0, 1.0), n)
     assert not tolerance.plausible_counts(wrong.n_hits, n, [0.5 * P_LINK + 0.2]).all()
 
 
 def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
     # Given the parses P is P(link), 1, 0. Mean of the variances: .5 P(link) (1 - P(link)). The rest is the parse's.
     n = 200_000
-    (events,) = evaluate_mixture(three_parses(), "d", DAY, n_samples=n)
+    events = evaluated([matches(1), matches(0), None], n_samples=n)
     parts, p = variance_parts(events), 0.5 * P_LINK + 0.2
     expected = 0.5 * P_LINK * (1.0 - P_LINK)
     # The standard error of a share is at most .5 / sqrt(n), and the derivative of both parts at most 1 in each share.
@@ -70,63 +75,10 @@ def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
     assert np.allclose(parts.parse + parts.coreference, probability * (1.0 - probability), rtol=0, atol=1e-12)
 
 
-def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream() -> None:
-    distribution = AntecedentDistribution.from_lists(*SCORES)
-    several = [(matches(1),), (matches(1),), ()]  # uncertain in two parses
-    parses = [MatchedParse(weight, distribution, each) for weight, each in zip(WEIGHTS, several, strict=True)]
-    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=300, seed=7)
-    drawn = pr.sample_parses(WEIGHTS, 300, 7, "d")
-    expected = []
-    for s, k in enumerate(drawn):
-        first = k * 2**40 + drawn[:s].count(k)
-        (one,) = evaluate_rules(distribution, [matches(1)], "d", DAY, n_samples=1, seed=7, first_sample=first)
-        expected.append(0 if k == 2 else int(one.hits[0, 0]))
-    assert events.hits[0].tolist() == expected
-    (fewer,) = evaluate_mixture(parses, "d", DAY, n_samples=100, seed=7)
-    assert fewer.hits[0].tolist() == expected[:100]
-
-
-def test_a_sample_of_a_parse_keeps_the_recalibration_of_its_index() -> None:
-    # Three draws share 10 samples as [0, 3), [3, 6), [6, 10): np.linspace(0, 10, 4) cut to whole numbers. The draws
-    # decide the link: NEW is nearly certain, nearly impossible, and as scored.
-    draws = tuple(Recalibration(1.0, bias) for bias in (40.0, -40.0, 0.0))
-    counted = CountedRecalibration(Recalibration(), draws)
-    distribution = AntecedentDistribution.from_lists(*SCORES)
-    parses = [MatchedParse(weight, distribution, (matches(1),)) for weight in WEIGHTS]
-    found = {}
-    for seed in range(20):
-        (events,) = evaluate_mixture(parses, "d", DAY, n_samples=10, seed=seed, recalibrated=counted)
-        drawn = pr.sample_parses(WEIGHTS, 10, seed, "d")
-        expected = []
-        for s, k in enumerate(drawn):
-            changed = draws[0 if s < 3 else 1 if s < 6 else 2].apply(distribution)
-            first = k * 2**40 + drawn[:s].count(k)
-            (one,) = evaluate_rules(changed, [matches(1)], "d", DAY, n_samples=1, seed=seed, first_sample=first)
-            expected.append(int(one.hits[0, 0]))
-        assert events.hits[0].tolist() == expected
-        found[seed] = expected
-    assert all(hits[:6] == [0, 0, 0, 1, 1, 1] or hits[:6] == [1, 1, 1, 0, 0, 0] for hits in found.values())
-    assert len({tuple(hits[6:]) for hits in found.values()}) > 1
-
-
-def test_one_parse_gives_the_samples_of_a_document_without_alternatives() -> None:
-    distribution = AntecedentDistribution.from_lists(*SCORES)
-    (alone,) = evaluate_rules(distribution, [matches(1)], "d", DAY, n_samples=500, seed=3)
-    (events,) = evaluate_mixture([MatchedParse(4.0, distribution, (matches(1),))], "d", DAY, n_samples=500, seed=3)
-    assert (events.hits == alone.hits).all()
-    assert (events.one_best == alone.one_best).all()
-
-
 def test_the_one_best_is_of_the_first_parse_even_if_it_has_no_weight() -> None:
-    distribution = AntecedentDistribution.from_lists(*SCORES)
-    parses = [MatchedParse(0.0, distribution, (matches(0),)), MatchedParse(1.0, distribution, ())]
-    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=50)
-    assert events.one_best.tolist() == [True]
-    assert events.n_hits.tolist() == [0]
-    parses = [MatchedParse(0.0, distribution, ()), MatchedParse(1.0, distribution, (matches(0),))]
-    (events,) = evaluate_mixture(parses, "d", DAY, n_samples=50)
-    assert events.one_best.tolist() == [False]
-    assert events.n_hits.tolist() == [50]
+    first, second = evaluated([matches(0), None], (0.0, 1.0), 50), evaluated([None, matches(0)], (0.0, 1.0), 50)
+    assert (first.one_best.tolist(), first.n_hits.tolist()) == ([True], [0])
+    assert (second.one_best.tolist(), second.n_hits.tolist()) == ([False], [50])
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -178,12 +130,12 @@ def test_a_table_without_alternative_parses_has_no_columns_about_them(tmp_path: 
 
 def test_a_predicate_needs_one_parse(tmp_path: Path) -> None:
     counter = EventCounter(predicate=lambda document, labels: {"any": np.ones(len(labels), bool)})
-    with pytest.raises(InputError, match=r"parses must be one for a predicate, .* got 2"):
+    with error(InputError, place="doc_id 'd'"):
         counter.add(read(two_readings(), tmp_path))
 
 
 def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
-    """P of each document of a corpus with altered parses, against the mixture of the exact P of its parses."""
+    """P of each document of a corpus with altered parses, against the mean of the exact P of its parses."""
     n, weights = 4000, (4.0, 3.0, 3.0)
     checked = []
     for each in er.corpus():

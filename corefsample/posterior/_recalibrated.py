@@ -1,4 +1,4 @@
-"""Recalibration while counting: clusterings under draws of an uncertain recalibration."""
+"""What the documents of a corpus are recalibrated with: draws of an uncertain recalibration, which they share."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from functools import lru_cache
 from typing import Any
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Ints32
 from corefsample._log import logger
-from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
-from corefsample.documents import Tokens
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import (
     MixedRecalibrations,
     Recalibration,
-    SampleShare,
     UncertainRecalibration,
     Uncertainty,
     applied_to,
     described,
     known_recalibration,
-    mixture_labels,
 )
 
 _DOMAINS = 64  # whose draws are kept
@@ -31,15 +25,15 @@ N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedRecalibration:
-    """What a document is recalibrated with while it is counted.
+class DrawnRecalibration:
+    """A recalibration with the draws of it that the samples of a document have.
 
     Attributes
     ----------
     recalibration
         The fit, for the likeliest antecedents.
     draws
-        Recalibrations of the samples, in order: see `mixture_labels`.
+        Recalibrations of the samples, in order: see `corefsample.recalibration.mixture_labels`.
     mixed
         The same as arrays.
     """
@@ -51,10 +45,6 @@ class CountedRecalibration:
     def __post_init__(self) -> None:
         object.__setattr__(self, "mixed", MixedRecalibrations(self.draws))
 
-    def kinds(self, tokens: Tokens, mentions: Ints32) -> Bytes | None:
-        """Kinds of mentions, if a draw needs them."""
-        return mention_kinds(tokens, mentions) if self.needs_kinds else None
-
     @property
     def needs_kinds(self) -> bool:
         """Whether a draw has offsets by kind of mention."""
@@ -64,16 +54,16 @@ class CountedRecalibration:
 @lru_cache(maxsize=_DOMAINS)
 def _drawn(
     source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, had_it: bool
-) -> CountedRecalibration:
+) -> DrawnRecalibration:
     """Draws of a recalibration for the documents of one domain, whose scores may have had the fit already."""
     fit, draws = source.recalibration, source.sampled(uncertainty, N_DRAWS, seed=seed, domain=domain)
     if not had_it:
-        return CountedRecalibration(fit, draws)
-    return CountedRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
+        return DrawnRecalibration(fit, draws)
+    return DrawnRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
 
 
 class CorpusRecalibration:
-    """What the documents of a corpus are recalibrated with while they are counted.
+    """What the documents of a corpus are recalibrated with.
 
     Without a recalibration, scores that had the one of the English model of the package get its uncertainty. The first
     document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
@@ -116,7 +106,7 @@ class CorpusRecalibration:
 
     @property
     def uncertainty(self) -> Uncertainty | None:
-        """Uncertainty in the counts of the documents so far; None: that of a recalibration was not considered."""
+        """Uncertainty in the samples of the documents so far; None: that of a recalibration was not considered."""
         return self._chosen if self._source is None else self._uncertainty_of(self._source)
 
     @property
@@ -125,8 +115,8 @@ class CorpusRecalibration:
         return self._first or ""
 
     @property
-    def keeps_samples(self) -> bool:
-        """Whether counts need the samples, which the documents share."""
+    def is_shared(self) -> bool:
+        """Whether the documents share draws, so that counts need the samples."""
         return self._source is not None
 
     @property
@@ -159,7 +149,7 @@ class CorpusRecalibration:
             _log_unknown(applied)
         self._source, self._first = known, applied
 
-    def for_scores(self, metadata: Mapping[str, Any]) -> CountedRecalibration | None:
+    def for_scores(self, metadata: Mapping[str, Any]) -> DrawnRecalibration | None:
         """What one document is recalibrated with, or None, according to its metadata.
 
         They name the recalibrations that its scores had, and its domain.
@@ -194,46 +184,3 @@ def unlike_scores(applied: str, first: str) -> ParameterError:
     found = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
     return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)
-
-
-def clustering_labels(
-    antecedents: AntecedentDistribution,
-    recalibrated: CountedRecalibration | None,
-    kinds: Bytes | None,
-    *,
-    n_samples: int,
-    seed: int,
-    doc_id: str,
-    first_sample: int = 0,
-    share: SampleShare | None = None,
-) -> tuple[Ints32, Ints32]:
-    """Sampled clusterings, and the one of the likeliest antecedents: int32 (n_mentions, n_samples) and (n_mentions,).
-
-    Parameters
-    ----------
-    antecedents
-        Of the document's first mentions.
-    recalibrated, kinds
-        The recalibration and the kinds of all mentions, or None to leave the scores as they are.
-    n_samples, seed, doc_id, first_sample
-        As for `corefsample.coreference.sample_clusterings`.
-    share
-        Which of the document's samples these are; None: all of them.
-    """
-    if recalibrated is None:
-        samples = sample_clusterings(
-            antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id, first_sample=first_sample
-        )
-        return samples.labels.T, map_clustering(antecedents)
-    own = None if kinds is None else kinds[: antecedents.n_mentions]
-    labels = mixture_labels(
-        recalibrated.mixed,
-        antecedents,
-        own,
-        n_samples=n_samples,
-        seed=seed,
-        doc_id=doc_id,
-        first_sample=first_sample,
-        share=share,
-    )
-    return labels, map_clustering(recalibrated.recalibration.apply(antecedents, own))
