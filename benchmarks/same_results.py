@@ -83,7 +83,7 @@ def results_of(tree: Path, folder: Path) -> dict[str, str]:
     results: dict[str, str] = json.loads(finished.stdout)
     for name, arguments in commands(folder).items():
         print(f"  {name}", flush=True)
-        command = [sys.executable, "-m", "events.cli", *arguments]
+        command = [sys.executable, "-m", "events.commands", *arguments]
         subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in VOLATILE:

@@ -168,22 +168,19 @@ def _option(field: Declared) -> click.Option:
     """The option of a field: `n_samples` is --samples, a field that is true by default has a --no- beside it."""
     words = field.name.removeprefix("n_").replace("_", "-")
     flag = field.flag or (f"--{words}/--no-{words}" if field.default is True else f"--{words}")
+    given: dict[str, Any] = {"required": True} if field.default is MISSING else {"default": field.default}
+    if not field.n_values:
+        given = {"multiple": True, "default": (field.default,) if isinstance(field.default, str) else field.default}
     return click.Option(
         [flag, field.name],
         type=_type(field),
         is_flag=field.type is bool,
-        required=field.default is MISSING,
-        default=None if field.default in (MISSING, ()) else _listed(field, field.default),
-        show_default=True,
+        show_default=given.get("default") != (),
         nargs=field.n_values or 1,
-        multiple=not field.n_values,
         metavar=field.metavar or _METAVARS.get(field.type),
         help=field.help,
+        **given,
     )
-
-
-def _listed(field: Declared, default: Any) -> Any:
-    return (default,) if field.n_values == 0 and isinstance(default, str) else default
 
 
 def _type(field: Declared) -> click.ParamType | type:

@@ -44,7 +44,7 @@ STANDARD_OUTPUT = "-"
 class ConvertOptions(shared.OnError):
     """How to write annotated formats."""
 
-    clustering: Literal["gold"] | shared.Clustering | None = option(
+    clustering: Literal["gold", shared.Clustering] | None = option(
         default=None,
         help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
         "clustering; others: the smallest expected loss of that name.  [default: gold]",

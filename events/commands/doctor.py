@@ -106,7 +106,7 @@ def run_doctor(
     """
     options = options or DoctorOptions()
     if options.environment == bool(files):
-        raise ParameterError("or else the environment must be given", parameter="files")
+        raise ParameterError("or the environment must be asked for, and not both", parameter="files")
     if options.environment:
         from events.jobs.environment import describe_environment
 

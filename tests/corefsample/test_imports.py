@@ -95,7 +95,7 @@ LEVELS: list[list[str]] = [
     ["events.jobs.scoring", "events.jobs.training"],
     ["events.jobs._small_runs"],
     ["events.jobs.warm_up", "events.jobs.calibrate_parses"],
-    ["events.cli"],
+    ["events.commands"],
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 

@@ -85,7 +85,7 @@ def test_a_group_names_all_kernels_that_it_compiles() -> None:
 
 
 def test_warm_up_says_where_the_kernels_are() -> None:
-    arguments = [sys.executable, "-m", "events.cli", "warm-up", "--json"]
+    arguments = [sys.executable, "-m", "events.commands", "warm-up", "--json"]
     finished = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True)
     content = json.loads(finished.stdout)
     assert content["commands"] == ["score", "events", "demo", "report"]
@@ -97,7 +97,7 @@ def test_warm_up_says_where_the_kernels_are() -> None:
 
 def test_warm_up_without_a_compiler_is_an_error() -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    arguments = [sys.executable, "-m", "events.cli", "warm-up"]
+    arguments = [sys.executable, "-m", "events.commands", "warm-up"]
     finished = subprocess.run(arguments, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
     assert (finished.returncode, finished.stdout) == (1, "")
     assert finished.stderr.startswith("corefsample: a folder for compiled kernels must be writable")

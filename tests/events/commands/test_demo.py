@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from events.jobs.demo import run_demo
+from events.commands import DemoOptions, run_demo
 
 
 def probability_within(probabilities: list[float], lower: int, upper: int) -> float:
@@ -22,7 +22,7 @@ def probability_within(probabilities: list[float], lower: int, upper: int) -> fl
 
 
 def test_the_demo_says_that_it_is_simulated_and_what_was_expected(tmp_path: Path) -> None:
-    result = run_demo(tmp_path, n_documents=60)
+    result = run_demo(DemoOptions(out=tmp_path, n_documents=60))
     run = tmp_path / "run"
     assert json.loads((run / "run.json").read_text(encoding="utf-8"))["simulated"] is True
     page = (run / "report.html").read_text(encoding="utf-8")

@@ -27,8 +27,8 @@ import events.jobs._run_pictures
 import events.jobs.count_events
 from corefsample import CorefsampleError, InputError, ParameterError
 from corefsample.errors import ParameterHint
-from events.cli._failures import Failure
-from events.cli._program import _status, cli
+from events.commands._failures import Failure
+from events.commands._program import _status, cli
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}
@@ -409,7 +409,7 @@ def test_an_output_that_cannot_be_written_is_rejected(capsys: pytest.CaptureFixt
 
 LIMITED = """
 import resource, sys
-from events.cli import _program as cli
+from events.commands import _program as cli
 arguments = sys.argv[2:]
 import events.jobs.count_events, matplotlib, corefsample.coreference._sampling  # noqa: loaded before the limit
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)

@@ -10,7 +10,7 @@ import pytest
 
 from corefsample._log import log_step
 from corefsample.mention_ranking import EpochReport
-from events.cli import _screen as screen
+from events.commands import _screen as screen
 
 
 class Terminal(io.StringIO):
@@ -82,15 +82,10 @@ def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest
     for as_json in (False, True):
         for quiet in (False, True):
             is_given = not quiet and not (is_terminal and as_json)
-            with screen.log_to_screen(verbose=False, quiet=quiet), screen.progress("counting", as_json) as advance:
-                assert (advance is not None) == is_given
-                if advance is not None:
-                    advance(1, 2, 3)
-            with (
-                screen.log_to_screen(verbose=False, quiet=quiet),
-                screen.training_progress(as_json) as (advance, on_epoch),
-            ):
-                assert (advance is not None) == (on_epoch is not None) == is_given
+            with screen.log_to_screen(verbose=False, quiet=quiet), screen.progress("counting", as_json) as given:
+                assert set(given) == ({"on_progress", "on_epoch"} if is_given else set())
+                if is_given:
+                    given["on_progress"](1, 2, 3)
     assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
 
 
@@ -99,15 +94,12 @@ def test_without_a_terminal_progress_is_a_line_every_so_often(monkeypatch: pytes
     monkeypatch.setattr("sys.stderr", stream)
     clock = [100.0]
     monkeypatch.setattr(screen.time, "monotonic", lambda: clock[0])
-    with screen.log_to_screen(verbose=False, quiet=False), screen.training_progress(True, "scoring") as given:
-        on_progress, on_epoch = given
-        assert on_progress is not None
-        assert on_epoch is not None
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("scoring", True) as given:
         for second, n_documents in ((110, 50), (131, 155), (140, 200), (160, 250), (162, 310)):
             clock[0] = second
-            on_progress(n_documents, 1000, n_documents)
+            given["on_progress"](n_documents, 1000, n_documents)
         clock[0] = 192
-        on_epoch(EpochReport(l2=0.02, epoch=1, n_epochs=2, loss=1.5, held_out=None))
+        given["on_epoch"](EpochReport(l2=0.02, epoch=1, n_epochs=2, loss=1.5, held_out=None))
     # Lines 30 seconds apart or more: at 131 s (155 documents in 31 s), 162 s and 192 s.
     assert stream.getvalue().splitlines() == [
         "corefsample: scoring: 16% read, 155 documents, 5.0 a second",
@@ -170,11 +162,10 @@ def test_what_the_library_logs_is_printed_by_its_level(
 
 def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     screened = terminal(monkeypatch)
-    with screen.log_to_screen(verbose=False, quiet=False), screen.training_progress(False) as (_, on_epoch):
-        assert on_epoch is not None
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("reading", False) as given:
         for l2 in (0.02, 0.05):
             for epoch in (1, 2):
-                on_epoch(EpochReport(l2=l2, epoch=epoch, n_epochs=2, loss=1.5, held_out=None))
+                given["on_epoch"](EpochReport(l2=l2, epoch=epoch, n_epochs=2, loss=1.5, held_out=None))
     lines = [f"penalty {l2}, pass {epoch} of 2: training 1.5000" for l2 in (0.02, 0.05) for epoch in (1, 2)]
     assert all(screened.getvalue().count(line) == 1 for line in lines)
 
@@ -182,9 +173,8 @@ def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch)
 def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     screened = terminal(monkeypatch)
     monkeypatch.setenv("NO_COLOR", "1")
-    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", False) as advance:
-        assert advance is not None
-        advance(1, 2, 3)
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", False) as given:
+        given["on_progress"](1, 2, 3)
     assert "counting" in screened.getvalue()
     assert "\x1b[3" not in screened.getvalue()  # colours of the foreground: ESC [ 3x m
 

@@ -27,8 +27,8 @@ from corefsample import (
 from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import train
 from corefsample.summaries import point_estimate
+from events.commands import ConvertOptions, run_convert
 from events.jobs import output_kind
-from events.jobs.convert import ConvertOptions, run_convert
 
 
 @pytest.fixture(scope="module")

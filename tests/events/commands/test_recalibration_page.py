@@ -10,7 +10,7 @@ import click
 import pytest
 from places import PROJECT
 
-from events.cli._program import cli
+from events.commands._program import cli
 from events.queries import SIZES
 
 PAGE = PROJECT / "docs" / "recalibration.md"

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ import pytest
 from references import events as er
 from references import recalibration as rr
 
-import events.jobs.recalibrate
+import events.commands.recalibrate
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
 from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter, fit_recalibration
-from events.jobs.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrationRun, run_recalibrate
+from events.commands import RecalibrateOptions, run_recalibrate
+from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateResult
 from events.queries import QueryScore
 
-Run = Callable[..., RecalibrationRun]
+Run = Callable[..., RecalibrateResult]
 LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
 
 
@@ -43,12 +45,13 @@ def target(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(gold: Path, target: Path, tmp_path: Path) -> Run:
-    def started(**changes: Any) -> RecalibrationRun:
+    def started(**changes: Any) -> RecalibrateResult:
         defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
         inputs = [changes.pop(name, path) for name, path in defaults.items()]
-        keywords = {name: changes.pop(name) for name in ("overwrite", "on_progress") if name in changes}
-        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_boot": 4, "n_samples": 30, **changes}
-        return run_recalibrate(*inputs, RecalibrateOptions(**options), **keywords)
+        on_progress = changes.pop("on_progress", None)
+        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_resamples": 4, "n_samples": 30}
+        chosen = RecalibrateOptions(**{**options, **changes, "out": inputs.pop()})
+        return run_recalibrate(*inputs, chosen, on_progress=on_progress)
 
     return started
 
@@ -93,10 +96,10 @@ def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -
 
 
 def test_likelihood_and_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
-    options = RecalibrateOptions(form="global", n_folds=2, n_samples=10, n_boot=2)
-    done = run_recalibrate(gold, target, tmp_path / "out.jsonl", options)
+    options = partial(RecalibrateOptions, form="global", n_folds=2, n_samples=10, n_resamples=2)
+    done = run_recalibrate(gold, target, options(out=tmp_path / "out.jsonl"))
     assert done.fit.objective == "joint"
-    assert RecalibrateOptions().form == "kinds"
+    assert RecalibrateOptions(out="x").form == "kinds"
 
 
 def test_reported_scores_are_held_out(run: Run) -> None:
@@ -236,7 +239,7 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
         ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-        ({"n_boot": 1}, "n_boot must be a whole number of at least 2, got 1"),
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
         ({"role": "boss"}, "role must be one of subject, object, passive_subject, passive_agent, got 'boss'"),
         ({"scheme": "stanford"}, "scheme must be one of ud2, ud1, clearnlp, got 'stanford'"),
         ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
@@ -270,7 +273,7 @@ def test_gold_that_does_not_determine_the_fit_is_rejected(run: Run, tmp_path: Pa
 
 
 def test_missing_files_are_reported_before_the_fit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.jobs.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
+    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
     with pytest.raises(InputError, match=r"nowhere.jsonl: file must exist, got none"):
         run(target="nowhere.jsonl")
 
@@ -284,7 +287,7 @@ def test_an_input_without_documents_is_rejected(run: Run, tmp_path: Path) -> Non
 
 def test_outputs_in_use_are_rejected_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
-    monkeypatch.setattr(events.jobs.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
+    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
     with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist, got a file \(overwrite replaces it\)"):
         run()
     (tmp_path / "out.jsonl").unlink()

@@ -40,7 +40,7 @@ def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
-    command = [sys.executable, "-m", "events.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "events.commands", *map(str, arguments)]
     return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False, **keywords)
 
 
@@ -71,7 +71,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str | None, expected: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
     environment |= {} if set_before is None else {"ARROW_DEFAULT_MEMORY_POOL": set_before}
-    script = "from events.cli import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
+    script = "from events.commands import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
     script += "print(pyarrow.default_memory_pool().backend_name)"
     done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
     assert done.stdout.split()[-1] == expected
@@ -79,7 +79,7 @@ def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str |
 
 def test_help_loads_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom events.cli import _program as cli\nstatus = cli._status(['--help'])\n"
+        "import sys\nfrom events.commands import _program as cli\nstatus = cli._status(['--help'])\n"
         "heavy = {'numba', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'numpy', 'networkx', 'spacy', 'rich', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\nsys.exit(status)\n"
     )
@@ -226,7 +226,7 @@ def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], cor
 
 def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) -> None:
     """And all else that the command says to standard error."""
-    command = [sys.executable, "-m", "events.cli", "convert"]
+    command = [sys.executable, "-m", "events.commands", "convert"]
     done = subprocess.run([*command, str(corpus), "-"], capture_output=True, check=True)
     assert done.stderr == b"10 documents written to standard output\n"
     again = subprocess.run([*command, "-", str(tmp_path / "again.jsonl")], input=done.stdout, check=True)
@@ -390,7 +390,6 @@ def test_the_demo_simulates_and_counts(capsys: pytest.CaptureFixture[str], tmp_p
         ("events", "x.jsonl", "--out", "run", "--compare", "USA"),
         ("events", "x.jsonl", "--out", "run", "--frequency", "week"),
         ("convert", "x.jsonl"),
-        ("doctor",),
     ],
 )
 def test_bad_usage_has_status_2(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
@@ -419,9 +418,9 @@ def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory
     tmp_path = tmp_path_factory.mktemp("interrupted")
     # A complete run first, so that no kernel is compiled in the second: an interrupt while compiling is lost.
     warm = ["events", str(corpus), "--out", str(tmp_path_factory.mktemp("warm") / "run"), "--no-pictures"]
-    subprocess.run([sys.executable, "-m", "events.cli", *warm], cwd=PROJECT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "events.commands", *warm], cwd=PROJECT, check=True, capture_output=True)
     with subprocess.Popen(
-        [sys.executable, "-m", "events.cli", "events", "-", "--out", str(tmp_path / "run")],
+        [sys.executable, "-m", "events.commands", "events", "-", "--out", str(tmp_path / "run")],
         cwd=PROJECT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -463,7 +462,7 @@ def test_any_other_failure_has_status_1_and_one_line(
 def test_a_closed_pipe_is_not_reported(corpus: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "events.cli", "doctor", str(corpus)]
+    command = [sys.executable, "-m", "events.commands", "doctor", str(corpus)]
     try:
         done = subprocess.run(
             command, cwd=PROJECT, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False

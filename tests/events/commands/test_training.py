@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from references import scoring as sr
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
 from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
-from events.jobs.training import TrainOptions, load_templates, run_train
-from events.jobs.training._selection import Selection, held_out_ids
+from events.commands import TrainOptions, run_train
+from events.commands._training_selection import Selection, held_out_ids
+from events.commands.train import load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 
@@ -40,7 +42,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 
 
 def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
-    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, l2=(0.2,), **QUICK))
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, l2=(0.2,), **QUICK))
     expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, **QUICK)
     found = load_model(tmp_path / "m.npz")
     assert np.array_equal(found.weights, expected.weights)
@@ -58,20 +60,20 @@ def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[Annotate
     ]
     write_documents(scored, tmp_path / "scored.parquet")
     sr.corpus_file(tmp_path / "packed.conllu.gz", documents)
-    options = TrainOptions(held_out_share=0, **QUICK)
+    options = partial(TrainOptions, held_out_share=0, **QUICK)
     by_format = [
-        run_train(tmp_path / n, tmp_path / f"{n}.npz", options) for n in ("scored.parquet", "packed.conllu.gz")
+        run_train(tmp_path / n, options(out=tmp_path / f"{n}.npz")) for n in ("scored.parquet", "packed.conllu.gz")
     ]
     assert np.array_equal(by_format[0].model.weights, by_format[1].model.weights)
     sr.corpus_file(tmp_path / "x.v4_gold_conll", documents)
-    assert run_train(tmp_path / "x.v4_gold_conll", tmp_path / "c.npz", options).n_documents == 12
+    assert run_train(tmp_path / "x.v4_gold_conll", options(out=tmp_path / "c.npz")).n_documents == 12
 
 
 def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "train.conllu", documents[:9])
     held_out = sr.corpus_file(tmp_path / "dev.conllu", documents[9:])
-    options = TrainOptions(where=["genre=news,court"], **QUICK)
-    run = run_train(corpus, tmp_path / "m.npz", options, held_out=held_out)
+    options = partial(TrainOptions, where=["genre=news,court"], **QUICK)
+    run = run_train(corpus, options(out=tmp_path / "m.npz", held_out=held_out))
     assert (run.n_documents, run.n_held_out, run.n_not_selected) == (6, 2, 4)
     selected = [d for d in read_corefud(corpus) if d.metadata["genre"] != "bio"]
     others = [d for d in read_corefud(held_out) if d.metadata["genre"] != "bio"]
@@ -148,8 +150,8 @@ def test_another_seed_holds_out_other_documents_and_a_larger_share_more() -> Non
 
 def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path: Path, corpus: Path) -> None:
     reports: list[EpochReport] = []
-    options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
-    run = run_train(corpus, tmp_path / "m.npz", options, on_epoch=reports.append)
+    options = partial(TrainOptions, held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    run = run_train(corpus, options(out=tmp_path / "m.npz"), on_epoch=reports.append)
     assert [(r.l2, r.epoch) for r in reports] == list(itertools.product((0.01, 3.0), (1, 2)))
     assert run.n_held_out == 4
     best = min(reports, key=lambda report: report.held_out.loss if report.held_out else math.inf)
@@ -163,9 +165,9 @@ def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path
 
 
 def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_path: Path, corpus: Path) -> None:
-    options = TrainOptions(held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
-    plain = run_train(corpus, tmp_path / "plain.npz", options)
-    run = run_train(corpus, tmp_path / "m.npz", dataclasses.replace(options, refit=True))
+    options = partial(TrainOptions, held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    plain = run_train(corpus, options(out=tmp_path / "plain.npz"))
+    run = run_train(corpus, options(out=tmp_path / "m.npz", refit=True))
     record = json.loads(Path(run.record).read_text())
     by_name = {document.doc_id: document for document in read_corefud(corpus)}
     every = [by_name[name] for name in record["documents"] + record["held_out"]]
@@ -200,8 +202,10 @@ def test_holding_out_the_only_document_raises(
 
 
 def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path) -> None:
-    options = TrainOptions(attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK)
-    run_train(corpus, tmp_path / "m.npz", options)
+    options = partial(
+        TrainOptions, attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK
+    )
+    run_train(corpus, options(out=tmp_path / "m.npz"))
     provenance = load_model(tmp_path / "m.npz").provenance
     assert (provenance["attribution"], provenance["note"]) == ("Texts by A, CC BY", "n")
     assert provenance["corpora"][0]["path"] == "corpus.conllu"
@@ -217,15 +221,15 @@ def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, cor
     elsewhere.mkdir()
     copy = elsewhere / corpus.name
     copy.write_bytes(corpus.read_bytes())
-    run_train(corpus, tmp_path / "a.npz", TrainOptions(threads=1, **QUICK))
-    run_train(copy, tmp_path / "b.npz", TrainOptions(threads=2, **QUICK))
+    run_train(corpus, TrainOptions(out=tmp_path / "a.npz", threads=1, **QUICK))
+    run_train(copy, TrainOptions(out=tmp_path / "b.npz", threads=2, **QUICK))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
 def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> None:
     from corefsample.mention_ranking import SoftmaxMargin
 
-    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
     expected = train(list(read_corefud(corpus)), costs=SoftmaxMargin(0.1, 3.0, 1.0), **QUICK)
     assert np.array_equal(run.model.weights, expected.weights)
 
@@ -233,7 +237,7 @@ def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> Non
 def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
     path = tmp_path / "templates.yaml"
     path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
-    run = run_train(corpus, tmp_path / "m.npz", TrainOptions(templates=str(path), **QUICK))
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", templates=str(path), **QUICK))
     assert run.model.templates.pronoun == ("i.kind k.kind",)
     assert load_model(run.out).templates == run.model.templates
 
@@ -270,7 +274,7 @@ def test_an_error_names_a_corpus_without_gold(
             line == f"corefsample: {empty}: a corpus must have annotated entities to train on, got none in 2 documents"
         )
     mixed = sr.corpus_file(tmp_path / "mixed.conllu", [*documents, *bare])
-    assert run_train(mixed, tmp_path / "m.npz", TrainOptions(**QUICK)).n_without_gold == 2
+    assert run_train(mixed, TrainOptions(out=tmp_path / "m.npz", **QUICK)).n_without_gold == 2
 
 
 def test_training_on_text_raises(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -296,30 +300,11 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"l2": (-1.0,)}, "l2 must be at least 0, got -1.0"),
-        ({"l2": (math.nan,)}, "l2 must be a finite number, got nan"),
-        ({"epochs": 0}, "epochs must be a whole number of at least 1, got 0"),
-        ({"margin": (1.0, -2.0, 0.0)}, "margin must be at least 0, got -2.0"),
-        ({"margin": (1.0, 2.0)}, "margin must be three costs, got 2"),
-        ({"held_out_share": 1.0}, "held_out_share must lie in [0, 1), got 1.0"),
-        ({"bits": 30}, "bits must be at most 22, got 30"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
-        ({"link_weight": -1.0}, "link_weight must be at least 0, got -1.0"),
-        ({"min_count": 0}, "min_count must be a whole number of at least 1, got 0"),
-        ({"threads": 0}, "threads must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-        ({"entity_fields": "etype"}, "entity_fields must be distinct fields"),
-    ],
-)
 def test_an_option_outside_its_range_raises(
     tmp_path: Path, corpus: Path, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        run_train(corpus, tmp_path / "m.npz", TrainOptions(**options))
+        run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options))
 
 
 def test_several_penalties_need_held_out_documents(

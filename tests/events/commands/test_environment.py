@@ -58,7 +58,7 @@ def test_a_package_that_is_missing_has_no_version(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
 def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
-    command = [sys.executable, "-m", "events.cli", "doctor", "--environment", "--json"]
+    command = [sys.executable, "-m", "events.commands", "doctor", "--environment", "--json"]
     done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert found["kernels_missing"] == list(dict.fromkeys(COMMANDS["score"] + COMMANDS["events"]))
@@ -96,7 +96,7 @@ def test_the_example_of_the_page_runs() -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_completion_as_the_page_says(shell: str) -> None:
     """Bash's script needs a bash to ask for its version; these need no shell."""
-    program = ["-c", "from events.cli import main; main()"]
+    program = ["-c", "from events.commands import main; main()"]
     environment = {**os.environ, "_COREFSAMPLE_COMPLETE": f"{shell}_source"}
     done = subprocess.run(
         [sys.executable, *program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ import pytest
 from events_audit_made import frame
 
 from corefsample import write_documents
-from events.jobs.audit_estimate import run_audit_estimate
-from events.jobs.audit_plan import AuditPlanOptions, run_audit_plan
+from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.jobs.count_events import EventsOptions, run_events
 from events.simulation import simulate_documents
 
@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_page_of_a_run_has_the_texts_of_its_sheet_with_marks(run: Path, tmp_path: Path) -> None:
-    summary = run_audit_plan(run, tmp_path / "audit", AuditPlanOptions(n_labels=15, floor=2))
+    summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=15, floor=2))
     page = Path(summary.page)
     sheet = pd.read_csv(tmp_path / "audit" / "sheet.csv", keep_default_na=False)
     assert page == tmp_path / "audit" / "sheet.html"
@@ -59,9 +59,9 @@ def test_a_later_round_has_a_page_with_the_question_of_the_first(tmp_path: Path)
     base = frame(60)
     scores = {"doc_id": base.doc_ids, "date": base.dates.astype(str), "probability": base.probability(0)}
     pd.DataFrame(scores).assign(text="Some text.").to_csv(tmp_path / "scores.csv", index=False)
-    options = AuditPlanOptions(n_labels=15, question="Who did it?")
-    run_audit_plan(tmp_path / "scores.csv", tmp_path / "audit", options)
-    summary = run_audit_plan(tmp_path / "scores.csv", tmp_path / "audit", AuditPlanOptions(more=5))
+    options = partial(AuditPlanOptions, n_labels=15, question="Who did it?")
+    run_audit_plan(tmp_path / "scores.csv", options(out=tmp_path / "audit"))
+    summary = run_audit_plan(tmp_path / "scores.csv", AuditPlanOptions(out=tmp_path / "audit", more=5))
     assert "<h1>Who did it?</h1>" in Path(summary.page).read_text()
     assert len(embedded(Path(summary.page), "sheet")["documents"]["doc_id"]) == 5
     assert contents(Path(summary.page))[0]["text"] == [[0, "Some text."]]
@@ -71,17 +71,17 @@ def test_disagreements_have_a_page_until_they_are_resolved_and_a_resolved_sheet_
     run: Path, tmp_path: Path
 ) -> None:
     audit = tmp_path / "audit"
-    run_audit_plan(run, audit, AuditPlanOptions(n_labels=15, floor=2))
+    run_audit_plan(run, AuditPlanOptions(out=audit, n_labels=15, floor=2))
     sheet = pd.read_csv(audit / "sheet.csv", keep_default_na=False)
     sheet.assign(label="yes", labeller="anna").to_csv(audit / "anna.csv", index=False)
     sheet.assign(label=["no", *["yes"] * 14], labeller="ben").to_csv(audit / "ben.csv", index=False)
     sheets = [audit / "anna.csv", audit / "ben.csv"]
-    summary = run_audit_estimate(run, sheets, pictures=False)
+    summary = run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
     assert {"sheet-resolve.csv", "sheet-resolve.html"} <= set(summary.files)
     resolve = pd.read_csv(audit / "sheet-resolve.csv", keep_default_na=False)
     assert embedded(audit / "sheet-resolve.html", "sheet")["documents"]["note"] == ["anna: yes; ben: no"]
     resolve.assign(label="no").to_csv(audit / "sheet-resolve.csv", index=False)
-    run_audit_estimate(run, [*sheets, audit / "sheet-resolve.csv"], pictures=False)
+    run_audit_estimate(run, [*sheets, audit / "sheet-resolve.csv"], AuditEstimateOptions(pictures=False))
     assert pd.read_csv(audit / "sheet-resolve.csv")["label"].tolist() == ["no"]
     labels = pd.read_csv(audit / "labels.csv", keep_default_na=False)
     assert labels["label"].tolist() == ["no", *["yes"] * 14]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -15,9 +16,9 @@ from references import events as er
 
 from corefsample import InputError, ParameterError
 from events.audit import METHODS, _kernels, estimate_total, read_run_documents, read_scores
-from events.cli._program import cli
-from events.jobs.audit_estimate import run_audit_estimate
-from events.jobs.audit_plan import AuditPlanOptions, read_plan, run_audit_plan
+from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
+from events.commands._audit_files import read_plan
+from events.commands._program import cli
 from events.jobs.count_events import EventsOptions, run_events
 from events.report.model import read_report
 
@@ -50,7 +51,7 @@ def fill(sheet: Path, label: str = "no") -> Path:
 
 
 def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Path) -> None:
-    summary = run_audit_plan(run, tmp_path / "audit", AuditPlanOptions(n_labels=20))
+    summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=20))
     assert (summary.n_documents, summary.n_drawn, summary.n_without_text) == (30, 20, 0)
     sheet = pd.read_csv(summary.sheet)
     # The spaces between words and punctuation are those of print, not of the tokens.
@@ -72,8 +73,8 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
 
 def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    first = run_audit_plan(run, folder, AuditPlanOptions(n_labels=18, keyword="attack*"))
-    second = run_audit_plan(run, folder, AuditPlanOptions(more=6))
+    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack*"))
+    second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
     assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
     sheets = [fill(Path(first.sheet), "yes"), fill(Path(second.sheet), "yes")]
     summary = run_audit_estimate(run, sheets)
@@ -105,7 +106,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
-    plan = run_audit_plan(several, tmp_path, AuditPlanOptions(n_labels=25))
+    plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25))
     assert read_plan(tmp_path, several).frame.label_kind == "events"
     table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
     labels = ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21]
@@ -131,10 +132,10 @@ def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: 
 def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:
     names = read_run_documents(several, ("all",)).targets
     assert all(name.startswith(("attack: ", "conflict: ")) for name in names)
-    plan = run_audit_plan(several, tmp_path, AuditPlanOptions(n_labels=25, actors=names[:2]))
+    plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25, actors=names[:2]))
     table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
     table.assign(label=[names[1], *["none"] * 24]).to_csv(plan.sheet, index=False)
-    summary = run_audit_estimate(several, [plan.sheet], pictures=False)
+    summary = run_audit_estimate(several, [plan.sheet], AuditEstimateOptions(pictures=False))
     assert [(row["actor"], row["n_positive"]) for row in summary.totals] == [(names[0], 0), (names[1], 1)]
     with pytest.raises(ParameterError) as caught:
         read_run_documents(several, (names[0].removeprefix("attack: "),))
@@ -146,17 +147,17 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
 def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path, tmp_path: Path, method: str) -> None:
     """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
     estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
-    plan = run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=30))
-    run_audit_estimate(scores, [fill(Path(plan.sheet))], method=method, pictures=False)  # type: ignore[arg-type]
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=30))
+    run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(method=method, pictures=False))  # type: ignore[arg-type]
     kernels = (_kernels.limits, _kernels.floors, _kernels.add_stratum)
     assert max(len(kernel.signatures) for kernel in kernels) == 1  # type: ignore[attr-defined]
 
 
 def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
-    options = AuditPlanOptions(n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
-    plan = run_audit_plan(scores, tmp_path / "audit", options)
+    options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
+    plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
     assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
-    summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], pictures=False)
+    summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(pictures=False))
     assert summary.totals[0]["estimate"] == 0.0
     assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
@@ -189,7 +190,7 @@ def test_bad_scores_are_named(tmp_path: Path, row: str, message: str) -> None:
 
 
 def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
-    plan = run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=40))
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
     sheet = fill(Path(plan.sheet))
     with pytest.raises(InputError, match="plan must be of these documents"):
         run_audit_estimate(run, [sheet])
@@ -201,7 +202,7 @@ def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path:
 
 def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    run_audit_plan(scores, folder, AuditPlanOptions(n_labels=40))
+    run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))
     content = json.loads((folder / "plan.json").read_text())
     for change in ({"seed": 5}, {"rounds": [[1, 2, 3]]}, {"strata": content["strata"][:1]}, {"cuts": None}):
         (folder / "plan.json").write_text(json.dumps({**content, **change}))
@@ -212,20 +213,20 @@ def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
 
 
 def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path) -> None:
-    run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=40))
+    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
     with pytest.raises(ParameterError, match="out must be a new or empty folder"):
-        run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=40))
-    run_audit_plan(scores, tmp_path / "audit", AuditPlanOptions(n_labels=50), overwrite=True)
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
+    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", overwrite=True, n_labels=50))
     with pytest.raises(ParameterError, match="or an earlier plan's"):
-        run_audit_plan(scores, tmp_path, AuditPlanOptions(n_labels=40), overwrite=True)
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path, overwrite=True, n_labels=40))
 
 
 def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text((run / "run.json").read_text())
     with pytest.raises(InputError, match=r"run must have all_documents.parquet, got none"):
-        run_audit_plan(tmp_path, tmp_path / "audit")
+        run_audit_plan(tmp_path, AuditPlanOptions(out=tmp_path / "audit"))
     with pytest.raises(InputError, match="input must be the folder of a finished events run, or a CSV file"):
-        run_audit_plan(tmp_path / "none", tmp_path / "audit")
+        run_audit_plan(tmp_path / "none", AuditPlanOptions(out=tmp_path / "audit"))
 
 
 # --- the command line --------------------------------------------------------------------------------------

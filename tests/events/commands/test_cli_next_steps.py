@@ -326,8 +326,8 @@ def test_an_output_in_a_missing_folder_is_rejected_before_the_work(
     def work(*args: Any, **keywords: Any) -> None:
         raise AssertionError("must not begin")
 
-    monkeypatch.setattr("events.jobs.training._run.fit_model", work)
-    monkeypatch.setattr("events.jobs.GoldDocuments.required", work)
+    monkeypatch.setattr("events.commands._training_fit.fit_model", work)
+    monkeypatch.setattr("events.commands._reading.gold_documents", work)
     command = missing(scored.parent)[number]
     before = sorted(scored.parent.rglob("*"))
     status, out, err = called(capsys, *command)
@@ -371,7 +371,7 @@ def test_errors_of_the_system_name_the_file(
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
-    monkeypatch.setattr("events.jobs.examine.examine", fail)
+    monkeypatch.setattr("events.commands._corpus_check.check_corpus", fail)
     assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {message}\n")
 
 
@@ -384,7 +384,7 @@ def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
     os.close(reading)
     try:
         return subprocess.run(
-            [sys.executable, "-m", "events.cli", *map(str, arguments)],
+            [sys.executable, "-m", "events.commands", *map(str, arguments)],
             cwd=PROJECT,
             stdout=writing,
             stderr=subprocess.PIPE,
@@ -416,7 +416,7 @@ def test_no_command_reports_a_closed_pipe(scored: Path, arguments: Callable[[Pat
 
 def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "FORCE_COLOR": ""}
-    command = [sys.executable, "-m", "events.cli", "events", str(scored), "--out", "run", "--no-pictures"]
+    command = [sys.executable, "-m", "events.commands", "events", str(scored), "--out", "run", "--no-pictures"]
     options = ["--rule", "attack_target", "--preset", "extended", "--period", "week", "--samples", "20"]
     done = subprocess.run(
         [*command, *options],

@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
-from typing import Any
 
 import click
 import pytest
+from command_line import LEAVES
 
 from corefsample.calibration.binning import NORMS
 from corefsample.links import UNANNOTATED
 from corefsample.mention_ranking import LARGEST_TABLE
 from corefsample.parses import SCORES
-from corefsample.recalibration import MISSING
+from corefsample.recalibration import FORMS, MISSING, UNCERTAINTIES
+from corefsample.summaries import LOSSES
 from corefsample.syntax import scheme_names
 from events.audit import METHODS, STABLE_ERRORS
-from events.cli._options import Command
-from events.cli._program import _status, cli
-from events.counting import _counts as counts
-from events.jobs.audit_estimate import run_audit_estimate
-from events.jobs.audit_plan import AuditPlanOptions
-from events.jobs.calibrate_links import CalibrateOptions
-from events.jobs.calibrate_parses import SENTENCES, CalibrateParsesOptions
-from events.jobs.calibrate_queries import QueryReportOptions
-from events.jobs.convert import CLUSTERINGS, ConvertOptions
-from events.jobs.count_events import EventsOptions
-from events.jobs.demo import run_demo
-from events.jobs.recalibrate import RecalibrateOptions
-from events.jobs.scoring import ScoreOptions
-from events.jobs.scoring import _options as scoring
-from events.jobs.training import TrainOptions
-from events.queries import OBJECTIVES
-from events.report import write_report
+from events.commands._parser import Command
+from events.commands._program import _status, cli
+from events.counting import INTERVALS
+from events.queries import OBJECTIVES, ROLES
 from events.rules import shipped_rules
 
-# The commands, those of a group after its name: "audit plan".
-LEAVES: dict[str, click.Command] = {}
-for _name, _command in cli.commands.items():
-    _inner = _command.commands if isinstance(_command, click.Group) else {}
-    LEAVES |= {f"{_name} {each}": command for each, command in _inner.items()} or {_name: _command}
 COMMANDS = tuple(LEAVES)
 EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
 
@@ -70,7 +52,7 @@ def test_no_line_of_help_is_longer_than_80_columns_or_coloured(
 
 def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = helped(capsys).split("Commands:\n")[1].splitlines()
-    assert [line.split()[0] for line in lines] == list(cli.commands)
+    assert [line.split()[0] for line in lines] == list(cli.lines)
     assert all(line.endswith(".") and not line.endswith("..") for line in lines)
 
 
@@ -84,7 +66,7 @@ def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str]
     assert examples
     for example in examples:
         _, name, *arguments = shlex.split(example)
-        if isinstance(cli.commands[name], click.Group):
+        if name == "audit":
             name = f"{name} {arguments.pop(0)}"
         assert not words or name == words[0]
         context = LEAVES[name].make_context(name, arguments)  # raises for unknown options and missing arguments
@@ -153,19 +135,23 @@ def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str
 
 # --- what the library says -----------------------------------------------------------------------------------
 
+CLUSTERS = ("map", "sample", *LOSSES)
 CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("events", "interval"): tuple(counts.INTERVALS),
-    ("events", "scheme"): tuple(scheme_names()),
-    ("score", "mentions"): scoring.MENTIONS,
-    ("calibrate", "norm"): tuple(NORMS),
-    ("calibrate", "unannotated"): tuple(UNANNOTATED),
-    ("recalibrate", "missing"): tuple(MISSING),
-    ("recalibrate", "objective"): (*OBJECTIVES,),
-    ("convert", "clustering"): CLUSTERINGS,
-    ("score", "clusters"): scoring.CLUSTERS,
-    ("calibrate-parses", "fit_by"): SCORES,
-    ("calibrate-parses", "sentences"): SENTENCES,
+    ("events", "interval"): INTERVALS,
+    ("events", "scheme"): scheme_names(),
+    ("events", "uncertainty"): UNCERTAINTIES,
+    ("score", "mentions"): ("annotated", "parse"),
+    ("score", "clusters"): CLUSTERS,
     ("score", "paragraphs"): ("blank-line", "line"),
+    ("calibrate", "norm"): NORMS,
+    ("calibrate", "unannotated"): UNANNOTATED,
+    ("calibrate-queries", "role"): tuple(ROLES),
+    ("recalibrate", "form"): FORMS,
+    ("recalibrate", "missing"): MISSING,
+    ("recalibrate", "objective"): OBJECTIVES,
+    ("convert", "clustering"): ("gold", *CLUSTERS),
+    ("calibrate-parses", "fit_by"): SCORES,
+    ("calibrate-parses", "sentences"): ("predicted", "gold"),
     ("audit estimate", "method"): METHODS,
     ("audit estimate", "assume"): (STABLE_ERRORS,),
 }
@@ -190,38 +176,3 @@ def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:
 def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixture[str]) -> None:
     text = helped(capsys, "events")
     assert all(rule in text for rule in shipped_rules())
-
-
-LIBRARY: dict[str, Any] = {
-    "events": EventsOptions(),
-    "calibrate": CalibrateOptions(),
-    "calibrate-parses": CalibrateParsesOptions(pipeline=""),
-    "convert": ConvertOptions(),
-    "score": ScoreOptions(),
-    "train": TrainOptions(),
-    "demo": run_demo,
-    "report": write_report,
-    "recalibrate": RecalibrateOptions(),
-    "calibrate-queries": QueryReportOptions(),
-    "audit plan": AuditPlanOptions(),
-    "audit estimate": run_audit_estimate,
-}
-
-
-@pytest.mark.parametrize("command", LIBRARY)
-def test_the_defaults_are_those_of_the_library(command: str) -> None:
-    library = LIBRARY[command]
-    if callable(library):
-        theirs = {name: parameter.default for name, parameter in inspect.signature(library).parameters.items()}
-    else:
-        theirs = {name: getattr(library, name) for name in library.__dataclass_fields__}
-    context = click.Context(LEAVES[command])
-    compared = [name for name in options(command) if name in theirs and name not in ("out", "overwrite")]
-    assert compared
-    for name in compared:
-        default = options(command)[name].get_default(context)
-        default = None if str(default).endswith("UNSET") else default
-        if isinstance(theirs[name], str) and isinstance(default, tuple):  # an option that may be repeated
-            (default,) = default
-        empty = () if isinstance(theirs[name], tuple) and default is None else default
-        assert (empty == theirs[name]) or (default is None and not theirs[name]), name
