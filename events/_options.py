@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from functools import cache
 from types import NoneType
 from typing import Any, Literal, NamedTuple, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -127,7 +126,6 @@ class Options:
         return {name: getattr(self, name) for name in names}
 
 
-@cache
 def fields_of(cls: Any) -> dict[str, Declared]:
     """The fields of a class by name: its own before those that it inherits, and last those that no record has."""
     hints = get_type_hints(cls)

@@ -107,7 +107,7 @@ class Command(click.Command):
         self.params += [_option(each) for each in fields_of(options).values() if each.flag != ""]
         if reads_lines:
             text = "Longest line of a text file in MiB, decompressed."
-            limit = {"type": click.IntRange(min=1), "default": 64, "show_default": True, "metavar": "N"}
+            limit: dict[str, Any] = {"type": click.IntRange(min=1), "default": 64, "show_default": True, "metavar": "N"}
             self.params.append(click.Option(["--max-line-mib"], help=text, **limit))
         for flags, text in (
             (["--json", "as_json"], "Print a summary that programs can read."),
@@ -183,7 +183,7 @@ def _option(field: Declared) -> click.Option:
     )
 
 
-def _type(field: Declared) -> click.ParamType | type:
+def _type(field: Declared) -> Any:
     if field.choices:
         return click.Choice(field.choices)
     low = field.at_least if field.above is None else field.above

@@ -1,19 +1,16 @@
-"""Training of a model, with penalty and number of passes chosen on held-out documents."""
+"""Training of a model by `TrainOptions`, with penalty and number of passes chosen on held-out documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample.errors import InputError
 from corefsample.mention_ranking import AntecedentModel, EpochReport, MentionDocument, SoftmaxMargin, train
 from corefsample.mention_ranking.features import TemplateSet
 from events.commands._training_corpus import Corpus
 from events.commands._training_selection import held_out_ids
-
-if TYPE_CHECKING:
-    from events.commands.train import TrainOptions
 
 _AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme")
 _L2_GRID = (0.02, 0.05)
@@ -31,7 +28,7 @@ class Fit:
 
 
 def split_documents(
-    corpus: Corpus, others: Corpus, options: TrainOptions
+    corpus: Corpus, others: Corpus, options: Any
 ) -> tuple[list[MentionDocument], list[MentionDocument]]:
     """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
 
@@ -58,7 +55,7 @@ def split_documents(
 def fit_model(
     documents: Sequence[MentionDocument],
     held_out: Sequence[MentionDocument],
-    options: TrainOptions,
+    options: Any,
     *,
     templates: TemplateSet,
     provenance: Mapping[str, Any],

@@ -34,6 +34,7 @@ from events.commands._screen import print_counts, print_files, print_text
 if TYPE_CHECKING:
     from spacy.language import Language
 
+    from corefsample._arrays import Floats
     from corefsample.files import PathLike
     from events.commands._parse_sampling import TreebankDocument
     from events.rules import Rule
@@ -240,11 +241,11 @@ class _Measurement:
     def _fitted_temperatures(self) -> list[float]:
         options = self._options
         table = self._parses.scores(self._fit_documents, options.temperatures, options.fit_by)
-        fitted = partial(
-            parses.fit_temperature,
-            temperatures=options.temperatures,
-            **options.chosen("level", "n_resamples", "seed"),
-        )
+        chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
+
+        def fitted(scores: Floats) -> parses.TemperatureFit:
+            return parses.fit_temperature(scores, **chosen)
+
         self.fit = fitted(table)
         if not self._is_crossed:
             return [self.fit.temperature]

@@ -130,8 +130,13 @@ def run_convert(
         _require_scores(names, path, options)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
         if is_scored:
-            report = on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n))
-            n_documents = convert(names, path, overwrite=options.overwrite, on_rejected=on_rejected, on_progress=report)
+            n_documents = convert(
+                names,
+                path,
+                overwrite=options.overwrite,
+                on_rejected=on_rejected,
+                on_progress=on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n)),
+            )
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
         chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable")

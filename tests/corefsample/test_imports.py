@@ -83,7 +83,8 @@ LEVELS: list[list[str]] = [
     ["corefsample.recalibration", "corefsample.summaries"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
-    ["events._yaml_faults"],
+    ["events._yaml_faults", "events._options"],
+    ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation", "events.pages"],
     ["events.lexicon", "events.rules"],
     ["events.matching", "events.texts"],
@@ -92,9 +93,8 @@ LEVELS: list[list[str]] = [
     ["events.report", "events.labelling"],
     ["events"],
     ["events.jobs"],
-    ["events.jobs.scoring", "events.jobs.training"],
-    ["events.jobs._small_runs"],
-    ["events.jobs.warm_up", "events.jobs.calibrate_parses"],
+    ["events.jobs.scoring"],
+    ["events.jobs.warm_up"],
     ["events.commands"],
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}

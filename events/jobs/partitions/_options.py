@@ -143,4 +143,5 @@ class EventsResult:
         return dataclasses.asdict(self)
 
 
-EventsOptions, RunSummary = CountOptions, EventsResult  # the names that the modules of the run still use
+EventsOptions = CountOptions  # the names that the modules of the run still use
+RunSummary = EventsResult

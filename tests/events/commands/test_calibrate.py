@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from places import GUM_SCORED
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, write_documents
+from corefsample import AntecedentDistribution, InputError, ScoredDocument, write_documents
 from corefsample.links import calibrate_links, link_tables
 from events.commands import CalibrateOptions, run_calibrate
 from events.commands._program import _status

@@ -231,20 +231,7 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"objective": "guess"},
-            "objective must be one of joint, likelihood, links, links-log, queries, queries-log",
-        ),
-        ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
         ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
-        ({"role": "boss"}, "role must be one of subject, object, passive_subject, passive_agent, got 'boss'"),
-        ({"scheme": "stanford"}, "scheme must be one of ud2, ud1, clearnlp, got 'stanford'"),
-        ({"unannotated": "guess"}, "unannotated must be one of skip, single, got 'guess'"),
-        ({"missing": "guess"}, "missing must be one of skip, floor, got 'guess'"),
-        ({"on_error": "ignore"}, "on_error must be one of stop, quarantine, got 'ignore'"),
         ({"gold": "-", "target": ["-"]}, "apply must not be standard input where gold is, got - twice"),
     ],
 )

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import called, refused
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import scoring as sr
@@ -300,11 +300,9 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
 
 
-def test_an_option_outside_its_range_raises(
-    tmp_path: Path, corpus: Path, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options))
+def test_the_fields_of_entities_must_be_distinct(tmp_path: Path, corpus: Path) -> None:
+    with error(ParameterError, "entity_fields"):
+        run_train(corpus, TrainOptions(out=tmp_path / "m.npz", entity_fields="etype", **QUICK))
 
 
 def test_several_penalties_need_held_out_documents(
